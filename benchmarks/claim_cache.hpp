@@ -99,12 +99,7 @@ class ClaimCache {
 // that each finds the pattern in it that it verifies.
 
 // What tells one memory from another.
-struct SpanKey {
-  reach::SpanKind kind = reach::SpanKind::host_alloc;
-  int gpu = 0;
-  int home = 0;
-  friend bool operator==(const SpanKey&, const SpanKey&) = default;
-};
+using SpanKey = cuda::MappedRequest;
 
 using SpanCache = ClaimCache<SpanKey, reach::SpanMemory>;
 
@@ -112,22 +107,30 @@ using SpanCache = ClaimCache<SpanKey, reach::SpanMemory>;
 class [[nodiscard]] SpanLease {
  public:
   // Throws as SpanMemory::grow; the session counts all the same.
-  SpanLease(SpanCache& cache, SpanCache::Claim& claim, const Topology& topology);
+  SpanLease(SpanCache& cache, SpanCache::Claim& claim, const cuda::Surroundings& surroundings);
   [[nodiscard]] const reach::SpanMemory& memory() const { return *lease_; }
 
  private:
   SpanCache::Lease lease_;
 };
 
-inline SpanLease::SpanLease(SpanCache& cache, SpanCache::Claim& claim, const Topology& topology)
+// For MeasureOptions: that managed memory stays on the host. Null: there is no memory that could leave.
+[[nodiscard]] inline std::function<void()> residency_of(const reach::SpanMemory* memory) {
+  const bool can_leave =
+      memory != nullptr && memory->request().memory.kind == cuda::MemoryKind::managed_host;
+  return can_leave ? std::function<void()>([memory] { memory->expect_on_host(); }) : nullptr;
+}
+
+inline SpanLease::SpanLease(SpanCache& cache, SpanCache::Claim& claim,
+                            const cuda::Surroundings& surroundings)
     : lease_(cache, claim, [&](const SpanKey& key) {
         // Chunks no larger than any case needs: a run of small spans locks no GiB. Of more than a GiB only
         // where there would be too many of them.
         const std::uint64_t most = std::max(claim.bytes, cache.most_bytes(key));
-        reach::SpanRequest request{key.kind, key.gpu, key.home};
+        reach::SpanRequest request{key};
         request.chunk_bytes = std::bit_ceil(
             std::max(std::clamp(most, 4 * kKiB, kGiB), (most + reach::kMostChunks - 1) / reach::kMostChunks));
-        return std::make_unique<reach::SpanMemory>(topology, std::move(request));
+        return std::make_unique<reach::SpanMemory>(surroundings, std::move(request));
       }) {
   lease_->grow(claim.bytes);
 }

@@ -13,7 +13,6 @@
 namespace grainscope::harness {
 
 class GnnGraph;
-struct SpanKey;
 template <class Key, class Value>
 class ClaimCache;
 class ModelRuns;
@@ -27,7 +26,7 @@ namespace grainscope::harness {
 
 [[nodiscard]] Family contention();
 // What the families that read tens of GiB of host memory share: that memory, since locking it takes seconds.
-using Spans = std::shared_ptr<ClaimCache<SpanKey, reach::SpanMemory>>;
+using Spans = std::shared_ptr<ClaimCache<cuda::MappedRequest, reach::SpanMemory>>;
 [[nodiscard]] Spans new_spans();
 [[nodiscard]] Family reach_gather(const Spans& spans = new_spans());
 [[nodiscard]] Family gather(const Spans& spans = new_spans());

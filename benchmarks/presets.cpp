@@ -420,7 +420,7 @@ shape/batch
 # A wall in the GPU's own node, by cudaHostAlloc; of other memories, a far node and a peer a few points that
 # show whether they have another. locality=local: of nodes that are not known to be remote. In full spans lie
 # closer where the rates of small rows fall on an H100: a knee is told no closer than the spans around it.
-let other_memories = registered,transparent_huge,hugetlb,vmm_host
+let other_memories = registered,transparent_huge,hugetlb,vmm_host,managed_host
 let between_octaves = 320MiB,384MiB,448MiB,640MiB,768MiB,896MiB
 
 reach/gather
@@ -431,6 +431,8 @@ reach/gather
   smoke       memory=host_alloc       locality=local   span=64MiB  order=sorted
   quick       memory=peer                              span=256MiB,2GiB
   quick       memory=$other_memories  locality=local   span=256MiB,2GiB
+  quick       memory=managed_host     locality=local   span=2GiB  row=32,512
+  quick       memory=managed_host     locality=local   span=2GiB  touch_threads=1
   quick       memory=host_alloc       locality=remote  span=256MiB,2GiB
   quick       memory=host_alloc       locality=local   span=64MiB,256MiB..2GiB  row=128,4096
   quick       memory=host_alloc       locality=local   span=64MiB,256MiB..2GiB  order=sorted
@@ -438,6 +440,8 @@ reach/gather
   full        memory=peer                                         span=256MiB,1GiB,8GiB  row=4096
   full        memory=$other_memories  locality=local   gpu=first  span=256MiB,1GiB,8GiB  order=as_asked,sorted
   full        memory=$other_memories  locality=local   gpu=first  span=256MiB,1GiB,8GiB  row=4096
+  full        memory=managed_host     locality=local   gpu=first  span=64MiB..32GiB      row=32,64,128,512,4096
+  full        memory=managed_host     locality=local   gpu=first  span=8GiB  row=32,64,128,512  touch_threads=1
   full        memory=host_alloc       locality=remote  gpu=first  span=256MiB,1GiB,8GiB  order=as_asked,sorted
   full        memory=host_alloc       locality=remote  gpu=first  span=256MiB,1GiB,8GiB  row=4096
   full        memory=host_alloc       locality=local   gpu=first  span=64MiB..32GiB      row=32..4096
@@ -446,6 +450,8 @@ reach/gather
   full        memory=host_alloc       locality=local   gpu=first  span=8GiB,32GiB  order=sorted  rows=262144,2097152..8388608
   paper       memory=peer                              span=256MiB..x4..16GiB
   paper       memory=$other_memories  locality=local   span=256MiB..x4..16GiB
+  paper       memory=managed_host     locality=local   span=256MiB..x4..4GiB,8GiB,32GiB,56GiB,64GiB,96GiB  row=32,64,128,512,4096
+  paper       memory=managed_host     locality=local   span=8GiB,32GiB  touch_threads=1
   paper       memory=host_alloc       locality=remote  span=256MiB..x4..16GiB
   paper       memory=host_alloc       locality=local   span=256MiB..x4..4GiB,8GiB,most,32GiB..64GiB  row=128,512,4096
   paper       memory=host_alloc       locality=local   span=256MiB..x4..4GiB,8GiB,most,32GiB..64GiB  row=128,512  order=sorted
@@ -476,6 +482,7 @@ gather
   quick  row=512               span=1GiB    mode=masked,vector
   quick  row=128,512           span=2GiB    mode=masked,graphbolt,address_ordered
   quick  row=128               span=2GiB    mode=address_ordered  window=4
+  quick  row=128               span=2GiB    mode=masked,address_ordered  memory=managed_host
   quick  row=1028              span=1GiB    mode=cpu_gather_dma  store=pinned,pageable
   quick  row=4096,131072       span=1GiB    mode=row_dma  store=pinned  rows=512
   quick  row=4096,131072       span=1GiB    mode=masked                 rows=512
@@ -496,6 +503,8 @@ gather
   full  gpu=first  row=4,16..x2..512,4096,16384  span=1GiB  mode=naive,masked,address_ordered
   full  gpu=first  row=128,512  span=64MiB,256MiB,4GiB,8GiB..x4..32GiB  mode=masked,graphbolt,address_ordered
   full  gpu=first  row=128      span=32GiB  mode=address_ordered  window=2,4,8,16
+  full  gpu=first  row=32,64,128,512  span=2GiB,8GiB,32GiB  mode=masked,address_ordered  memory=managed_host
+  full  gpu=first  row=128      span=32GiB  mode=masked,graphbolt  memory=registered,managed_host
   full  gpu=first  row=128      span=8GiB   mode=address_ordered  window=4
   full  gpu=first  row=512      span=32GiB  mode=address_ordered  window=4
   full  gpu=first  row=128      span=4GiB   mode=masked,address_ordered,graphbolt  rows=1024..x4..1048576

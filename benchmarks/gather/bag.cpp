@@ -41,7 +41,7 @@ Measurement measure(Session& session, const Point& point, const GatherSite& site
   const NodeBinding binding(topology, site.node);
   std::optional<SpanLease> lease;
   if (claim != nullptr) {
-    lease.emplace(cache, *claim, topology);
+    lease.emplace(cache, *claim, session.surroundings());
   }
   const auto store = gnn::make_feature_store(
       store_request(point.table, site), lease ? &lease->memory() : nullptr, session.surroundings().managed);
@@ -51,7 +51,9 @@ Measurement measure(Session& session, const Point& point, const GatherSite& site
   }
   const auto lookup = gnn::make_bag_lookup(*store, lists, point.bags);
 
-  Measurement measurement = harness::measure(session, *lookup, {.gpu = site.gpu->ordinal});
+  Measurement measurement = harness::measure(
+      session, *lookup,
+      {.gpu = site.gpu->ordinal, .residency = residency_of(lease ? &lease->memory() : nullptr)});
   measurement.bytes = point.table.asked_bytes();
   const gnn::UniqueRows unique = median_unique(lists, store->shape());
   measurement.link_bytes_least = unique.on_host * point.table.row_bytes;
@@ -82,6 +84,7 @@ Point point_of(const Values& values) {
   point.bags.bags = values.number_as<std::uint32_t>("bags");
   point.bags.pooling = values.number_as<std::uint32_t>("pooling");
   point.table.store = enumerator(values.word("store"), kStores, [](Store each) { return name(each); });
+  point.table.memory = shares_memory(point.table) ? memory_of(values) : cuda::MemoryKind::host_alloc;
   point.table.row_bytes = values.number_as<std::uint32_t>("row");
   point.table.rows = point.bags.lookups();
   point.table.span_bytes = values.number("span");
@@ -124,8 +127,10 @@ class Lister {
     });
     // Memory grows with the spans.
     std::stable_sort(listed.begin(), listed.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.second.ordinal(), a.first.table.span_bytes) <
-             std::pair(b.second.ordinal(), b.first.table.span_bytes);
+      const auto order = [](const auto& each) {
+        return std::tuple(each.second.ordinal(), each.first.table.memory, each.first.table.span_bytes);
+      };
+      return order(a) < order(b);
     });
     for (const auto& [point, site] : listed) {
       add(point, site);
@@ -143,7 +148,7 @@ class Lister {
     if (benchmark.skip.empty()) {
       benchmark.needs = gather_needs(point.table, site);
       if (shares_memory(point.table)) {
-        claim = cache_->claim(span_key(site), scope_.visits_here, benchmark.needs.shared_host_bytes);
+        claim = cache_->claim(span_key(point.table, site), scope_.visits_here, benchmark.needs.shared_host_bytes);
       }
     }
     benchmark.run = [point, site, cache = cache_, claim](Session& session) {
@@ -161,6 +166,7 @@ class Lister {
                            {"pooling", std::int64_t{point.bags.pooling}},
                            {"span", static_cast<std::int64_t>(point.table.span_bytes)},
                            {"indices", name(point.table.indices)}};
+    add_memory(point.table.memory, axes);
     if (has_hot_rows(point.table.store)) {
       axes.push_back({"hot", std::int64_t{point.table.hot}});
     }
@@ -184,6 +190,7 @@ Family gather_bag(const Spans& spans) {
           "How fast are embedding bags looked up and pooled?",
           {word_axis("store", "where the tables are",
                      names_of(kStores, [](Store each) { return name(each); }), name(Store::mapped)),
+           memory_axis("how the host memory came to be that has rows: of stores mapped, tiered, multi_gpu"),
            size_axis("row", "bytes of a row, a multiple of 16", {kLoad, 128 * kKiB}, false, "256"),
            number_axis("tables", "tables", {1, 4096}, "8"),
            number_axis("bags", "bags of each table in a batch", {1, 1 << 20}, "4096"),

@@ -109,6 +109,7 @@ std::vector<Axis> gather_axes(const GatherPoint& point) {
   if (gnn::is_kernel(point.mode)) {
     axes.push_back({"width", std::int64_t{point.width}});
   }
+  add_memory(point.memory, axes);
   if (point.mode == Mode::address_ordered) {
     axes.push_back({"window", std::int64_t{point.window}});
   }
@@ -174,15 +175,17 @@ Measurement measure_gather(Session& session, const GatherPoint& point, const Gat
   const NodeBinding binding(topology, site.node);
   std::optional<SpanLease> lease;
   if (claim != nullptr) {
-    lease.emplace(cache, *claim, topology);
+    lease.emplace(cache, *claim, session.surroundings());
   }
   const auto store = gnn::make_feature_store(store_request(point, site), lease ? &lease->memory() : nullptr,
                                              session.surroundings().managed);
-  return measure_store(session, point, site, lists_of(store->shape().rows), *store);
+  return measure_store(session, point, site, lists_of(store->shape().rows), *store,
+                       lease ? &lease->memory() : nullptr);
 }
 
 Measurement measure_store(Session& session, const GatherPoint& point, const GatherSite& site,
-                          const gnn::RowLists& lists, gnn::FeatureStore& store) {
+                          const gnn::RowLists& lists, gnn::FeatureStore& store,
+                          const reach::SpanMemory* host) {
   const gnn::TableShape& table = store.shape();
   const auto gather = gnn::make_gather(store, lists, {point.mode, point.width, 0, gathering_threads()});
 
@@ -190,6 +193,7 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
   if (site.gpu) {
     options.gpu = site.gpu->ordinal;
   }
+  options.residency = residency_of(host);
   Measurement measurement = measure(session, *gather, options);
   const std::uint64_t asked = lists.front().size();
   measurement.bytes = asked * point.row_bytes;
@@ -296,8 +300,9 @@ std::string why_no_store(const Machine& machine, const Scope& scope, const Gathe
   if (!shares_memory(point)) {
     return {};
   }
-  std::string why = why_no_mapping(machine, gpu.ordinal);
-  return why.empty() ? why_too_much(machine, scope, gather_needs(point, site).shared_host_bytes) : why;
+  const std::uint64_t on_host = gather_needs(point, site).shared_host_bytes;
+  std::string why = why_no_memory(machine, point.memory, gpu.ordinal, on_host);
+  return why.empty() ? why_too_much(machine, scope, on_host) : why;
 }
 
 namespace {

@@ -31,6 +31,7 @@ struct GatherPoint {
   std::uint32_t element = 4;  // bytes: float32 or float16
   std::uint32_t width = 4;    // bytes of a load, of kernels
   int window = 1;             // mini-batches that are gathered together, of address_ordered
+  cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;  // of the rows on the host
   int hot = 0;                // percent of the rows that are on GPUs: tiered, multi_gpu
   int replicated = 0;         // percent that each of several GPUs has, before those: multi_gpu
   int gpus = 1;               // that share the hot rows: multi_gpu
@@ -68,8 +69,8 @@ struct GatherSite {
 
 // Whether its rows on the host lie in memory of a SpanCache, and in which.
 [[nodiscard]] bool shares_memory(const GatherPoint& point);
-[[nodiscard]] inline SpanKey span_key(const GatherSite& site) {
-  return {reach::SpanKind::host_alloc, site.gpu ? site.gpu->ordinal : 0, site.node};
+[[nodiscard]] inline SpanKey span_key(const GatherPoint& point, const GatherSite& site) {
+  return {.kind = point.memory, .gpu = site.gpu ? site.gpu->ordinal : 0, .home = site.node};
 }
 
 // How many threads gather, bound as the calling one is.
@@ -107,9 +108,10 @@ using ListsOf = std::function<gnn::RowLists(std::uint32_t table_rows)>;
 [[nodiscard]] Measurement measure_gather(Session& session, const GatherPoint& point, const GatherSite& site,
                                          const ListsOf& lists_of, SpanCache& cache, SpanCache::Claim* claim);
 
-// The same of a store that is there.
+// The same of a store that is there, over `host`, if any.
 [[nodiscard]] Measurement measure_store(Session& session, const GatherPoint& point, const GatherSite& site,
-                                        const gnn::RowLists& lists, gnn::FeatureStore& store);
+                                        const gnn::RowLists& lists, gnn::FeatureStore& store,
+                                        const reach::SpanMemory* host = nullptr);
 
 // Rows that sampled mini-batches ask for: the same trace for all modes.
 

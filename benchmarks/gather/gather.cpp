@@ -39,7 +39,7 @@ using OwnTableCache = ClaimCache<OwnTableKey, OwnTable>;
 [[nodiscard]] Needs own_gather_needs(const SampledPoint& sampled, const GatherSite& site);
 
 // The CPU gathers from the mapped file, where rows stand as they do there; all others from a page-locked copy
-// whose first rows are those asked for most. Throws as measure_gather and make_pinned_table.
+// whose first rows are those asked for most. Throws as measure_gather and make_mapped_table.
 [[nodiscard]] Measurement measure_own_gather(Session& session, const SampledPoint& sampled,
                                              const GatherSite& site, const SampledTrace& trace,
                                              const std::shared_ptr<const gnn::NpyFile>& own,
@@ -93,7 +93,7 @@ Measurement measure_own_gather(Session& session, const SampledPoint& sampled, co
     lease.emplace(tables, *claim, [&](const OwnTableKey&) {
       auto made = std::make_unique<OwnTable>();
       made->features = gnn::Features(own, trace.vertex_of_row);
-      made->table = gnn::make_pinned_table(own->rows(), made->features);
+      made->table = gnn::make_mapped_table(own->rows(), made->features);
       return made;
     });
     store = gnn::make_table_store(store_request(point, site), *(*lease)->table, (*lease)->features);
@@ -181,6 +181,7 @@ GatherPoint point_of(const Values& values, const gnn::NpyFile* own) {
   GatherPoint point;
   point.mode = enumerator(values.word("mode"), gnn::kAllModes, [](Mode each) { return name(each); });
   point.store = enumerator(values.word("store"), gnn::kAllStores, [](Store each) { return name(each); });
+  point.memory = shares_memory(point) ? memory_of(values) : cuda::MemoryKind::host_alloc;
   point.indices = enumerator(values.word("indices"), kIndices, [](Indices each) { return name(each); });
   const bool of_file = own != nullptr && point.indices == Indices::sampled;
   point.row_bytes = of_file ? own->row_bytes() : values.number_as<std::uint32_t>("row");
@@ -238,6 +239,9 @@ std::string why_no_gather(const GatherPoint& point, const gnn::NpyFile* own) {
     return "a row of " + row + " bytes does not fit: it is as large as the table at most, and as a GiB";
   }
   const bool from_file = own != nullptr && point.indices == Indices::sampled;
+  if (from_file && point.memory != cuda::MemoryKind::host_alloc) {
+    return "a table of --features is of memory host_alloc";
+  }
   if (from_file && (point.store == Store::managed || point.store == Store::multi_gpu ||
                     (point.store == Store::pageable && point.mode != Mode::cpu_gather))) {
     return std::string("a table of --features cannot be ") + name(point.store) + " for " + mode;
@@ -254,7 +258,7 @@ struct Listed {
   [[nodiscard]] bool is_sampled() const { return point.gather.indices == Indices::sampled; }
   [[nodiscard]] auto order() const {
     return std::tuple(site.ordinal(), site.node, is_sampled(), point.trace.graph, point.trace.fanout,
-                      point.trace.seeds, point.gather.span_bytes);
+                      point.trace.seeds, point.gather.memory, point.gather.span_bytes);
   }
 };
 
@@ -355,7 +359,7 @@ class Lister {
                                                             const GatherPoint& point,
                                                             const GatherSite& site) const {
     return benchmark.skip.empty() && shares_memory(point)
-               ? cache_->claim(span_key(site), scope_.visits_here, benchmark.needs.shared_host_bytes)
+               ? cache_->claim(span_key(point, site), scope_.visits_here, benchmark.needs.shared_host_bytes)
                : nullptr;
   }
 
@@ -453,6 +457,7 @@ Family gather(const Spans& spans) {
                  names_of(gnn::kAllModes, [](Mode each) { return name(each); })),
        word_axis("store", "where the table is",
                  names_of(gnn::kAllStores, [](Store each) { return name(each); }), name(Store::mapped)),
+       memory_axis("how the host memory came to be that has rows: of stores pinned, mapped, tiered, multi_gpu"),
        word_axis("indices", "which rows are asked for: drawn by a law, or sampled from a graph",
                  names_of(kIndices, [](Indices each) { return name(each); }), name(Indices::uniform)),
        size_axis("row", "bytes of a row; of sampled ones those of --features where given", {2, kGiB}, false,

@@ -15,6 +15,7 @@
 #include "grainscope/model/link.hpp"
 #include "grainscope/reach/row_gather.hpp"
 #include "grainscope/system/numa.hpp"
+#include "grainscope/system/placement.hpp"
 #include "harness/link_peaks.hpp"
 #include "reach.hpp"
 #include "traffic.hpp"
@@ -95,25 +96,38 @@ namespace {
 // gathers of the families behind, about 40 s.
 
 using reach::GatherRequest;
-using reach::SpanKind;
 
 const char* const kFamily = "reach/gather";
 
 constexpr int kLargestShare = 75;  // percent of what can be taken, unless --max-bytes asks for more
 constexpr std::uint64_t kFarthestSpan = 1024 * kGiB;
+constexpr int kTouchThreads = cuda::MappedRequest{}.touch_threads;
 
 const char* const kAsAsked = "as_asked";
 const char* const kSorted = "sorted";
 const char* const kUsual = "usual";
 const char* const kMost = "most";
-constexpr SpanKind kKinds[] = {SpanKind::host_alloc, SpanKind::registered, SpanKind::transparent_huge,
-                               SpanKind::hugetlb,    SpanKind::vmm_host,   SpanKind::peer};
-
 struct Point {
   SpanKey where;
   GatherRequest gather;
-  [[nodiscard]] bool on_host() const { return where.kind != SpanKind::peer; }
+  [[nodiscard]] bool on_host() const { return where.kind != cuda::MemoryKind::peer; }
 };
+
+// Of blocks of 2 MiB of a memory on the host, those looked at, the share whose pages the kernel laid out in one
+// piece; nullopt where it does not tell.
+std::optional<double> contiguous_share(const reach::SpanMemory& memory) {
+  double sum = 0;
+  std::size_t chunks = 0;
+  for (const void* chunk : memory.host_chunks()) {
+    const auto share = grainscope::contiguous_share(chunk, memory.request().chunk_bytes);
+    if (!share) {
+      return std::nullopt;
+    }
+    sum += *share;
+    ++chunks;
+  }
+  return chunks > 0 ? std::optional(sum / static_cast<double>(chunks)) : std::nullopt;
+}
 
 Measurement measure(Session& session, const Point& point, SpanCache& cache, SpanCache::Claim& claim) {
   const Topology& topology = session.machine().topology;
@@ -121,11 +135,12 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   if (point.on_host()) {
     binding.emplace(topology, point.where.home);
   }
-  const SpanLease lease(cache, claim, topology);
+  const SpanLease lease(cache, claim, session.surroundings());
   const auto gather = reach::make_row_gather(lease.memory(), point.gather);
 
   const auto [gpu, home] = std::pair(point.where.gpu, point.where.home);
   MeasureOptions options{.gpu = gpu};
+  options.residency = residency_of(&lease.memory());
   if (point.on_host()) {
     options.limit = host_link_limit(session.machine(), gpu);
     options.link = LinkPath::host_to_gpu(home, gpu);
@@ -135,6 +150,9 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   }
   Measurement measurement = harness::measure(session, *gather, options);
   add_bytes(point.gather, gather->unique_rows(), measurement);
+  if (const auto share = contiguous_share(lease.memory())) {
+    measurement.counters["contiguous_share"] = *share;
+  }
   if (point.on_host()) {
     add_traffic(point.gather, gather->rows_of(0), measurement);
   }
@@ -165,6 +183,7 @@ struct Listed {
 
   [[nodiscard]] auto order() const {
     return std::tuple(point.on_host(), gpu.ordinal, wall, point.where.home, point.where.kind,
+                      point.where.touch_threads,
                       point.gather.span_bytes);
   }
 };
@@ -177,7 +196,7 @@ class Lister {
   std::vector<Benchmark> list() {
     each_pair(machine_, grids_, [&](const GpuPair& pair, const Grid& grid) {
       for (const Values& values : grid.points({{kMost, power_of_two(most_on_gpu(pair.peer))}})) {
-        if (values.is("memory", name(SpanKind::peer))) {
+        if (values.is("memory", cuda::name(cuda::MemoryKind::peer))) {
           collect(pair.gpu, pair.peer, values, pair);
         }
       }
@@ -188,7 +207,7 @@ class Lister {
         return;
       }
       for (const Values& values : grid.points({{kMost, power_of_two(most_of(node))}})) {
-        if (!values.is("memory", name(SpanKind::peer))) {
+        if (!values.is("memory", cuda::name(cuda::MemoryKind::peer))) {
           collect(gpu, node, values, {});
         }
       }
@@ -223,10 +242,13 @@ class Lister {
       grids_.leave_out(error.what());
       return;
     }
-    const SpanKind kind =
-        enumerator(values.word("memory"), kKinds, [](SpanKind each) { return reach::name(each); });
-    const bool wall = kind == SpanKind::host_alloc && !is_far(gpu, home);
-    listed_.push_back({gpu, {{kind, gpu.ordinal, home}, gather}, pair, wall});
+    const cuda::MemoryKind kind = memory_of(values);
+    const bool wall = kind == cuda::MemoryKind::host_alloc && !is_far(gpu, home);
+    const int threads = kind == cuda::MemoryKind::peer ? kTouchThreads : values.number_as<int>("touch_threads");
+    listed_.push_back({gpu,
+                       {{.kind = kind, .gpu = gpu.ordinal, .home = home, .touch_threads = threads}, gather},
+                       pair,
+                       wall});
   }
 
   // `pair` where the memory is a peer's.
@@ -257,14 +279,16 @@ class Lister {
     if (point.on_host()) {
       site = {{"numa", point.where.home}, {"gpu", gpu.ordinal}};
     }
-    return {kFamily,
-            {{"memory", reach::name(point.where.kind), AxisStyle::bare},
-             {"order", gather.sorted ? kSorted : kAsAsked, AxisStyle::bare},
-             joined,
-             {"row", static_cast<std::int64_t>(gather.row_bytes)},
-             {"rows", static_cast<std::int64_t>(gather.rows)},
-             {"span", static_cast<std::int64_t>(gather.span_bytes)}},
-            site};
+    std::vector<Axis> axes{{"memory", cuda::name(point.where.kind), AxisStyle::bare},
+                           {"order", gather.sorted ? kSorted : kAsAsked, AxisStyle::bare},
+                           joined,
+                           {"row", static_cast<std::int64_t>(gather.row_bytes)},
+                           {"rows", static_cast<std::int64_t>(gather.rows)},
+                           {"span", static_cast<std::int64_t>(gather.span_bytes)}};
+    if (point.where.touch_threads != kTouchThreads) {
+      axes.push_back({"touch_threads", std::int64_t{point.where.touch_threads}});
+    }
+    return {kFamily, std::move(axes), site};
   }
 
   [[nodiscard]] std::string why_not(const GpuTarget& gpu, const Point& point, const GpuPair* pair) const {
@@ -274,8 +298,8 @@ class Lister {
     const std::uint64_t span = point.gather.span_bytes;
     if (point.on_host()) {
       // Reserved huge pages are set aside already, and not counted as available.
-      std::string why = why_no_mapping(machine_, gpu.ordinal);
-      return why.empty() && point.where.kind != SpanKind::hugetlb ? why_too_much(span) : why;
+      std::string why = why_no_memory(machine_, point.where.kind, gpu.ordinal, span);
+      return why.empty() && point.where.kind != cuda::MemoryKind::hugetlb ? why_too_much(span) : why;
     }
     if (!pair->why_no_access().empty()) {
       return pair->why_no_access();
@@ -339,8 +363,10 @@ Family reach_gather(const Spans& spans) {
   return {kFamily,
           "How fast does a GPU read rows at random places, and over how much memory does that last?",
           {word_axis("memory", "where the rows lie: host memory by how it came to be, or another GPU's",
-                     names_of(kKinds, [](SpanKind each) { return reach::name(each); }),
-                     reach::name(SpanKind::host_alloc)),
+                     names_of(cuda::kMemoryKinds, [](cuda::MemoryKind each) { return cuda::name(each); }),
+                     cuda::name(cuda::MemoryKind::host_alloc)),
+           number_axis("touch_threads", "threads that touch host memory first, where the driver does not",
+                       {1, 256}, std::to_string(kTouchThreads)),
            word_axis("order", "whether a batch is read in the order of its addresses", {kAsAsked, kSorted},
                      kAsAsked),
            size_axis("row", "bytes of a row, a power of two", {reach::kSmallestRow, reach::kLargestRow},

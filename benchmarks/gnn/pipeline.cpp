@@ -147,12 +147,18 @@ class Lister {
         values.number_as<std::uint32_t>("hidden")};
     point.mode = enumerator(values.word("mode"), kModes, mode_name);
     point.store = enumerator(values.word("store"), kStores, [](Store each) { return name(each); });
+    const bool placed = point.store == Store::mapped || point.store == Store::tiered;
+    point.memory = placed ? memory_of(values) : cuda::MemoryKind::host_alloc;
     point.hot = point.store == Store::tiered ? values.number_as<int>("hot") : 0;
     point.window = point.mode == Mode::address_ordered ? values.number_as<int>("window") : 1;
     point.gpus = values.number_as<int>("gpus");
     point.percent = values.is("percent", kOneProcess) ? 0 : values.decimal("percent");
     if (point.percent > 0 && scope_.features != nullptr) {
       grids_.leave_out("two processes fill tables of their own, by the closed form: not by --features");
+      return std::nullopt;
+    }
+    if (point.percent > 0 && point.memory != cuda::MemoryKind::host_alloc) {
+      grids_.leave_out("two processes have tables of memory host_alloc");
       return std::nullopt;
     }
     try {
@@ -204,7 +210,7 @@ class Lister {
   void add(const GraphSpec& spec, const PipelinePoint& point, const PipelineSite& site) {
     Benchmark benchmark;
     benchmark.id = case_of(point, site);
-    benchmark.skip = why_not(point, site);
+    benchmark.skip = why_not(spec, point, site);
     benchmark.explanation = explain(point, scope_.features.get());
     Claims claims;
     if (benchmark.skip.empty()) {
@@ -229,8 +235,9 @@ class Lister {
       }
       const TableCache::Lease table(*tables, *claims.table, [&](const TableKey& wanted) {
         const gnn::Features& features = work->plan.features;
-        return wanted.page_locked ? gnn::make_pinned_table(graph->vertices(), features)
-                                  : gnn::make_pageable_table(graph->vertices(), features);
+        return wanted.mapped ? gnn::make_mapped_table(graph->vertices(), features, *wanted.mapped,
+                                                      session.surroundings())
+                             : gnn::make_pageable_table(graph->vertices(), features);
       });
       return measure_pipeline(session, point, site, *work, *table);
     };
@@ -239,14 +246,29 @@ class Lister {
 
   [[nodiscard]] Claims claims_of(const PipelinePoint& point, const PipelineSite& site) const {
     const TrainingPoint& training = point.training;
-    TableKey key{
-        training.graph, training.request().shape.features, {}, point.store != Store::pageable, site.node};
+    TableKey key{training.graph, training.request().shape.features, {}, mapped_for(point, site), site.node};
     if (scope_.features != nullptr) {
       key.ordered_by = training;
     }
     return {graphs_->claim(training.graph, scope_.visits_here), plans_->claim(training, scope_.visits_here),
             point.percent > 0 ? nullptr : tables_->claim(key, scope_.visits_here),
             point.percent > 0 ? daemons_->claim(site.gpu->ordinal, scope_.visits_here) : nullptr};
+  }
+
+  // Of the table's memory. What the driver locks it maps for every GPU: one table serves all.
+  [[nodiscard]] std::optional<cuda::MappedRequest> mapped_for(const PipelinePoint& point,
+                                                              const PipelineSite& site) const {
+    if (point.store == Store::pageable || !site.gpu) {
+      return std::nullopt;
+    }
+    cuda::MappedRequest request{.kind = point.memory, .gpu = scope_.gpus.front().ordinal, .home = site.node};
+    if (point.memory != cuda::MemoryKind::host_alloc) {
+      request.gpu = site.gpu->ordinal;
+      for (const int gpu : site.gpus) {
+        request.others |= std::uint64_t{1} << gpu;
+      }
+    }
+    return request;
   }
 
   [[nodiscard]] Case case_of(const PipelinePoint& point, const PipelineSite& site) const {
@@ -263,6 +285,7 @@ class Lister {
     if (point.mode == Mode::address_ordered) {
       id.axes.push_back({"window", std::int64_t{point.window}});
     }
+    add_memory(point.memory, id.axes);
     if (point.store == Store::tiered) {
       id.axes.push_back({"hot", std::int64_t{point.hot}});
     }
@@ -280,7 +303,8 @@ class Lister {
     return id;
   }
 
-  [[nodiscard]] std::string why_not(const PipelinePoint& point, const PipelineSite& site) const {
+  [[nodiscard]] std::string why_not(const GraphSpec& spec, const PipelinePoint& point,
+                                    const PipelineSite& site) const {
     if (scope_.features != nullptr && scope_.features->element() != sizeof(float)) {
       return "the feature table has float16 elements; training takes float32 (array.astype('<f4'))";
     }
@@ -300,7 +324,8 @@ class Lister {
       return std::string(kMpsControl) + " is not in PATH: it comes with the driver's utilities";
     }
     const bool reads_host = point.store == Store::mapped || point.store == Store::tiered;
-    return reads_host ? why_no_mapping(machine_, site.gpu->ordinal) : std::string();
+    const std::uint64_t rows = spec.vertices().value_or(0) * point.training.row_bytes;
+    return reads_host ? why_no_memory(machine_, point.memory, site.gpu->ordinal, rows) : std::string();
   }
 
   [[nodiscard]] Needs needs_of(const GraphSpec& spec, const PipelinePoint& point) const {
@@ -349,6 +374,7 @@ Family pipeline_graphsage(const GnnGraphs& graphs) {
           {graph_axis(), word_axis("mode", "how rows come to the GPU", names_of(kModes, mode_name)),
            word_axis("store", "where the feature table lies",
                      names_of(kStores, [](Store each) { return name(each); })),
+           memory_axis("how the host memory came to be that has rows: of stores mapped and tiered"),
            fanout_axis("10x25"), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
            unnamed(number_axis("batches", "mini-batches of a run", {1, 1 << 20}, "24")),
            size_axis("row", "bytes of a row; those of --features where given", {4, kGiB}, false, "512"),

@@ -36,6 +36,7 @@ struct PipelinePoint {
   TrainingPoint training;
   gnn::Mode mode = gnn::Mode::masked;
   gnn::Store store = gnn::Store::mapped;
+  cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;  // of the rows on the host
   int hot = 0;     // percent, tiered
   int window = 1;  // address_ordered
   int gpus = 1;
@@ -74,7 +75,7 @@ struct TableKey {
   std::string graph;
   std::uint32_t columns = 0;
   std::optional<TrainingPoint> ordered_by = {};  // of a file: whose plan puts its rows in order
-  bool page_locked = false;
+  std::optional<cuda::MappedRequest> mapped = {};  // absent: ordinary memory
   int node = 0;
   friend bool operator==(const TableKey&, const TableKey&) = default;
 };

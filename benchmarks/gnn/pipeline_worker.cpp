@@ -167,7 +167,7 @@ void gather(const PipelineJob& job, const gnn::TrainingPlan& plan, const cuda::S
   request.hot_percent = job.hot;
   request.gpus = {kGpu};
   gnn::require_processes(request);
-  const auto table = gnn::make_pinned_table(plan.neighbours.vertices(), plan.features);
+  const auto table = gnn::make_mapped_table(plan.neighbours.vertices(), plan.features);
   const auto side = gnn::make_gathering_side(plan, *table, request, exchange);
   tell_numbers("started", part.given_sms(), cuda::count_multiprocessors(kGpu, part), side->gpu_bytes());
   serve({{"stage",

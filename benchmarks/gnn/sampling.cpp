@@ -80,7 +80,8 @@ void require_equal(const MiniBatch& expected, const MiniBatch& sampled, std::uin
 
 // `run`: seconds of a mini-batch, which it samples and holds against the expected one.
 Measurement measure_batches(Session& session, const ExpectedBatches& expected, const GnnGraph& graph,
-                            const Timing& timing, const std::function<double(std::uint64_t batch)>& run) {
+                            const Timing& timing, const std::function<double(std::uint64_t batch)>& run,
+                            const std::function<void()>& residency = {}) {
   std::uint64_t turn = 0;
   const auto verify = [&] {
     return "every mini-batch of every sample equals, bit for bit, the CPU's of the same seeds, drawn "
@@ -88,7 +89,7 @@ Measurement measure_batches(Session& session, const ExpectedBatches& expected, c
            expected.verification;
   };
   LocalOperation sampling({.run = [&] { return run(turn++ % kTurns); }, .verify = verify, .timing = timing});
-  Measurement measurement = measure(session, sampling);
+  Measurement measurement = measure(session, sampling, {.residency = residency});
   double edges = 0;
   double nodes = 0;
   for (const MiniBatch& batch : expected.batches) {
@@ -151,7 +152,7 @@ Measurement measure_cpu_sampling(Session& session, const SamplingPoint& point, c
 Measurement measure_gpu_sampling(Session& session, const SamplingPoint& point, const GnnGraph& graph,
                                  const ExpectedBatches& expected) {
   const NodeBinding binding(session.machine().topology, point.node);
-  const auto lists = gnn::place_lists(graph.in_edges(), *point.lists);
+  const auto lists = gnn::place_lists(graph.in_edges(), *point.lists, session.surroundings());
   const auto sampler = gnn::make_gpu_sampler(*lists, {point.fanouts, kGnnSeed}, point.batch);
   const auto batch_memory = sampler->make_batch();
   const auto run = [&](std::uint64_t batch) {
@@ -161,7 +162,10 @@ Measurement measure_gpu_sampling(Session& session, const SamplingPoint& point, c
   };
   Measurement measurement =
       measure_batches(session, expected, graph,
-                      {Clock::event, false, "the copy of the seeds and all kernels of one mini-batch"}, run);
+                      {Clock::event, false, "the copy of the seeds and all kernels of one mini-batch"}, run,
+                      point.lists->memory == cuda::MemoryKind::managed_host
+                          ? std::function<void()>([&lists] { lists->expect_on_host(); })
+                          : nullptr);
   measurement.counters["gpu_bytes"] =
       static_cast<double>(lists->gpu_bytes() + sampler->gpu_bytes() + batch_memory->gpu_bytes());
   return measurement;
@@ -194,7 +198,7 @@ Explanation explain(const SamplingPoint& point) {
         where = "on a GPU, the graph in its own memory";
         break;
       case ListPlacement::mapped:
-        where = "on a GPU, offsets in its own memory, lists in page-locked host memory";
+        where = "on a GPU, offsets in its own memory, lists in host memory that it reads over the link";
         break;
       case ListPlacement::interleaved:
         where = "on a GPU, offsets in its own memory, lists in turn over the memories of several GPUs";
@@ -219,7 +223,7 @@ class Lister {
         [&](const GraphSpec& spec, const Grid& grid) {
           for (const Values& values : grid.points()) {
             add_all({spec, gnn::parse_fanouts(values.word("fanout")), values.number("batch"), {}, 0},
-                    values.word("placement"), grids_.gpus(grid));
+                    values, grids_.gpus(grid));
           }
         },
         sizeof(graph::Vertex));
@@ -227,7 +231,8 @@ class Lister {
   }
 
  private:
-  void add_all(SamplingPoint point, const std::string& placement, const std::vector<GpuTarget>& gpus) {
+  void add_all(SamplingPoint point, const Values& values, const std::vector<GpuTarget>& gpus) {
+    const std::string& placement = values.word("placement");
     if (placement == kHost) {
       add(point, nullptr);
       return;
@@ -237,6 +242,10 @@ class Lister {
     for (const GpuTarget& gpu : gpus) {
       point.node = scope_.nearest_node(gpu);
       point.lists = {lists, gpu.ordinal, {}};
+      if (lists == ListPlacement::mapped) {
+        point.lists->memory = memory_of(values);
+        point.lists->node = point.node;
+      }
       if (lists == ListPlacement::interleaved) {
         point.lists->gpus = sharing_gpus(machine_, gpu.ordinal);
       }
@@ -287,6 +296,9 @@ class Lister {
     id.axes.push_back({"graph", point.spec.name()});
     id.axes.push_back({"fanout", gnn::fanout_text(point.fanouts)});
     id.axes.push_back({"batch", static_cast<std::int64_t>(point.batch)});
+    if (point.lists) {
+      add_memory(point.lists->memory, id.axes);
+    }
     if (point.lists && point.lists->placement == ListPlacement::interleaved) {
       id.axes.push_back(
           {"gpus", static_cast<std::int64_t>(std::max<std::size_t>(point.lists->gpus.size(), 2))});
@@ -302,7 +314,10 @@ class Lister {
     if (!gpu.unavailable.empty()) {
       return gpu.unavailable;
     }
-    return point.lists->placement == ListPlacement::mapped ? why_no_mapping(machine_, gpu.ordinal) : "";
+    const std::uint64_t lists = point.spec.most_entries().value_or(0) * sizeof(graph::Vertex);
+    return point.lists->placement == ListPlacement::mapped
+               ? why_no_memory(machine_, point.lists->memory, gpu.ordinal, lists)
+               : "";
   }
 
   [[nodiscard]] static Needs needs_of(const SamplingPoint& point) {
@@ -339,7 +354,8 @@ Family sampling_neighbours(const GnnGraphs& graphs) {
           "How fast are mini-batches of neighbours sampled, by whom and from where?",
           {graph_axis(), fanout_axis(), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}),
            word_axis("placement", "where lists lie: host, the CPU samples; else a GPU does",
-                     std::move(placements))},
+                     std::move(placements)),
+           memory_axis("how the host memory came to be in which lists are mapped")},
           [graphs](const Machine& machine, const Scope& scope, const Grids& grids) {
             return Lister(machine, scope, grids, graphs).list();
           }};

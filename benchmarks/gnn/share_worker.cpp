@@ -136,7 +136,7 @@ constexpr int kGpu = 0;  // the daemon shows one
 class OwnTable {
  public:
   OwnTable(const ShareJob& job, const Topology& topology)
-      : memory_(topology, span_request(job)), point_(point_of(job)) {
+      : memory_({&topology}, span_request(job)), point_(point_of(job)) {
     memory_.grow(job.span_bytes);
     GatherSite site{job.node, GpuTarget{kGpu, {}, {}}, {}};
     store_ = gnn::make_feature_store(store_request(point_, site), &memory_, nullptr);
@@ -147,7 +147,7 @@ class OwnTable {
 
  private:
   static reach::SpanRequest span_request(const ShareJob& job) {
-    reach::SpanRequest request{reach::SpanKind::host_alloc, kGpu, job.node};
+    reach::SpanRequest request{{.gpu = kGpu, .home = job.node}};
     request.chunk_bytes = std::bit_ceil(std::clamp(job.span_bytes, 4 * kKiB, kGiB));
     return request;
   }

@@ -163,7 +163,7 @@ ShareClaims claim_share(Benchmark& benchmark, const SharePoint& point, const Gat
     claims.batch = caches.batches->claim(0, scope.visits_here);
   }
   if (here_too || !cuda::needs_mps(point.by)) {
-    claims.span = caches.spans->claim(span_key(site), scope.visits_here, needs.shared_host_bytes);
+    claims.span = caches.spans->claim(span_key(point.gather, site), scope.visits_here, needs.shared_host_bytes);
   } else {
     needs.shared_host_bytes = 0;
   }
@@ -205,7 +205,7 @@ void require_share(const SharePoint& point, const ShareWorker& worker, int avail
 GatherSide::GatherSide(Session& session, const SharePoint& point, const GatherSite& site, SpanCache& cache,
                        SpanCache::Claim& claim)
     : width_(point.gather.width),
-      lease_(cache, claim, session.machine().topology),
+      lease_(cache, claim, session.surroundings()),
       store_(gnn::make_feature_store(store_request(point.gather, site), &lease_.memory(), nullptr)),
       lists_(drawn_lists(point.gather, store_->shape().rows)) {}
 

@@ -183,6 +183,23 @@ DeclaredAxis word_axis(std::string key, std::string means, std::vector<std::stri
           .otherwise = std::move(otherwise)};
 }
 
+DeclaredAxis memory_axis(std::string means) {
+  std::vector<std::string> kinds = names_of(cuda::kMemoryKinds, [](cuda::MemoryKind each) { return cuda::name(each); });
+  std::erase(kinds, cuda::name(cuda::MemoryKind::peer));
+  return word_axis("memory", std::move(means), std::move(kinds), cuda::name(cuda::MemoryKind::host_alloc));
+}
+
+cuda::MemoryKind memory_of(const Values& values) {
+  return enumerator(values.word("memory"), cuda::kMemoryKinds,
+                    [](cuda::MemoryKind each) { return cuda::name(each); });
+}
+
+void add_memory(cuda::MemoryKind memory, std::vector<Axis>& axes) {
+  if (memory != cuda::MemoryKind::host_alloc) {
+    axes.push_back({"memory", cuda::name(memory)});
+  }
+}
+
 DeclaredAxis switch_axis(std::string key, std::string means, std::string otherwise) {
   return word_axis(std::move(key), std::move(means), {"on", "off"}, std::move(otherwise));
 }

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "grainscope/core/case.hpp"
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "machine.hpp"
 
@@ -142,6 +143,12 @@ template <class All, class ToName>
   }
   return names;
 }
+
+// The axis `memory`: how host memory came to be that a GPU reads in place; host_alloc unless a line says
+// otherwise, and then names of cases do not tell it.
+[[nodiscard]] DeclaredAxis memory_axis(std::string means);
+[[nodiscard]] cuda::MemoryKind memory_of(const Values& values);
+void add_memory(cuda::MemoryKind memory, std::vector<Axis>& axes);
 
 // The points of parameter space that a run takes of one family: the lines of the table of presets, with what
 // the user put in place of their values.

@@ -62,6 +62,9 @@ struct MeasureOptions {
   std::optional<int> gpu = {};              // whose board's energy is read
   std::optional<PhysicalLimit> limit = {};  // of the measurement
   std::optional<LinkPath> link = {};        // whose copy peak stands beside it
+  // Throws FailedError where memory has left the place at which it is to stay; asked before and after every
+  // sample.
+  std::function<void()> residency = {};
   int visits = 1;
 };
 

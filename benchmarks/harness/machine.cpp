@@ -193,6 +193,26 @@ std::string why_no_migration(const Machine& machine, int gpu) {
   return {};
 }
 
+std::string why_no_memory(const Machine& machine, cuda::MemoryKind kind, int gpu, std::uint64_t bytes) {
+  if (std::string why = why_no_mapping(machine, gpu); !why.empty()) {
+    return why;
+  }
+  const GpuReport* report = machine.find_gpu(gpu);
+  if (kind != cuda::MemoryKind::managed_host || report == nullptr) {
+    return {};
+  }
+  if (!report->cuda->concurrent_managed_access) {
+    return "the GPU does not read managed memory in place (CUDA attribute concurrentManagedAccess is 0): "
+           "host_alloc is the next best";
+  }
+  const std::uint64_t most = report->cuda->total_memory_bytes / 4 * 3;
+  if (bytes > most) {
+    return "needs " + format_bytes(bytes) + " of managed memory that stays on the host; " + format_bytes(most) +
+           ", three quarters of the GPU's own memory, are the most: host_alloc is the next best";
+  }
+  return {};
+}
+
 std::uint64_t largest_buffer(const Machine& machine, int gpu) {
   std::uint64_t most =
       machine.environment.memory.available.bytes().value_or(8 * (std::uint64_t{1} << 30)) / 2;

@@ -15,6 +15,7 @@
 #include "grainscope/core/case.hpp"
 #include "grainscope/core/operation.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/cuda/runtime.hpp"
 #include "grainscope/gnn/features.hpp"
 #include "grainscope/graph/generate.hpp"
@@ -76,6 +77,11 @@ struct GpuTarget {
 
 // Why managed memory cannot migrate on demand here; empty where it can.
 [[nodiscard]] std::string why_no_migration(const Machine& machine, int gpu);
+
+// Why a GPU cannot read so many bytes of host memory of a kind in place; empty where nothing is known against
+// it.
+[[nodiscard]] std::string why_no_memory(const Machine& machine, cuda::MemoryKind kind, int gpu,
+                                        std::uint64_t bytes);
 
 // Half of the host memory that may be taken, and half of a GPU's: the largest buffer that a case asks for.
 [[nodiscard]] std::uint64_t largest_buffer(const Machine& machine, int gpu);

@@ -131,7 +131,17 @@ void visit(const Session& session, Operation& operation, const MeasureOptions& o
       operation.timing().clock == Clock::steady) {
     quiet.emplace(*session.quiet_cpu(), operation, measurement);
   }
-  const auto one_sample = [&] { return quiet ? quiet->sample() : sample(operation); };
+  const auto check_residency = [&] {
+    if (options.residency) {
+      options.residency();
+    }
+  };
+  const auto one_sample = [&] {
+    check_residency();
+    const double seconds = quiet ? quiet->sample() : sample(operation);
+    check_residency();
+    return seconds;
+  };
   const int trials = operation.trials();
   measurement.samples.append(trials > 0    ? session.trials(trials, [&](int) { return one_sample(); })
                              : options.gpu ? session.sample(one_sample, *options.gpu, measurement)
@@ -148,6 +158,9 @@ void visit(const Session& session, Operation& operation, const MeasureOptions& o
     operation.run_counted();
   }
   measurement.verification = operation.verify();
+  if (options.residency) {
+    measurement.verification += "; before and after every sample all pages looked at were on the host";
+  }
   measurement.timing = operation.timing();
   operation.describe(measurement);
 }

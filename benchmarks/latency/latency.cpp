@@ -116,6 +116,7 @@ class Lister {
       walk.to = to;
       walk.order = enumerator(values.word("order"), kOrders, [](Order each) { return name(each); });
       walk.bytes = values.number("bytes");
+      walk.memory = to == To::host_memory ? memory_of(values) : cuda::MemoryKind::host_alloc;
       if (!std::has_single_bit(walk.bytes)) {
         grids_.leave_out("a cycle of pointers goes through a power of two of bytes, not " +
                          std::to_string(walk.bytes));
@@ -133,7 +134,7 @@ class Lister {
                            {{"numa", node}, {"gpu", gpu.ordinal}});
     added.needs = {walk.bytes, 0, 0};
     added.skip = gpu.unavailable;
-    added.skip_for(why_no_mapping(machine_, gpu.ordinal));
+    added.skip_for(why_no_memory(machine_, walk.memory, gpu.ordinal, walk.bytes));
   }
 
   Benchmark& add(const ChaseSpec& walk, Axis joined_by, std::vector<Site> site) {
@@ -144,6 +145,7 @@ class Lister {
                      std::move(joined_by),
                      {"bytes", static_cast<std::int64_t>(walk.bytes)}},
                     std::move(site)};
+    add_memory(walk.memory, benchmark.id.axes);
     benchmark.explanation = {
         "the time of one load of a GPU, by where the memory is and how large the span",
         "a walk along a cycle of pointers by one thread, in kernels on several multiprocessors, between two "
@@ -153,7 +155,7 @@ class Lister {
         "1996)",
         "what caches keep, they answer; large spans include address translation"};
     benchmark.run = probe_body(
-        [walk](const transfer::Surroundings& around) { return cuda::make_chase(walk, *around.topology); },
+        [walk](const transfer::Surroundings& around) { return cuda::make_chase(walk, around); },
         walk.gpu, walk.to == To::own_memory ? kFastestLoad_s : kFastestOverLink_s);
     return benchmarks_.emplace_back(std::move(benchmark));
   }
@@ -172,6 +174,7 @@ Family latency_chase() {
                      names_of(kMemories, [](To each) { return name(each); })),
            word_axis("order", "of addresses: nvbandwidth's, or none that anybody could guess",
                      names_of(kOrders, [](Order each) { return name(each); })),
+           memory_axis("how memory of the host came to be"),
            size_axis("bytes", "span of the cycle: a power of two", {256, 1024 * kGiB})},
           [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
             return Lister(machine, grids).list();

@@ -29,13 +29,13 @@ class LoadLatencies {
  public:
   // To a kernel's row: counters `latency_s` and `requests_in_flight`. `chase`: loads from where it read,
   // always in the same order. Throws as the chase does.
-  void add_in_flight(const Topology& topology, const cuda::ChaseSpec& chase, std::uint64_t bytes,
+  void add_in_flight(const cuda::Surroundings& surroundings, const cuda::ChaseSpec& chase, std::uint64_t bytes,
                      std::uint64_t grain, Measurement& measurement);
 
  private:
-  double seconds(const Topology& topology, const cuda::ChaseSpec& chase);
-  // By memory, GPU, node, peer and bytes.
-  std::map<std::tuple<cuda::ChaseSpec::To, int, int, int, std::uint64_t>, double> known_;
+  double seconds(const cuda::Surroundings& surroundings, const cuda::ChaseSpec& chase);
+  // By memory, GPU, node, peer, bytes and how the host's memory came to be.
+  std::map<std::tuple<cuda::ChaseSpec::To, int, int, int, std::uint64_t, cuda::MemoryKind>, double> known_;
 };
 
 namespace {
@@ -45,12 +45,12 @@ constexpr int kChases = 9;
 
 }  // namespace
 
-double LoadLatencies::seconds(const Topology& topology, const cuda::ChaseSpec& chase) {
-  const std::tuple key{chase.to, chase.gpu, chase.node, chase.peer, chase.bytes};
+double LoadLatencies::seconds(const cuda::Surroundings& surroundings, const cuda::ChaseSpec& chase) {
+  const std::tuple key{chase.to, chase.gpu, chase.node, chase.peer, chase.bytes, chase.memory};
   if (const auto known = known_.find(key); known != known_.end()) {
     return known->second;
   }
-  const auto probe = cuda::make_chase(chase, topology);
+  const auto probe = cuda::make_chase(chase, surroundings);
   Measurement chased;
   probe->describe(chased);
   std::vector<double> seconds;
@@ -62,9 +62,9 @@ double LoadLatencies::seconds(const Topology& topology, const cuda::ChaseSpec& c
   return known_.emplace(key, summarize(seconds).median).first->second;
 }
 
-void LoadLatencies::add_in_flight(const Topology& topology, const cuda::ChaseSpec& chase, std::uint64_t bytes,
+void LoadLatencies::add_in_flight(const cuda::Surroundings& surroundings, const cuda::ChaseSpec& chase, std::uint64_t bytes,
                                   std::uint64_t grain, Measurement& measurement) {
-  const double latency_s = seconds(topology, chase);
+  const double latency_s = seconds(surroundings, chase);
   const auto request = static_cast<double>(std::min(grain, kRequestBytes));
   const double rate = static_cast<double>(bytes) / measurement.samples.summary.median;
   measurement.counters["latency_s"] = latency_s;
@@ -239,7 +239,7 @@ Measurement measure_pieces(Session& session, const Transfer& transfer, std::uint
   Measurement measurement = measure_transfer(session, transfer);
   measurement.operations = transfer.bytes / grain;
   if (transfer.engine == Engine::sm && transfer.to_gpu()) {
-    latencies.add_in_flight(session.machine().topology,
+    latencies.add_in_flight(session.surroundings(),
                             {.to = cuda::ChaseSpec::To::host_memory,
                              .gpu = transfer.gpu(),
                              .node = transfer.node(),
@@ -382,7 +382,7 @@ Measurement measure_gpu_memory(Session& session, const Place& place, const Trans
   measurement.operations = walk.bytes / grain;
   if (!walk.by_source) {
     latencies.add_in_flight(
-        session.machine().topology,
+        session.surroundings(),
         {.to = place.is_own() ? cuda::ChaseSpec::To::own_memory : cuda::ChaseSpec::To::peer_memory,
          .gpu = place.gpu.ordinal,
          .peer = place.memory_of,

@@ -113,7 +113,7 @@ void summarise(const LoadedGraph& graph, const LeanLayout& layout, std::uint64_t
 
 Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedGraph& graph) {
   const LeanLayout layout(point, graph);
-  const auto lists = lean::place_lean(layout.placement());
+  const auto lists = lean::place_lean(layout.placement(), session.surroundings());
   LeanRun run = make_lean_run(point, graph, *lists, layout);
   const std::vector<Vertex> sources = graph.sources(point.trials);
   std::size_t number = 0;
@@ -131,8 +131,11 @@ Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedG
     }
   };
   Trials trials(*run.traversal, graph, std::move(parts));
-  Measurement measurement =
-      measure(session, trials, {.limit = host_link_limit(session.machine(), point.gpu)});
+  MeasureOptions options{.limit = host_link_limit(session.machine(), point.gpu)};
+  if (point.memory == cuda::MemoryKind::managed_host) {
+    options.residency = [&lists] { lists->expect_on_host(); };
+  }
+  Measurement measurement = measure(session, trials, options);
   summarise(graph, layout, lists->hot_bytes(), lists->gpu_bytes() + run.traversal->gpu_bytes(), measurement);
   hold_against_model(session, point, run.model(sources.front(), first_reads), measurement);
   return measurement;
@@ -264,6 +267,7 @@ class Lister {
     point.compressed = values.is("lists", "compressed");
     point.hybrid = values.is("segments", kHybrid);
     point.node = scope_.nearest_node(gpu);
+    point.memory = memory_of(values);
     point.gpu = gpu.ordinal;
     point.trials = trials_of(point.algorithm, scope_.trials);
     const bool hot_edges = hot.percent > 0 || hot.bytes > 0;
@@ -294,6 +298,7 @@ class Lister {
          point.hot.bytes > 0 ? Axis{"hot_budget", static_cast<std::int64_t>(point.hot.bytes)}
                              : Axis{"hot", std::int64_t{point.hot.percent}}},
         {{"numa", point.node}, {"gpu", gpu.ordinal}}};
+    add_memory(point.memory, benchmark.id.axes);
     if (point.algorithm == Algorithm::sssp) {
       benchmark.id.axes.push_back({"weights", weights_of(point.spec)});
     }
@@ -326,7 +331,8 @@ class Lister {
       return std::string(point.hot.given_by) + ": " + format_bytes(point.hot.bytes) + " are more than GPU " +
              std::to_string(gpu.ordinal) + " has: " + format_bytes(report->cuda->total_memory_bytes);
     }
-    return why_no_mapping(machine_, gpu.ordinal);
+    const std::uint64_t edges = point.spec.most_entries().value_or(0) * sizeof(graph::Vertex);
+    return why_no_memory(machine_, point.memory, gpu.ordinal, edges);
   }
 
   [[nodiscard]] static Needs needs_of(const LeanPoint& point) {
@@ -374,7 +380,8 @@ Family lean_traversal() {
        word_axis("lists", "how the other edges are held", {"plain", "compressed"}, "plain"),
        word_axis("segments", "whether all is read where it lies, or copied whole where that is faster",
                  {kRead, kHybrid}, kRead),
-       graph_axis(), number_axis("hot", "percent of the edge list in the tier", {0, 100}, "0"),
+       memory_axis("how the host memory came to be in which lists lie"), graph_axis(),
+       number_axis("hot", "percent of the edge list in the tier", {0, 100}, "0"),
        size_axis("hot_budget", "GPU memory of the tier, in place of hot; given: what --hot-budget names",
                  {1, 1024 * kGiB}, false, kNoBudget, {kNoBudget, kGivenBudgets})},
       [](const Machine& machine, const Scope& scope, const Grids& grids) {

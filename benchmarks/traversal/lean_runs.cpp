@@ -134,6 +134,8 @@ lean::LeanPlacement LeanLayout::placement() const {
   placement.in_compressed = address(in_.compressed);
   placement.firsts = address((directed_ ? in_ : out_).firsts);
   placement.gpu = point_.gpu;
+  placement.memory = point_.memory;
+  placement.node = point_.node;
   placement.weights = point_.algorithm == graph::Algorithm::sssp;
   return placement;
 }

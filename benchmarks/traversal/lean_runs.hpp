@@ -42,6 +42,7 @@ struct LeanPoint {
   bool compressed = false;  // what is not hot
   bool hybrid = false;      // segments are copied where that is faster; of pr and sssp
   int node = 0;             // where host memory lies
+  cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;
   int gpu = 0;
   int trials = 8;
 };

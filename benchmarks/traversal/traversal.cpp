@@ -215,7 +215,8 @@ namespace {
 // Trials from the point's sources. `note` adds what a trial has beside that.
 Measurement measure_trials(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
                            graph::Traversal& traversal, const std::function<void()>& prepare,
-                           const std::function<void(Trial&)>& note) {
+                           const std::function<void(Trial&)>& note,
+                           const std::function<void()>& residency = {}) {
   if (point.algorithm == Algorithm::cc && graph.csr().directed) {
     throw SkipError(kNoDirectedComponents);
   }
@@ -241,7 +242,7 @@ Measurement measure_trials(Session& session, const TraversalPoint& point, const 
     note(trial);
   };
   Trials trials(traversal, graph, std::move(parts));
-  return measure(session, trials);
+  return measure(session, trials, {.residency = residency});
 }
 
 std::uint64_t l2_bytes(const Machine& machine, const TraversalPoint& point) {
@@ -261,7 +262,10 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
                               graph::PlacedGraph& placed) {
   const auto traversal = graph::make_traversal(placed, point.algorithm, point.access);
   Measurement measurement = measure_trials(
-      session, point, graph, *traversal, [&placed] { placed.make_cold(); }, [](Trial&) {});
+      session, point, graph, *traversal, [&placed] { placed.make_cold(); }, [](Trial&) {},
+      point.where.request.memory == cuda::MemoryKind::managed_host
+          ? std::function<void()>([&placed] { placed.expect_on_host(); })
+          : nullptr);
   summarise(point, graph, placed.gpu_bytes() + traversal->gpu_bytes(), measurement);
   if (point.where.request.placement == EdgePlacement::mapped) {
     const Vertex first = point.starts(graph).front();
@@ -418,6 +422,10 @@ class Lister {
                                                      [](EdgePlacement each) { return name(each); }),
                            edge_bytes_of(values), point.algorithm == Algorithm::sssp, gpu.ordinal};
     point.where.node = scope_.nearest_node(gpu);
+    if (!point.subway && point.where.request.placement == EdgePlacement::mapped) {
+      point.where.request.memory = memory_of(values);
+      point.where.request.node = point.where.node;
+    }
     point.trials = trials_of(point.algorithm, scope_.trials);
     if (values.is("sources", kEmogiSources)) {
       point.sources = emogi_sources(spec);
@@ -454,7 +462,7 @@ class Lister {
       }
       const PlacedCache::Lease placed_graph(*placed, *placed_claim, [&](const PlacedKey& key) {
         const NodeBinding binding(session.machine().topology, key.node);
-        return graph::place_graph(graph->csr(), key.request, session.surroundings().managed);
+        return graph::place_graph(graph->csr(), key.request, session.surroundings());
       });
       return measure_traversal(session, point, *graph, *placed_graph);
     };
@@ -472,6 +480,7 @@ class Lister {
              {"graph", point.spec.name()},
              {"edge", std::int64_t{request.edge_bytes}}},
             {{"numa", point.where.node}, {"gpu", gpu.ordinal}}};
+    add_memory(request.memory, id.axes);
     if (!point.sources.empty()) {
       id.axes.push_back({"sources", kEmogiSources});
     }
@@ -488,7 +497,9 @@ class Lister {
     if (point.algorithm == Algorithm::cc && point.spec.directed()) {
       return kNoDirectedComponents;
     }
-    return point.where.request.placement == EdgePlacement::mapped    ? why_no_mapping(machine_, gpu.ordinal)
+    const std::uint64_t edges = point.spec.most_entries().value_or(0) * point.element_bytes();
+    return point.where.request.placement == EdgePlacement::mapped
+               ? why_no_memory(machine_, point.where.request.memory, gpu.ordinal, edges)
            : point.where.request.placement == EdgePlacement::managed ? why_no_migration(machine_, gpu.ordinal)
                                                                      : std::string();
   }
@@ -540,7 +551,7 @@ Family traversal() {
        word_axis("order", "how vertices are numbered",
                  names_of(kOrders, [](Order each) { return graph::name(each); }),
                  graph::name(Order::original)),
-       graph_axis(), edge_axis(),
+       memory_axis("how the host memory came to be in which edges are mapped"), graph_axis(), edge_axis(),
        word_axis("sources", "where searches start: drawn as GAP draws them, or where EMOGI's authors start",
                  {"gap", kEmogiSources}, "gap")},
       [](const Machine& machine, const Scope& scope, const Grids& grids) {

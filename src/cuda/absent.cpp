@@ -2,6 +2,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/budget.hpp"
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/cuda/probe.hpp"
 #include "grainscope/cuda/runtime.hpp"
 #include "grainscope/cuda/sm_partition.hpp"
@@ -27,6 +28,33 @@ bool is_counted() {
   return false;
 }
 
+class MappedMemory::Held {};
+
+MappedMemory::MappedMemory(const MappedRequest& /*request*/, std::uint64_t /*bytes*/,
+                           const Surroundings& /*surroundings*/) {
+  throw SkipError("built without CUDA");
+}
+
+MappedMemory::~MappedMemory() = default;
+
+MappedMemory::MappedMemory(MappedMemory&& other) noexcept = default;
+
+MappedMemory& MappedMemory::operator=(MappedMemory&& other) noexcept = default;
+
+void* MappedMemory::device_data() const {
+  return nullptr;
+}
+
+void* MappedMemory::host_data() const {
+  return nullptr;
+}
+
+std::uint64_t MappedMemory::bytes() const {
+  return 0;
+}
+
+void MappedMemory::expect_on_host() const {}
+
 struct PinnedReserve::State {};
 
 PinnedReserve::PinnedReserve() = default;
@@ -35,7 +63,7 @@ PinnedReserve::~PinnedReserve() = default;
 
 void PinnedReserve::clear() {}
 
-std::unique_ptr<Operation> make_chase(const ChaseSpec& /*spec*/, const Topology& /*topology*/) {
+std::unique_ptr<Operation> make_chase(const ChaseSpec& /*spec*/, const Surroundings& /*surroundings*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -160,13 +160,6 @@ void Chase::expect_one_cycle() const {
 
 namespace {
 
-// With one node there is nowhere else to be; the driver's own mappings do not always tell.
-void expect_node(const Topology& topology, const void* data, std::uint64_t bytes, int node) {
-  if (topology.nodes().size() > 1) {
-    verify_placement(data, bytes, node);
-  }
-}
-
 // How long a sample walks. A kernel's start and end, some 2 us, are to stay below a thousandth or two of it;
 // and where a first-level cache may hold the chain, the first lap, which fills that cache, below a hundredth.
 struct Length {
@@ -184,13 +177,15 @@ Length length_of(const ChaseSpec& spec) {
 
 class ChaseProbe final : public Operation {
  public:
-  ChaseProbe(const ChaseSpec& spec, const Topology& topology) : length_(length_of(spec)), guard_(spec.gpu) {
+  ChaseProbe(const ChaseSpec& spec, const Surroundings& surroundings)
+      : length_(length_of(spec)), guard_(spec.gpu) {
     Chase::Memory memory{nullptr, nullptr, spec.bytes};
     switch (spec.to) {
       case ChaseSpec::To::host_memory:
-        binding_.emplace(topology, spec.node);
-        host_.emplace(spec.bytes, PinnedBuffer::Kind::cached);
-        memory.host = host_->data();
+        binding_.emplace(*surroundings.topology, spec.node);
+        host_.emplace(MappedRequest{.kind = spec.memory, .gpu = spec.gpu, .home = spec.node}, spec.bytes,
+                      surroundings);
+        memory.host = host_->host_data();
         memory.device = host_->device_data();
         break;
       case ChaseSpec::To::peer_memory:
@@ -204,13 +199,15 @@ class ChaseProbe final : public Operation {
         break;
     }
     chase_.emplace(spec.gpu, memory, spec.order);
-    if (host_) {
-      expect_node(topology, host_->data(), host_->bytes(), spec.node);
-    }
     chase_->expect_one_cycle();
   }
 
-  double run() override { return chase_->walk(length_.steps, length_.kernels); }
+  void prepare() override { expect_on_host(); }
+  double run() override {
+    const double seconds = chase_->walk(length_.steps, length_.kernels);
+    expect_on_host();
+    return seconds;
+  }
 
   std::string verify() override {
     return "the links are one cycle through every line, and each sample's walk ended where as many of them "
@@ -224,19 +221,25 @@ class ChaseProbe final : public Operation {
   void describe(Measurement& measurement) override { measurement.operations = length_.steps; }
 
  private:
+  void expect_on_host() const {
+    if (host_) {
+      host_->expect_on_host();
+    }
+  }
+
   Length length_;
   DeviceGuard guard_;
   std::optional<NodeBinding> binding_;
   std::optional<PeerAccess> access_;
-  std::optional<PinnedBuffer> host_;
+  std::optional<MappedMemory> host_;
   std::optional<DeviceBuffer> device_;
   std::optional<Chase> chase_;
 };
 
 }  // namespace
 
-std::unique_ptr<Operation> make_chase(const ChaseSpec& spec, const Topology& topology) {
-  return std::make_unique<ChaseProbe>(spec, topology);
+std::unique_ptr<Operation> make_chase(const ChaseSpec& spec, const Surroundings& surroundings) {
+  return std::make_unique<ChaseProbe>(spec, surroundings);
 }
 
 }  // namespace grainscope::cuda

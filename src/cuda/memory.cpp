@@ -78,14 +78,14 @@ void Registration::Unregister::operator()(void* data) const noexcept {
   static_cast<void>(cudaHostUnregister(data));
 }
 
-ManagedBuffer::ManagedBuffer(ManagedBudget& budget, int gpu, std::uint64_t bytes)
-    : data_(nullptr, Free{&budget, gpu, bytes}), bytes_(bytes) {
+ManagedBuffer::ManagedBuffer(ManagedBudget& budget, int gpu, std::uint64_t bytes, ManagedUse use)
+    : data_(nullptr, Free{budget, gpu, bytes, use}), bytes_(bytes) {
   const DeviceGuard guard(gpu);
-  budget.reserve(gpu, bytes);
+  budget.reserve(gpu, bytes, use);
   void* data = nullptr;
   const cudaError_t status = cudaMallocManaged(&data, bytes, cudaMemAttachGlobal);
   if (status != cudaSuccess) {
-    budget.release(gpu, bytes);
+    budget.release(gpu, bytes, use);
   }
   check(status, "allocate " + format_bytes(bytes) + " of managed memory");
   data_.reset(data);
@@ -93,7 +93,7 @@ ManagedBuffer::ManagedBuffer(ManagedBudget& budget, int gpu, std::uint64_t bytes
 
 void ManagedBuffer::Free::operator()(void* data) const noexcept {
   static_cast<void>(cudaFree(data));
-  budget->release(gpu, bytes);
+  ManagedBudget(budget).release(gpu, bytes, use);
 }
 
 namespace {

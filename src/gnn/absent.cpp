@@ -34,7 +34,8 @@ std::unique_ptr<BagLookup> make_bag_lookup(FeatureStore& /*store*/, const RowLis
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<PlacedLists> place_lists(const graph::Csr& /*neighbours*/, const ListRequest& /*request*/) {
+std::unique_ptr<PlacedLists> place_lists(const graph::Csr& /*neighbours*/, const ListRequest& /*request*/,
+                                         const cuda::Surroundings& /*surroundings*/) {
   throw SkipError("built without CUDA");
 }
 
@@ -43,7 +44,9 @@ std::unique_ptr<GpuSampler> make_gpu_sampler(const PlacedLists& /*lists*/, const
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<FeatureTable> make_pinned_table(graph::Vertex /*vertices*/, const Features& /*features*/) {
+std::unique_ptr<FeatureTable> make_mapped_table(graph::Vertex /*vertices*/, const Features& /*features*/,
+                                                const cuda::MappedRequest& /*memory*/,
+                                                const cuda::Surroundings& /*surroundings*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -71,30 +71,32 @@ double timed_fill_s(void* to, std::uint64_t bytes, std::span<const std::byte* co
 
 namespace {
 
-class PinnedTable final : public FeatureTable {
+class MappedTable final : public FeatureTable {
  public:
-  PinnedTable(graph::Vertex vertices, const Features& features)
+  MappedTable(graph::Vertex vertices, const Features& features, const cuda::MappedRequest& memory,
+              const cuda::Surroundings& surroundings)
       : FeatureTable(vertices, features),
-        rows_(whole_lines(std::uint64_t{vertices} * features.row_bytes()), cuda::PinnedBuffer::Kind::cached) {
+        rows_(memory, whole_lines(std::uint64_t{vertices} * features.row_bytes()), surroundings) {
     features.fill(vertices, bytes());
   }
-  [[nodiscard]] std::byte* bytes() const override { return static_cast<std::byte*>(rows_.data()); }
-  [[nodiscard]] bool page_locked() const override { return true; }
+  [[nodiscard]] std::byte* bytes() const override { return static_cast<std::byte*>(rows_.host_data()); }
+  [[nodiscard]] const std::byte* device_bytes() const override {
+    return static_cast<const std::byte*>(rows_.device_data());
+  }
+  void expect_on_host() const override { rows_.expect_on_host(); }
 
  private:
-  cuda::PinnedBuffer rows_;
+  cuda::MappedMemory rows_;
 };
 
 const std::byte* as_the_gpu_reads(const FeatureTable& table, Store store) {
   if (store == Store::pageable || store == Store::pinned) {
     return table.bytes();
   }
-  if (!table.page_locked()) {
-    throw UsageError("a GPU is to read a feature table that is not page-locked");
+  if (table.device_bytes() == nullptr) {
+    throw UsageError("a GPU is to read a feature table that is not mapped for it");
   }
-  void* mapped = nullptr;
-  cuda::check(cudaHostGetDevicePointer(&mapped, table.bytes(), 0), "map a feature table to the GPU");
-  return static_cast<const std::byte*>(mapped);
+  return table.device_bytes();
 }
 
 }  // namespace
@@ -120,9 +122,11 @@ PlacedTable::PlacedTable(const FeatureTable& table, Store store, double hot_perc
   }
 }
 
-std::unique_ptr<FeatureTable> make_pinned_table(graph::Vertex vertices, const Features& features) {
+std::unique_ptr<FeatureTable> make_mapped_table(graph::Vertex vertices, const Features& features,
+                                                const cuda::MappedRequest& memory,
+                                                const cuda::Surroundings& surroundings) {
   require_lockable(std::uint64_t{vertices} * features.row_bytes());
-  return std::make_unique<PinnedTable>(vertices, features);
+  return std::make_unique<MappedTable>(vertices, features, memory, surroundings);
 }
 
 // Tables that a GPU reads: on the host, in GPUs' memory, or partly in each.

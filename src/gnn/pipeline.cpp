@@ -197,7 +197,6 @@ class PageableTable final : public FeatureTable {
     features.fill(vertices, rows_.data());
   }
   [[nodiscard]] std::byte* bytes() const override { return rows_.data(); }
-  [[nodiscard]] bool page_locked() const override { return false; }
 
  private:
   HostArray<std::byte> rows_;
@@ -209,7 +208,6 @@ class MappedTable final : public FeatureTable {
       : FeatureTable(vertices, features), features_(std::move(features)) {}
   [[nodiscard]] std::byte* bytes() const override { return nullptr; }
   [[nodiscard]] const std::byte* row(graph::Vertex row) const override { return features_.in_file(row); }
-  [[nodiscard]] bool page_locked() const override { return false; }
 
  private:
   Features features_;

@@ -26,7 +26,8 @@ void copy_to_gpu(void* to, const void* from, std::uint64_t bytes) {
 
 class CudaPlacedLists final : public ViewedLists {
  public:
-  CudaPlacedLists(const Csr& graph, const ListRequest& request) : request_(request) {
+  CudaPlacedLists(const Csr& graph, const ListRequest& request, const cuda::Surroundings& surroundings)
+      : request_(request) {
     const cuda::DeviceGuard guard(request.gpu);
     view_.vertices = graph.vertices();
     view_.edges = graph.edges();
@@ -42,7 +43,7 @@ class CudaPlacedLists final : public ViewedLists {
         copy_to_gpu(memory_.back().data(), graph.targets.data(), graph.targets.bytes());
         return;
       case ListPlacement::mapped:
-        map(graph);
+        map(graph, surroundings);
         return;
       case ListPlacement::interleaved:
         interleave(graph);
@@ -53,6 +54,11 @@ class CudaPlacedLists final : public ViewedLists {
   [[nodiscard]] const ListRequest& request() const override { return request_; }
   [[nodiscard]] Vertex vertices() const override { return view_.vertices; }
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return gpu_bytes_; }
+  void expect_on_host() const override {
+    if (mapped_) {
+      mapped_->expect_on_host();
+    }
+  }
 
  private:
   // Memory of a GPU; never of no bytes, so that it has an address.
@@ -63,14 +69,15 @@ class CudaPlacedLists final : public ViewedLists {
   }
 
   // By all threads: pages come to lie where the memory policy says.
-  void map(const Csr& graph) {
-    pinned_.emplace_back(std::max<std::uint64_t>(graph.targets.bytes(), 8), cuda::PinnedBuffer::Kind::cached);
-    auto* const to = static_cast<Vertex*>(pinned_.back().data());
+  void map(const Csr& graph, const cuda::Surroundings& surroundings) {
+    mapped_.emplace(cuda::MappedRequest{.kind = request_.memory, .gpu = request_.gpu, .home = request_.node},
+                    std::max<std::uint64_t>(graph.targets.bytes(), 8), surroundings);
+    auto* const to = static_cast<Vertex*>(mapped_->host_data());
 #pragma omp parallel for
     for (std::uint64_t i = 0; i < graph.edges(); ++i) {
       to[i] = graph.targets[i];
     }
-    view_.parts_of[0] = static_cast<const Vertex*>(pinned_.back().device_data());
+    view_.parts_of[0] = static_cast<const Vertex*>(mapped_->device_data());
   }
 
   void interleave(const Csr& graph) {
@@ -109,13 +116,14 @@ class CudaPlacedLists final : public ViewedLists {
   ListRequest request_;
   std::vector<std::unique_ptr<cuda::PeerAccess>> access_;
   std::vector<cuda::DeviceBuffer> memory_;
-  std::vector<cuda::PinnedBuffer> pinned_;
+  std::optional<cuda::MappedMemory> mapped_;
   std::uint64_t gpu_bytes_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<PlacedLists> place_lists(const Csr& neighbours, const ListRequest& request) {
+std::unique_ptr<PlacedLists> place_lists(const Csr& neighbours, const ListRequest& request,
+                                         const cuda::Surroundings& surroundings) {
   const bool interleaved = request.placement == ListPlacement::interleaved;
   if (interleaved && (request.gpus.empty() || request.gpus.size() > kMostGpus)) {
     throw UsageError("lists are interleaved over 1 to " + std::to_string(kMostGpus) + " GPUs, not " +
@@ -124,7 +132,7 @@ std::unique_ptr<PlacedLists> place_lists(const Csr& neighbours, const ListReques
   if (neighbours.vertices() == 0) {
     throw UsageError("placing a graph without vertices");
   }
-  return std::make_unique<CudaPlacedLists>(neighbours, request);
+  return std::make_unique<CudaPlacedLists>(neighbours, request, surroundings);
 }
 
 }  // namespace grainscope::gnn

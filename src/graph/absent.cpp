@@ -6,7 +6,7 @@
 namespace grainscope::graph {
 
 std::unique_ptr<PlacedGraph> place_graph(const Csr& /*graph*/, const PlacementRequest& /*request*/,
-                                         cuda::ManagedBudget* /*budget*/) {
+                                         const cuda::Surroundings& /*surroundings*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -12,6 +12,7 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/graph/traversal.hpp"
 #include "grainscope/system/placement.hpp"
@@ -32,19 +33,20 @@ void copy_all(const From* from, To* to, std::uint64_t count) {
 // One array of an edge list; never of no bytes, so that it has an address.
 class PlacedArray {
  public:
-  PlacedArray(const PlacementRequest& request, std::uint64_t bytes, cuda::ManagedBudget* budget)
+  PlacedArray(const PlacementRequest& request, std::uint64_t bytes, const cuda::Surroundings& surroundings)
       : bytes_(std::max<std::uint64_t>(bytes, 8)) {
     switch (request.placement) {
       case EdgePlacement::mapped:
-        pinned_.emplace(bytes_, cuda::PinnedBuffer::Kind::cached);
-        host_ = pinned_->data();
-        device_ = pinned_->device_data();
+        mapped_.emplace(cuda::MappedRequest{.kind = request.memory, .gpu = request.gpu, .home = request.node},
+                        bytes_, surroundings);
+        host_ = mapped_->host_data();
+        device_ = mapped_->device_data();
         return;
       case EdgePlacement::managed:
-        if (budget == nullptr) {
+        if (surroundings.managed == nullptr) {
           throw FailedError("managed memory was asked for without a budget");
         }
-        managed_.emplace(*budget, request.gpu, bytes_);
+        managed_.emplace(*surroundings.managed, request.gpu, bytes_);
         host_ = managed_->data();
         device_ = managed_->data();
         return;
@@ -57,10 +59,15 @@ class PlacedArray {
   [[nodiscard]] void* host() const { return host_; }  // null: there is none
   [[nodiscard]] void* device() const { return device_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  void expect_on_host() const {
+    if (mapped_) {
+      mapped_->expect_on_host();
+    }
+  }
 
  private:
   std::uint64_t bytes_;
-  std::optional<cuda::PinnedBuffer> pinned_;
+  std::optional<cuda::MappedMemory> mapped_;
   std::optional<cuda::ManagedBuffer> managed_;
   std::optional<cuda::DeviceBuffer> memory_;
   void* host_ = nullptr;
@@ -69,13 +76,13 @@ class PlacedArray {
 
 class CudaPlacedGraph final : public PlacedGraph {
  public:
-  CudaPlacedGraph(const Csr& graph, const PlacementRequest& request, cuda::ManagedBudget* budget)
+  CudaPlacedGraph(const Csr& graph, const PlacementRequest& request, const cuda::Surroundings& surroundings)
       : PlacedGraph(request),
         guard_(request.gpu),
         offsets_(request.gpu, graph.offsets.bytes()),
-        targets_(request, graph.edges() * static_cast<std::uint64_t>(request.edge_bytes), budget) {
+        targets_(request, graph.edges() * static_cast<std::uint64_t>(request.edge_bytes), surroundings) {
     if (request.weights) {
-      weights_.emplace(request, graph.edges() * sizeof(Weight), budget);
+      weights_.emplace(request, graph.edges() * sizeof(Weight), surroundings);
     }
     cuda::check(cudaMemcpy(offsets_.data(), graph.offsets.data(), graph.offsets.bytes(), cudaMemcpyDefault),
                 "copy offsets to the GPU");
@@ -106,6 +113,10 @@ class CudaPlacedGraph final : public PlacedGraph {
                         std::to_string(elsewhere) + " of the pages looked at are elsewhere");
     }
     advise(cudaMemAdviseSetReadMostly);
+  }
+
+  void expect_on_host() const override {
+    for_each_array([](const PlacedArray& array) { array.expect_on_host(); });
   }
 
   [[nodiscard]] std::uint64_t gpu_bytes() const override {
@@ -187,14 +198,14 @@ class CudaPlacedGraph final : public PlacedGraph {
 }  // namespace
 
 std::unique_ptr<PlacedGraph> place_graph(const Csr& graph, const PlacementRequest& request,
-                                         cuda::ManagedBudget* budget) {
+                                         const cuda::Surroundings& surroundings) {
   if (request.edge_bytes != 4 && request.edge_bytes != 8) {
     throw UsageError("a neighbour has 4 or 8 bytes, not " + std::to_string(request.edge_bytes));
   }
   if (request.weights && !graph.weighted()) {
     throw UsageError("the graph " + graph.name + " has no weights to place");
   }
-  return std::make_unique<CudaPlacedGraph>(graph, request, budget);
+  return std::make_unique<CudaPlacedGraph>(graph, request, surroundings);
 }
 
 }  // namespace grainscope::graph

@@ -5,7 +5,8 @@
 
 namespace grainscope::lean {
 
-std::unique_ptr<LeanLists> place_lean(const LeanPlacement& /*placement*/) {
+std::unique_ptr<LeanLists> place_lean(const LeanPlacement& /*placement*/,
+                                      const cuda::Surroundings& /*surroundings*/) {
   throw SkipError("built without CUDA");
 }
 

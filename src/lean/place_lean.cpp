@@ -1,4 +1,4 @@
-// Where lean lists lie: page-locked host memory, and the tier in the GPU's own.
+// Where lean lists lie: host memory that the GPU reads, and the tier in its own.
 
 #include <cuda_runtime_api.h>
 
@@ -9,6 +9,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/lean/run.hpp"
 #include "view.hpp"
@@ -40,12 +41,18 @@ struct Joined {
   }
 };
 
-// Page-locked memory for `count` words, each by `of(i)`.
+// How and from what host memory is taken.
+struct HostSide {
+  cuda::MappedRequest request;
+  const cuda::Surroundings& surroundings;
+};
+
+// Host memory for `count` words, each by `of(i)`.
 template <class Of>
-cuda::PinnedBuffer locked(std::uint64_t count, const Of& of) {
-  cuda::PinnedBuffer memory(std::max<std::uint64_t>(count * sizeof(std::uint32_t), 8),
-                            cuda::PinnedBuffer::Kind::cached);
-  auto* const words = static_cast<std::uint32_t*>(memory.data());
+cuda::MappedMemory on_host(const HostSide& host, std::uint64_t count, const Of& of) {
+  cuda::MappedMemory memory(host.request, std::max<std::uint64_t>(count * sizeof(std::uint32_t), 8),
+                            host.surroundings);
+  auto* const words = static_cast<std::uint32_t*>(memory.host_data());
 #pragma omp parallel for
   for (std::uint64_t i = 0; i < count; ++i) {
     words[i] = of(i);
@@ -72,38 +79,45 @@ cuda::DeviceBuffer beginnings(const ListSource& source, int gpu, const Of& of) {
 // Offsets and tier on the GPU, the rest on the host: of one direction.
 class PlacedDirection {
  public:
-  PlacedDirection(const ListSource& source, int gpu, bool weights)
-      : offsets_(gpu, source.graph.offsets.bytes()), joined_{source.graph, 32} {
+  PlacedDirection(const ListSource& source, const HostSide& host, bool weights)
+      : host_(host), offsets_(host.request.gpu, source.graph.offsets.bytes()), joined_{source.graph, 32} {
     const bool joins = weights && packs_weights(source.graph);
     const bool beside = weights && !joins;
     copy_to_gpu(offsets_, source.graph.offsets.data());
     view_.offsets = static_cast<const std::uint64_t*>(offsets_.data());
     view_.joined_bits = joined_.bits = joins ? vertex_bits(source.graph) : 32;
     if (source.compressed != nullptr) {
-      place_compressed(*source.compressed, gpu);
+      place_compressed(*source.compressed, host.request.gpu);
     } else {
       view_.coding = joins ? Coding::joined : beside ? Coding::beside : Coding::plain;
       words_count_ = source.graph.edges();
-      words_.emplace(locked(words_count_, joined_));
+      words_.emplace(on_host(host_, words_count_, joined_));
     }
     view_.words = static_cast<const std::uint32_t*>(words_->device_data());
     if (view_.coding == Coding::beside) {
       weights_.emplace(
-          locked(source.graph.edges(), [&](std::uint64_t edge) { return source.graph.weights[edge]; }));
+          on_host(host_, source.graph.edges(), [&](std::uint64_t edge) { return source.graph.weights[edge]; }));
       view_.weights = static_cast<const std::uint32_t*>(weights_->device_data());
     }
     if (source.tier != nullptr && source.tier->elements() > 0) {
-      place_tier(source, gpu, beside);
+      place_tier(source, host.request.gpu, beside);
     }
     if (source.firsts != nullptr) {
-      place_firsts(*source.firsts, gpu);
+      place_firsts(*source.firsts, host.request.gpu);
     }
   }
 
   [[nodiscard]] const ListsView& view() const { return view_; }
   // Without what begins where.
   [[nodiscard]] PlacedSegments words() const {
-    return {static_cast<const std::uint32_t*>(words_->data()), view_.words, words_count_, {}};
+    return {static_cast<const std::uint32_t*>(words_->host_data()), view_.words, words_count_, {}};
+  }
+  void expect_on_host() const {
+    for (const auto* memory : {&words_, &weights_, &firsts_}) {
+      if (*memory) {
+        (*memory)->expect_on_host();
+      }
+    }
   }
   [[nodiscard]] std::uint64_t hot_bytes() const {
     return hot_ ? hot_->bytes() + hot_offsets_->bytes() + (hot_weights_ ? hot_weights_->bytes() : 0) : 0;
@@ -120,7 +134,7 @@ class PlacedDirection {
       copy_to_gpu(*places_, lists.places.data());
     }
     words_count_ = lists.words.size();
-    words_.emplace(locked(words_count_, [&](std::uint64_t i) { return lists.words[i]; }));
+    words_.emplace(on_host(host_, words_count_, [&](std::uint64_t i) { return lists.words[i]; }));
     view_.coding = lists.weights.given() ? Coding::compressed_weighted : Coding::compressed;
     view_.places = static_cast<const ListPlace*>(places_->data());
     view_.id_bits = lists.id_bits;
@@ -133,7 +147,7 @@ class PlacedDirection {
       copy_to_gpu(*first_blocks_, firsts.blocks.data());
       view_.first_blocks = static_cast<const FirstsBlock*>(first_blocks_->data());
     }
-    firsts_.emplace(locked(firsts.words.size(), [&](std::uint64_t i) { return firsts.words[i]; }));
+    firsts_.emplace(on_host(host_, firsts.words.size(), [&](std::uint64_t i) { return firsts.words[i]; }));
     view_.firsts = static_cast<const std::uint32_t*>(firsts_->device_data());
   }
 
@@ -150,12 +164,13 @@ class PlacedDirection {
     }
   }
 
+  const HostSide host_;
   cuda::DeviceBuffer offsets_;
   Joined joined_;
   std::uint64_t words_count_ = 0;
-  std::optional<cuda::PinnedBuffer> words_;
-  std::optional<cuda::PinnedBuffer> weights_;
-  std::optional<cuda::PinnedBuffer> firsts_;
+  std::optional<cuda::MappedMemory> words_;
+  std::optional<cuda::MappedMemory> weights_;
+  std::optional<cuda::MappedMemory> firsts_;
   std::optional<cuda::DeviceBuffer> places_;
   std::optional<cuda::DeviceBuffer> first_blocks_;
   std::optional<cuda::DeviceBuffer> hot_offsets_;
@@ -198,18 +213,22 @@ ListSource pushed(const LeanPlacement& placement) {
           placement.graph->directed ? nullptr : placement.firsts};
 }
 
+HostSide host_side(const LeanPlacement& placement, const cuda::Surroundings& surroundings) {
+  return {{.kind = placement.memory, .gpu = placement.gpu, .home = placement.node}, surroundings};
+}
+
 class CudaLeanLists final : public LeanLists {
  public:
-  explicit CudaLeanLists(const LeanPlacement& placement)
+  CudaLeanLists(const LeanPlacement& placement, const cuda::Surroundings& surroundings)
       : gpu_(placement.gpu),
         guard_(placement.gpu),
-        out_(pushed(placement), placement.gpu, placement.weights) {
+        out_(pushed(placement), host_side(placement, surroundings), placement.weights) {
     const Csr& graph = *placement.graph;
     std::uint64_t most_pieces = most_pieces_of(pushed(placement));
     if (graph.directed && !placement.weights) {
       const ListSource pulled{*placement.in_edges, placement.in_tier, placement.in_compressed,
                               placement.firsts};
-      in_.emplace(pulled, placement.gpu, false);
+      in_.emplace(pulled, host_side(placement, surroundings), false);
       most_pieces = std::max(most_pieces, most_pieces_of(pulled));
       pulled_segments_ = segments_of_lists(pulled, *in_);
     }
@@ -233,6 +252,12 @@ class CudaLeanLists final : public LeanLists {
   }
   [[nodiscard]] std::uint64_t gpu_bytes() const override {
     return out_.gpu_bytes() + (in_ ? in_->gpu_bytes() : 0);
+  }
+  void expect_on_host() const override {
+    out_.expect_on_host();
+    if (in_) {
+      in_->expect_on_host();
+    }
   }
   [[nodiscard]] const PlacedView& view() const { return view_; }
   [[nodiscard]] const PlacedSegments& pushed_segments() const { return pushed_segments_; }
@@ -264,7 +289,8 @@ const PlacedSegments& pulled_segments(const LeanLists& lists) {
   return dynamic_cast<const CudaLeanLists&>(lists).pulled_segments();
 }
 
-std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement) {
+std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement,
+                                      const cuda::Surroundings& surroundings) {
   const Csr& graph = *placement.graph;
   if (placement.weights && !graph.weighted() && graph.edges() > 0) {
     throw UsageError("the graph has no weights to place");
@@ -289,7 +315,7 @@ std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement) {
   if (placement.compressed != nullptr && placement.compressed->weights.given() != placement.weights) {
     throw UsageError("lists are compressed with weights where these are placed, and only there");
   }
-  return std::make_unique<CudaLeanLists>(placement);
+  return std::make_unique<CudaLeanLists>(placement, surroundings);
 }
 
 }  // namespace grainscope::lean

@@ -5,8 +5,8 @@
 
 namespace grainscope::reach {
 
-SpanMemory::SpanMemory(const Topology& topology, SpanRequest request)
-    : topology_(topology), request_(std::move(request)) {
+SpanMemory::SpanMemory(const cuda::Surroundings& surroundings, SpanRequest request)
+    : surroundings_(surroundings), request_(std::move(request)) {
   throw SkipError("built without CUDA");
 }
 
@@ -21,6 +21,8 @@ std::vector<void*> SpanMemory::device_chunks() const {
 std::vector<void*> SpanMemory::host_chunks() const {
   return {};
 }
+
+void SpanMemory::expect_on_host() const {}
 
 std::unique_ptr<RowGather> make_row_gather(const SpanMemory& /*memory*/, const GatherRequest& /*request*/) {
   throw SkipError("built without CUDA");

@@ -47,24 +47,6 @@ constexpr std::uint64_t with_margin(std::uint64_t bytes) {
 
 }  // namespace
 
-const char* name(SpanKind kind) {
-  switch (kind) {
-    case SpanKind::host_alloc:
-      return "host_alloc";
-    case SpanKind::registered:
-      return "registered";
-    case SpanKind::transparent_huge:
-      return "transparent_huge";
-    case SpanKind::hugetlb:
-      return "hugetlb";
-    case SpanKind::vmm_host:
-      return "vmm_host";
-    case SpanKind::peer:
-      return "peer";
-  }
-  return "unknown";
-}
-
 std::uint64_t room_for_more(const AvailableMemory& at_start, const AvailableMemory& now, std::uint64_t held) {
   std::uint64_t room = UINT64_MAX;
   if (at_start.cgroup_bytes) {

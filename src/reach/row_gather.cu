@@ -208,7 +208,7 @@ class CudaRowGather final : public RowGather {
  public:
   CudaRowGather(const SpanMemory& memory, const GatherRequest& request)
       : request_(request),
-        gpu_(memory.request().gpu),
+        gpu_(memory.request().memory.gpu),
         guard_(gpu_),
         lists_(draw_row_lists(request, kSpanSeed, gpu_, stream_)),
         layout_(layout_of(memory, request)),

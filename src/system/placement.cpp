@@ -210,6 +210,37 @@ std::optional<PagePresence> pages_present(const void* data, std::size_t bytes, s
   return found;
 }
 
+std::optional<double> contiguous_share(const void* data, std::size_t bytes, std::size_t max_blocks) {
+  constexpr std::uint64_t kBlock = 2 << 20;
+  constexpr std::uint64_t kFrame = (std::uint64_t{1} << 55) - 1;
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  const std::uint64_t page = base_page_bytes();
+  const std::uint64_t first = (begin + kBlock - 1) / kBlock;
+  const std::uint64_t end = (begin + bytes) / kBlock;
+  if (first >= end || page > kBlock || max_blocks == 0) {
+    return std::nullopt;
+  }
+  const FileDescriptor pagemap("/proc/self/pagemap");
+  std::vector<std::uint64_t> entries(kBlock / page);
+  const std::uint64_t count = std::min<std::uint64_t>(end - first, max_blocks);
+  std::uint64_t contiguous = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t block = first + (count < 2 ? 0 : i * (end - first - 1) / (count - 1));
+    const std::uint64_t wanted = entries.size() * sizeof(std::uint64_t);
+    const auto offset = static_cast<off_t>(block * entries.size() * sizeof(std::uint64_t));
+    if (pread(pagemap.value(), entries.data(), wanted, offset) != static_cast<ssize_t>(wanted) ||
+        (entries.front() & kFrame) == 0) {
+      return std::nullopt;
+    }
+    bool whole = (entries.front() & kFrame) % entries.size() == 0;
+    for (std::size_t k = 0; k < entries.size(); ++k) {
+      whole &= (entries[k] & kFrame) == (entries.front() & kFrame) + k;
+    }
+    contiguous += whole ? 1 : 0;
+  }
+  return static_cast<double>(contiguous) / static_cast<double>(count);
+}
+
 std::uint64_t bring_pages(const std::function<std::uint64_t()>& bring) {
   constexpr int kAttempts = 3;
   std::uint64_t elsewhere = bring();

@@ -31,12 +31,18 @@ class FeatureGather : public GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (!IsSkipped()) {
-      reach::SpanRequest request;
-      request.home = topology_.usable_nodes().front();
-      request.chunk_bytes = kChunk;
-      memory_ = std::make_unique<reach::SpanMemory>(topology_, request);
-      memory_->grow(kSpan);
+      take(cuda::MemoryKind::host_alloc);
     }
+  }
+
+  // The memory of the host's rows from here on.
+  void take(cuda::MemoryKind kind) {
+    reach::SpanRequest request;
+    request.memory.kind = kind;
+    request.memory.home = topology_.usable_nodes().front();
+    request.chunk_bytes = kChunk;
+    memory_ = std::make_unique<reach::SpanMemory>(cuda::Surroundings{&topology_, &budget_}, request);
+    memory_->grow(kSpan);
   }
 
   // GPUs that the first reads, itself among them.
@@ -175,6 +181,27 @@ TEST_F(FeatureGather, timed_gathers_of_every_mode_check_what_they_deliver) {
         const auto store = store_of(store_kind, row_bytes);
         const std::vector<std::uint32_t> widths = widths_of(mode, row_bytes);
         expect_right(*store, lists_of(*store, 500), {mode, widths.empty() ? 4 : widths.back(), 0, 3});
+      }
+    }
+  }
+}
+
+TEST_F(FeatureGather, rows_of_managed_memory_on_the_host_are_gathered_by_every_mode) {
+  try {
+    take(cuda::MemoryKind::managed_host);
+  } catch (const SkipError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  for (const Mode mode : kAllModes) {
+    for (const Store store_kind : {Store::pinned, Store::mapped, Store::tiered, Store::multi_gpu}) {
+      if (!can_read(mode, store_kind)) {
+        continue;
+      }
+      for (const std::uint32_t row_bytes : {6U, 128U, 1028U}) {
+        const auto store = store_of(store_kind, row_bytes);
+        const std::vector<std::uint32_t> widths = widths_of(mode, row_bytes);
+        expect_right(*store, lists_of(*store, 500), {mode, widths.empty() ? 4 : widths.back(), 0, 3});
+        EXPECT_NO_THROW(memory_->expect_on_host()) << name(mode) << ", " << name(store_kind);
       }
     }
   }

@@ -77,7 +77,7 @@ TEST_F(OwnFeaturesOnGpu, are_gathered_by_every_mode_from_every_store) {
   for (const auto& [columns, element] : {Shape{33, 4}, Shape{128, 4}, Shape{515, 2}, Shape{3, 2}}) {
     const auto own = file(kRows, columns, element);
     const Features features = turned_round(own);
-    const auto table = make_pinned_table(kRows, features);
+    const auto table = make_mapped_table(kRows, features);
     for (const GatherWay& way : kWays) {
       SCOPED_TRACE(testing::Message() << name(way.mode) << " " << name(way.store) << " " << way.hot << ", "
                                       << columns << " columns of " << element);
@@ -98,7 +98,7 @@ TEST_F(OwnFeaturesOnGpu, are_gathered_by_every_mode_from_every_store) {
 TEST_F(OwnFeaturesOnGpu, that_differ_from_the_file_are_found) {
   const auto own = file(2000, 33, 4);
   const Features features = turned_round(own);
-  const auto table = make_pinned_table(2000, features);
+  const auto table = make_mapped_table(2000, features);
   const auto store = make_table_store(request_of(*table, Store::mapped, 0), *table, features);
   const auto gather = make_gather(*store, {{5, 6, 7}}, {Mode::masked, 4, 0, 1});
   static_cast<void>(sample(*gather));
@@ -110,7 +110,7 @@ TEST_F(OwnFeaturesOnGpu, that_differ_from_the_file_are_found) {
 
 TEST_F(OwnFeaturesOnGpu, are_in_no_store_that_does_not_fit) {
   const auto own = file(100, 8, 4);
-  const auto table = make_pinned_table(100, Features(own));
+  const auto table = make_mapped_table(100, Features(own));
   StoreRequest request = request_of(*table, Store::tiered, 101);
   EXPECT_THROW(static_cast<void>(make_table_store(request, *table, Features(own))), UsageError);
   request = request_of(*table, Store::multi_gpu, 10);
@@ -130,7 +130,7 @@ TEST_F(OwnFeaturesOnGpu, train_to_the_same_losses_by_every_way) {
   request.shape = {24, 32, 8, 2};
   request.rate = 1;
   const TrainingPlan plan = plan_training(graph, request, file(graph.vertices(), 24, 4));
-  const auto table = make_pinned_table(graph.vertices(), plan.features);
+  const auto table = make_mapped_table(graph.vertices(), plan.features);
   const std::vector<double> expected = reference_losses(plan, 16, 1);
   std::vector<double> first;
   struct Way {
@@ -172,9 +172,9 @@ class Bags : public GpuTest {
     GpuTest::SetUp();
     if (!IsSkipped()) {
       reach::SpanRequest request;
-      request.home = topology_.usable_nodes().front();
+      request.memory.home = topology_.usable_nodes().front();
       request.chunk_bytes = kMiB;
-      memory_ = std::make_unique<reach::SpanMemory>(topology_, request);
+      memory_ = std::make_unique<reach::SpanMemory>(cuda::Surroundings{&topology_}, request);
       memory_->grow(4 * kMiB);
     }
   }

@@ -20,6 +20,7 @@
 #include "grainscope/gnn/gpu_sampling.hpp"
 #include "grainscope/gnn/sampling.hpp"
 #include "grainscope/graph/generate.hpp"
+#include "grainscope/system/topology.hpp"
 
 namespace grainscope::gnn {
 namespace {
@@ -43,11 +44,11 @@ std::vector<Vertex> some_seeds(const Csr& graph, std::uint64_t count, std::uint6
 
 class GpuSampling : public GpuTest {
  protected:
-  static void expect_equal(const Csr& graph, const ListRequest& lists, const std::vector<int>& fanouts,
+  void expect_equal(const Csr& graph, const ListRequest& lists, const std::vector<int>& fanouts,
                            std::uint64_t most_seeds) {
     SCOPED_TRACE(testing::Message() << graph.name << ", " << name(lists.placement) << ", "
                                     << fanout_text(fanouts));
-    const auto placed = place_lists(graph, lists);
+    const auto placed = place_lists(graph, lists, {&topology_, &budget_});
     const SampleRequest request{fanouts, 7};
     const auto sampler = make_gpu_sampler(*placed, request, most_seeds);
     const auto memory = sampler->make_batch();
@@ -59,8 +60,24 @@ class GpuSampling : public GpuTest {
       ASSERT_EQ(memory->copy(), expected);
       EXPECT_EQ(memory->nodes_upto(), expected.nodes_upto);
     }
+    EXPECT_NO_THROW(placed->expect_on_host());
   }
+
+  const Topology topology_ = Topology::read();
+  cuda::ManagedBudget budget_;
 };
+
+TEST_F(GpuSampling, reads_lists_in_managed_memory_on_the_host) {
+  ListRequest lists{ListPlacement::mapped, 0, {}, cuda::MemoryKind::managed_host,
+                    topology_.usable_nodes().front()};
+  try {
+    for (const graph::BothWays& both : graph::all_sample_graphs()) {
+      expect_equal(both.in_edges(), lists, {2, 3}, 12);
+    }
+  } catch (const SkipError& error) {
+    GTEST_SKIP() << error.what();
+  }
+}
 
 TEST_F(GpuSampling, equals_the_serial_oracle_on_graphs_of_every_shape) {
   for (const graph::BothWays& both : graph::all_sample_graphs()) {

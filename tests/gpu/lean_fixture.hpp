@@ -47,6 +47,11 @@ class Lists {
     weights_ = true;
     return *this;
   }
+  // What is on the host lies in managed memory of the budget.
+  Lists& managed(cuda::ManagedBudget& budget) {
+    budget_ = &budget;
+    return *this;
+  }
 
   [[nodiscard]] std::unique_ptr<LeanLists> place() const {
     LeanPlacement placement;
@@ -60,7 +65,11 @@ class Lists {
       placement.in_tier = address(in_.tier);
       placement.in_compressed = address(in_.compressed);
     }
-    return place_lean(placement);
+    if (budget_ == nullptr) {
+      return place_lean(placement);
+    }
+    placement.memory = cuda::MemoryKind::managed_host;
+    return place_lean(placement, {nullptr, budget_});
   }
   [[nodiscard]] model::TieredLists pushed() const { return out_.of(both_.graph); }
   [[nodiscard]] model::TieredLists pulled() const {
@@ -80,6 +89,7 @@ class Lists {
   Direction out_;
   Direction in_;
   bool weights_ = false;
+  cuda::ManagedBudget* budget_ = nullptr;
 };
 
 class LeanTest : public graph::TraversalTest {

@@ -78,6 +78,15 @@ TEST_F(LeanSearches, find_depths_and_read_as_the_model_on_generated_and_real_gra
   }
 }
 
+TEST_F(LeanSearches, over_managed_memory_on_the_host_are_the_same) {
+  for (const BothWays& original : graph::larger_graphs()) {
+    const BothWays both = hubs_first(original);
+    over_all_lists(both, TierPolicy::heads, 25, false, [&](Lists lists) {
+      expect_right(both, lists.managed(budget_), busiest(both.graph), Turning{});
+    });
+  }
+}
+
 TEST_F(LeanSearches, find_depths_where_every_list_is_hot) {
   for (const BothWays& both : graph::larger_graphs()) {
     expect_right_over_all_lists(both, TierPolicy::heads, 100, busiest(both.graph));

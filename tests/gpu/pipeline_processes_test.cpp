@@ -47,7 +47,7 @@ class PipelineProcessesOnGpu : public FamilyTest {
 
   // Of the streams of one process.
   [[nodiscard]] std::vector<double> losses_of_one_process() const {
-    const auto table = gnn::make_pinned_table(plan_.neighbours.vertices(), plan_.features);
+    const auto table = gnn::make_mapped_table(plan_.neighbours.vertices(), plan_.features);
     gnn::PipelineRequest request;
     request.mode = job_.mode;
     request.store = job_.store;

@@ -37,7 +37,7 @@ class GpuPipelines : public GpuTest {
     request.rate = 1;
     table_.reset();
     plan_ = plan_training(graph::make_graph(graph::parse_graph_spec(spec), false), request);
-    table_ = make_pinned_table(plan_.neighbours.vertices(), Features(columns));
+    table_ = make_mapped_table(plan_.neighbours.vertices(), Features(columns));
   }
 
   [[nodiscard]] std::unique_ptr<Pipeline> pipeline(const Way& way, const std::vector<int>& gpus = {0}) const {

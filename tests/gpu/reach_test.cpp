@@ -18,6 +18,7 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/reach/row_gather.hpp"
 #include "grainscope/system/topology.hpp"
@@ -42,22 +43,22 @@ std::optional<int> peer_of_first(const cuda::RuntimeReport& runtime) {
 
 class Reach : public GpuTest {
  protected:
-  [[nodiscard]] SpanRequest request_of(SpanKind kind) const {
+  [[nodiscard]] SpanRequest request_of(cuda::MemoryKind kind) const {
     SpanRequest request;
-    request.kind = kind;
-    request.home =
-        kind == SpanKind::peer ? peer_of_first(runtime()).value_or(0) : topology_.usable_nodes().front();
+    request.memory.kind = kind;
+    request.memory.home =
+        kind == cuda::MemoryKind::peer ? peer_of_first(runtime()).value_or(0) : topology_.usable_nodes().front();
     request.chunk_bytes = kChunk;
     return request;
   }
 
   // Memory of a kind, grown; nullptr, told of on the terminal, where this machine has none of it.
-  [[nodiscard]] std::unique_ptr<SpanMemory> memory_of(SpanKind kind, std::uint64_t bytes) const {
-    if (kind == SpanKind::peer && !peer_of_first(runtime())) {
+  [[nodiscard]] std::unique_ptr<SpanMemory> memory_of(cuda::MemoryKind kind, std::uint64_t bytes) const {
+    if (kind == cuda::MemoryKind::peer && !peer_of_first(runtime())) {
       std::cout << "peer: there is no other GPU that the first can read\n";
       return nullptr;
     }
-    auto memory = std::make_unique<SpanMemory>(topology_, request_of(kind));
+    auto memory = std::make_unique<SpanMemory>(surroundings(), request_of(kind));
     try {
       memory->grow(bytes);
     } catch (const SkipError& error) {
@@ -88,7 +89,7 @@ class Reach : public GpuTest {
 
   // Everything that a gather must get right, against the oracle.
   static void expect_right(const SpanMemory& memory, const GatherRequest& request) {
-    SCOPED_TRACE(std::string(name(memory.request().kind)) + ", " + std::to_string(request.rows) +
+    SCOPED_TRACE(std::string(name(memory.request().memory.kind)) + ", " + std::to_string(request.rows) +
                  " rows of " + std::to_string(request.row_bytes) +
                  (request.sorted ? " sorted" : " as asked"));
     const auto gather = make_row_gather(memory, request);
@@ -107,7 +108,10 @@ class Reach : public GpuTest {
     EXPECT_TRUE(gather->timing().gated);
   }
 
+  [[nodiscard]] cuda::Surroundings surroundings() const { return {&topology_, &budget_}; }
+
   const Topology topology_ = Topology::read();
+  mutable cuda::ManagedBudget budget_;
 };
 
 GatherRequest gather_of(std::uint64_t row, std::uint64_t rows, std::uint64_t span, bool sorted = false) {
@@ -119,11 +123,8 @@ GatherRequest gather_of(std::uint64_t row, std::uint64_t rows, std::uint64_t spa
   return request;
 }
 
-constexpr SpanKind kKinds[] = {SpanKind::host_alloc, SpanKind::registered, SpanKind::transparent_huge,
-                               SpanKind::hugetlb,    SpanKind::vmm_host,   SpanKind::peer};
-
 TEST_F(Reach, every_row_and_order_from_every_memory_is_what_the_oracle_reads) {
-  for (const SpanKind kind : kKinds) {
+  for (const cuda::MemoryKind kind : cuda::kMemoryKinds) {
     const auto memory = memory_of(kind, 4 * kChunk);
     for (std::uint64_t row = kSmallestRow; memory != nullptr && row <= kLargestRow; row *= 2) {
       for (const bool sorted : {false, true}) {
@@ -133,13 +134,39 @@ TEST_F(Reach, every_row_and_order_from_every_memory_is_what_the_oracle_reads) {
   }
 }
 
+TEST_F(Reach, managed_memory_that_left_the_host_is_found_out) {
+  const auto memory = memory_of(cuda::MemoryKind::managed_host, 4 * kChunk);
+  if (memory == nullptr) {
+    GTEST_SKIP() << "no managed memory is read in place here";
+  }
+  expect_right(*memory, gather_of(128, 5000, 4 * kChunk));
+  EXPECT_NO_THROW(memory->expect_on_host());
+  const cuda::Stream stream;
+  cuda::check(cuda::prefetch(memory->device_chunks().at(2), kChunk, cuda::Location::gpu(0), stream.get()),
+              "bring a chunk to the GPU");
+  stream.synchronize();
+  EXPECT_THROW(memory->expect_on_host(), FailedError);
+}
+
+TEST_F(Reach, managed_memory_goes_back_to_its_budget) {
+  const std::uint64_t before = budget_.available(0, cuda::ManagedUse::stays_on_host);
+  {
+    const auto memory = memory_of(cuda::MemoryKind::managed_host, 4 * kChunk);
+    if (memory == nullptr) {
+      GTEST_SKIP() << "no managed memory is read in place here";
+    }
+    EXPECT_LT(budget_.available(0, cuda::ManagedUse::stays_on_host), before);
+  }
+  EXPECT_GE(budget_.available(0, cuda::ManagedUse::stays_on_host) + kMiB, before);
+}
+
 TEST_F(Reach, cudahostalloc_and_registered_memory_exist_wherever_a_gpu_does) {
-  EXPECT_NE(memory_of(SpanKind::host_alloc, kChunk), nullptr);
-  EXPECT_NE(memory_of(SpanKind::registered, kChunk), nullptr);
+  EXPECT_NE(memory_of(cuda::MemoryKind::host_alloc, kChunk), nullptr);
+  EXPECT_NE(memory_of(cuda::MemoryKind::registered, kChunk), nullptr);
 }
 
 TEST_F(Reach, lists_and_spans_of_odd_lengths_are_right_too) {
-  const auto memory = memory_of(SpanKind::host_alloc, 4 * kChunk);
+  const auto memory = memory_of(cuda::MemoryKind::host_alloc, 4 * kChunk);
   for (const std::uint64_t row : {32U, 128U, 512U, 4096U}) {
     for (const std::uint64_t rows : {1U, 2U, 31U, 127U, 1001U, 70'001U}) {
       expect_right(*memory, gather_of(row, rows, 3 * kChunk + 5 * row, rows % 2 == 1));
@@ -149,9 +176,9 @@ TEST_F(Reach, lists_and_spans_of_odd_lengths_are_right_too) {
 }
 
 TEST_F(Reach, rows_lie_whole_in_a_chunk_however_small_it_is) {
-  SpanRequest request = request_of(SpanKind::host_alloc);
+  SpanRequest request = request_of(cuda::MemoryKind::host_alloc);
   request.chunk_bytes = 4 * kKiB;
-  SpanMemory memory(topology_, request);
+  SpanMemory memory(surroundings(), request);
   memory.grow(kMiB);
   EXPECT_EQ(memory.device_chunks().size(), 256U);
   for (const std::uint64_t row : {32U, 512U, 4096U}) {
@@ -161,7 +188,7 @@ TEST_F(Reach, rows_lie_whole_in_a_chunk_however_small_it_is) {
 }
 
 TEST_F(Reach, one_wrong_word_in_a_row_that_is_read_is_caught) {
-  const auto memory = memory_of(SpanKind::host_alloc, 4 * kChunk);
+  const auto memory = memory_of(cuda::MemoryKind::host_alloc, 4 * kChunk);
   const GatherRequest request = gather_of(128, 1000, 4 * kChunk);
   const auto gather = make_row_gather(*memory, request);
   // The last word of a row of the first list, and of no other row.
@@ -176,7 +203,7 @@ TEST_F(Reach, one_wrong_word_in_a_row_that_is_read_is_caught) {
 }
 
 TEST_F(Reach, what_is_done_once_more_for_a_profiler_is_checked_too) {
-  const auto memory = memory_of(SpanKind::host_alloc, kChunk);
+  const auto memory = memory_of(cuda::MemoryKind::host_alloc, kChunk);
   const auto gather = make_row_gather(*memory, gather_of(128, 1000, kChunk));
   static_cast<void>(sample(*gather));
   gather->run_counted();
@@ -184,19 +211,19 @@ TEST_F(Reach, what_is_done_once_more_for_a_profiler_is_checked_too) {
 }
 
 TEST_F(Reach, a_gather_that_read_nothing_is_caught) {
-  const auto memory = memory_of(SpanKind::host_alloc, kChunk);
+  const auto memory = memory_of(cuda::MemoryKind::host_alloc, kChunk);
   const auto gather = make_row_gather(*memory, gather_of(128, 1000, kChunk));
   EXPECT_THROW(static_cast<void>(gather->verify()), FailedError);
 }
 
 TEST_F(Reach, a_gather_beyond_its_memory_is_refused) {
-  const auto memory = memory_of(SpanKind::host_alloc, kChunk);
+  const auto memory = memory_of(cuda::MemoryKind::host_alloc, kChunk);
   EXPECT_THROW(static_cast<void>(make_row_gather(*memory, gather_of(128, 1, 2 * kChunk))), UsageError);
   EXPECT_THROW(static_cast<void>(make_row_gather(*memory, gather_of(48, 1, kChunk))), UsageError);
 }
 
 TEST_F(Reach, memory_grows_by_chunks_and_keeps_what_is_in_it) {
-  for (const SpanKind kind : kKinds) {
+  for (const cuda::MemoryKind kind : cuda::kMemoryKinds) {
     SCOPED_TRACE(name(kind));
     const auto memory = memory_of(kind, 1);
     if (memory == nullptr) {
@@ -222,7 +249,7 @@ TEST_F(Reach, memory_grows_by_chunks_and_keeps_what_is_in_it) {
 }
 
 TEST_F(Reach, memory_that_is_not_there_is_skipped_with_the_numbers_and_what_was_taken_stays) {
-  SpanRequest request = request_of(SpanKind::host_alloc);
+  SpanRequest request = request_of(cuda::MemoryKind::host_alloc);
   request.chunk_bytes = 32 * kMiB;
   // Nine tenths less 2 GiB: 72 MiB can be taken, two chunks.
   request.available = [] {
@@ -230,7 +257,7 @@ TEST_F(Reach, memory_that_is_not_there_is_skipped_with_the_numbers_and_what_was_
     available.cgroup_bytes = (2 * kGiB + 72 * kMiB) / 9 * 10 + 10;
     return available;
   };
-  SpanMemory memory(topology_, request);
+  SpanMemory memory(surroundings(), request);
   try {
     memory.grow(256 * kMiB);
     FAIL() << "more was taken than there is";
@@ -242,16 +269,16 @@ TEST_F(Reach, memory_that_is_not_there_is_skipped_with_the_numbers_and_what_was_
 }
 
 TEST_F(Reach, a_span_of_more_chunks_than_a_kernel_can_be_told_of_is_skipped) {
-  SpanMemory memory(topology_, request_of(SpanKind::host_alloc));
+  SpanMemory memory(surroundings(), request_of(cuda::MemoryKind::host_alloc));
   EXPECT_THROW(memory.grow((kMostChunks + 1) * kChunk), SkipError);
   EXPECT_EQ(memory.bytes(), 0U);
 }
 
 TEST_F(Reach, chunks_that_are_no_power_of_two_are_refused) {
   for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{2048}, 3 * kMiB}) {
-    SpanRequest request = request_of(SpanKind::host_alloc);
+    SpanRequest request = request_of(cuda::MemoryKind::host_alloc);
     request.chunk_bytes = bytes;
-    EXPECT_THROW(SpanMemory(topology_, request), UsageError) << bytes;
+    EXPECT_THROW(SpanMemory(surroundings(), request), UsageError) << bytes;
   }
 }
 
@@ -350,12 +377,12 @@ TEST_F(ReachSessions, shared_memory_grows_and_goes_with_the_last_case_that_needs
   const auto small = cache.claim(key_, 2, kMiB);
   const auto large = cache.claim(key_, 1, 8 * kMiB);
   for (int session = 0; session < 2; ++session) {
-    const SpanLease lease(cache, *small, machine_->topology);
+    const SpanLease lease(cache, *small, {&machine_->topology});
     EXPECT_GE(lease.memory().bytes(), kMiB);
   }
   EXPECT_TRUE(cache.holds());
   {
-    const SpanLease lease(cache, *large, machine_->topology);
+    const SpanLease lease(cache, *large, {&machine_->topology});
     EXPECT_EQ(lease.memory().bytes(), 8 * kMiB);
   }
   EXPECT_FALSE(cache.holds());
@@ -365,14 +392,14 @@ TEST_F(ReachSessions, shared_memory_of_another_kind_takes_the_place_of_the_first
   SpanCache cache;
   const auto first = cache.claim(key_, 2, kMiB);
   SpanKey other = key_;
-  other.kind = reach::SpanKind::registered;
+  other.kind = cuda::MemoryKind::registered;
   const auto second = cache.claim(other, 1, 2 * kMiB);
-  { const SpanLease lease(cache, *first, machine_->topology); }
+  { const SpanLease lease(cache, *first, {&machine_->topology}); }
   EXPECT_TRUE(cache.holds());
   {
-    const SpanLease lease(cache, *second, machine_->topology);
+    const SpanLease lease(cache, *second, {&machine_->topology});
     EXPECT_EQ(lease.memory().bytes(), 2 * kMiB);
-    EXPECT_EQ(lease.memory().request().kind, reach::SpanKind::registered);
+    EXPECT_EQ(lease.memory().request().memory.kind, cuda::MemoryKind::registered);
   }
   EXPECT_FALSE(cache.holds());
 }
@@ -381,7 +408,7 @@ TEST_F(ReachSessions, a_session_that_gets_no_memory_counts_as_one_that_was) {
   SpanCache cache;
   // Chunks larger than any memory: skipped before anything is taken.
   const auto claim = cache.claim(key_, 1, std::uint64_t{1} << 60);
-  EXPECT_THROW(SpanLease(cache, *claim, machine_->topology), SkipError);
+  EXPECT_THROW(SpanLease(cache, *claim, {&machine_->topology}), SkipError);
   EXPECT_EQ(claim->sessions_left, 0);
   EXPECT_FALSE(cache.holds());
 }

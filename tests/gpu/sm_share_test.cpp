@@ -48,9 +48,9 @@ class SmPartitions : public GpuTest {
   // A table of a MiB in a few chunks, and lists of its rows.
   void make_table(std::uint32_t row_bytes) {
     reach::SpanRequest request;
-    request.home = topology_.usable_nodes().front();
+    request.memory.home = topology_.usable_nodes().front();
     request.chunk_bytes = 256 * kKiB;
-    memory_ = std::make_unique<reach::SpanMemory>(topology_, request);
+    memory_ = std::make_unique<reach::SpanMemory>(cuda::Surroundings{&topology_}, request);
     memory_->grow(kMiB);
     gnn::StoreRequest store;
     store.row_bytes = row_bytes;

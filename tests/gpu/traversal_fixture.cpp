@@ -27,7 +27,7 @@ std::unique_ptr<PlacedGraph> TraversalTest::place(const Csr& graph, EdgePlacemen
   request.placement = placement;
   request.edge_bytes = edge_bytes;
   request.weights = graph.weighted();
-  return place_graph(graph, request, &budget_);
+  return place_graph(graph, request, {nullptr, &budget_});
 }
 
 bool TraversalTest::applies(const Csr& graph, Algorithm algorithm) {

@@ -1,5 +1,6 @@
 // Traversals against serial oracles, and every case of the families over graphs.
 
+#include <iostream>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -105,9 +106,37 @@ TEST_F(Traversals, refuse_a_source_that_is_no_vertex) {
 
 TEST_F(Traversals, refuse_sssp_without_weights) {
   const BothWays both = star(10);
-  const auto placed = place_graph(both.graph, PlacementRequest{}, nullptr);
+  const auto placed = place_graph(both.graph, PlacementRequest{}, {});
   EXPECT_THROW(static_cast<void>(make_traversal(*placed, Algorithm::sssp, Access::merged)), UsageError);
   EXPECT_NO_THROW(static_cast<void>(make_traversal(*placed, Algorithm::bfs, Access::merged)));
+}
+
+TEST_F(Traversals, of_edges_in_any_host_memory_are_right) {
+  const Topology topology = Topology::read();
+  for (const BothWays& both : larger_graphs()) {
+    for (const cuda::MemoryKind kind :
+         {cuda::MemoryKind::registered, cuda::MemoryKind::transparent_huge, cuda::MemoryKind::managed_host}) {
+      SCOPED_TRACE(testing::Message() << both.graph.name << ", " << cuda::name(kind));
+      PlacementRequest request;
+      request.weights = both.graph.weighted();
+      request.memory = kind;
+      request.node = topology.usable_nodes().front();
+      try {
+        const auto placed = place_graph(both.graph, request, {&topology, &budget_});
+        for (const Algorithm algorithm : kAllAlgorithms) {
+          if (applies(both.graph, algorithm)) {
+            const auto traversal = make_traversal(*placed, algorithm, Access::merged_aligned);
+            placed->expect_on_host();
+            EXPECT_GT(traversal->run(busiest(both.graph)), 0);
+            placed->expect_on_host();
+            expect_right(both, algorithm, busiest(both.graph), *traversal);
+          }
+        }
+      } catch (const SkipError& error) {
+        std::cout << cuda::name(kind) << ": " << error.what() << '\n';
+      }
+    }
+  }
 }
 
 TEST_F(Traversals, refuse_the_other_kind_of_answer) {

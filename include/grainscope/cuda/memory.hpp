@@ -65,18 +65,20 @@ class [[nodiscard]] Registration {
   std::unique_ptr<void, Unregister> data_;
 };
 
-// Managed memory, counted against a budget that must outlive it.
+// Managed memory, counted against a budget.
 class ManagedBuffer {
  public:
-  ManagedBuffer(ManagedBudget& budget, int gpu, std::uint64_t bytes);
+  ManagedBuffer(ManagedBudget& budget, int gpu, std::uint64_t bytes,
+                ManagedUse use = ManagedUse::may_migrate);
   [[nodiscard]] void* data() const noexcept { return data_.get(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
   struct Free {
-    ManagedBudget* budget;
+    ManagedBudget budget;
     int gpu;
     std::uint64_t bytes;
+    ManagedUse use;
     void operator()(void* data) const noexcept;
   };
   std::unique_ptr<void, Free> data_;

@@ -11,6 +11,7 @@
 
 #include "grainscope/core/cycle.hpp"
 #include "grainscope/core/operation.hpp"
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/system/host_memory.hpp"
 #include "grainscope/system/topology.hpp"
 
@@ -24,6 +25,7 @@ struct ChaseSpec {
   To to = To::host_memory;
   int gpu = 0;              // walks
   int node = 0;             // of the host memory
+  MemoryKind memory = MemoryKind::host_alloc;  // of the host
   int peer = 0;             // of the peer memory
   std::uint64_t bytes = 0;  // of the chain: a power of two
   Cycle::Order order = Cycle::Order::shuffled;
@@ -148,7 +150,7 @@ struct CallSpec {
 
 // Allocate and initialise. SkipError where this machine cannot, EnvironmentError or FailedError where
 // something that should work does not; in a build without CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<Operation> make_chase(const ChaseSpec& spec, const Topology& topology);
+[[nodiscard]] std::unique_ptr<Operation> make_chase(const ChaseSpec& spec, const Surroundings& surroundings);
 [[nodiscard]] std::unique_ptr<Operation> make_flag(const FlagSpec& spec, const Topology& topology);
 [[nodiscard]] std::unique_ptr<Operation> make_managed_touch(const TouchSpec& spec, const Topology& topology,
                                                             ManagedBudget& budget);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/gnn/sampling.hpp"
 #include "grainscope/gnn/table.hpp"
 
@@ -31,6 +32,8 @@ struct ListRequest {
   ListPlacement placement = ListPlacement::device;
   int gpu = 0;            // that samples
   std::vector<int> gpus;  // of `interleaved`: where pieces lie, the sampling GPU among them or not
+  cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;  // of `mapped`
+  int node = 0;                                            // where that lies
 };
 
 // Offsets in the sampling GPU's memory (8 bytes a vertex), lists where the request says. It copies what it
@@ -43,6 +46,8 @@ class PlacedLists {
   [[nodiscard]] virtual const ListRequest& request() const = 0;
   [[nodiscard]] virtual graph::Vertex vertices() const = 0;
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;  // of the sampling GPU's memory
+  // Throws FailedError where mapped lists have left the host.
+  virtual void expect_on_host() const = 0;
 
  protected:
   PlacedLists() = default;
@@ -52,7 +57,8 @@ class PlacedLists {
 // no room, or GPUs cannot reach each other; UsageError for an impossible request; in a build without CUDA
 // always SkipError.
 [[nodiscard]] std::unique_ptr<PlacedLists> place_lists(const graph::Csr& neighbours,
-                                                       const ListRequest& request);
+                                                       const ListRequest& request,
+                                                       const cuda::Surroundings& surroundings = {});
 
 // A mini-batch in the memory of a GPU, as kernels see it: all pointers are device memory. Sizes that sampling
 // decides are in device memory too, so that nobody has to wait for them.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "grainscope/core/host_array.hpp"
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/gnn/features.hpp"
 #include "grainscope/gnn/graphsage.hpp"
 #include "grainscope/graph/csr.hpp"
@@ -63,7 +64,10 @@ class FeatureTable {
   [[nodiscard]] virtual std::byte* bytes() const = 0;
   // One row, host.
   [[nodiscard]] virtual const std::byte* row(graph::Vertex row) const { return bytes() + row * row_bytes(); }
-  [[nodiscard]] virtual bool page_locked() const = 0;
+  // The same as GPUs address it; null: none can.
+  [[nodiscard]] virtual const std::byte* device_bytes() const { return nullptr; }
+  // Throws FailedError where rows have left the host.
+  virtual void expect_on_host() const {}
   [[nodiscard]] graph::Vertex vertices() const { return vertices_; }
   [[nodiscard]] std::uint32_t columns() const { return columns_; }
   [[nodiscard]] std::uint64_t row_bytes() const { return row_bytes_; }
@@ -82,11 +86,11 @@ class FeatureTable {
 // where there is not so much.
 [[nodiscard]] std::unique_ptr<FeatureTable> make_pageable_table(graph::Vertex vertices,
                                                                 const Features& features);
-// Page-locked, on the node that the calling thread is bound to, for every GPU to read; a file's rows are
-// copied there. Throws SkipError, with the numbers, where the host has not so much memory; in a build without
-// CUDA always.
-[[nodiscard]] std::unique_ptr<FeatureTable> make_pinned_table(graph::Vertex vertices,
-                                                              const Features& features);
+// In host memory that GPUs read in place; a file's rows are copied there. Throws SkipError, with the numbers,
+// where the host has not so much memory, and as MappedMemory; in a build without CUDA always.
+[[nodiscard]] std::unique_ptr<FeatureTable> make_mapped_table(graph::Vertex vertices, const Features& features,
+                                                              const cuda::MappedRequest& memory = {},
+                                                              const cuda::Surroundings& surroundings = {});
 
 // Losses of the run's first `batches` mini-batches in double precision, `together` of them a step (as many
 // GPUs): what every mode is held against.

@@ -13,18 +13,15 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/operation.hpp"
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/graph/access.hpp"
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"
 
-namespace grainscope::cuda {
-class ManagedBudget;
-}
-
 namespace grainscope::graph {
 
 enum class EdgePlacement {
-  mapped,   // page-locked host memory that the GPU reads over the link
+  mapped,   // host memory that the GPU reads over the link
   managed,  // managed memory, read-mostly; on the host when a trial starts
   device,   // the GPU's own memory: what no link could beat
 };
@@ -45,6 +42,8 @@ struct PlacementRequest {
   int edge_bytes = 8;    // of a neighbour: 4 or 8
   bool weights = false;  // placed too, 4 bytes an edge
   int gpu = 0;
+  cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;  // of `mapped`
+  int node = 0;                                            // where that lies
   friend bool operator==(const PlacementRequest&, const PlacementRequest&) = default;
 };
 
@@ -69,6 +68,8 @@ class PlacedGraph {
   [[nodiscard]] const GraphView& view() const noexcept { return view_; }
   // Before a trial, untimed: managed pages go back to the host, and that is proved. Else nothing.
   virtual void make_cold() = 0;
+  // Throws FailedError where mapped edges have left the host.
+  virtual void expect_on_host() const {}
   // Of the GPU's memory, by what is placed there for good.
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;
 
@@ -81,10 +82,10 @@ class PlacedGraph {
 };
 
 // On the NUMA node that the calling thread is bound to. Throws SkipError, with the numbers, where the GPU or
-// the budget has no room (`budget` is asked for `managed` alone), UsageError where weights are wanted and the
-// graph has none, FailedError where host memory cannot be locked; in a build without CUDA always SkipError.
+// the budget has no room, UsageError where weights are wanted and the graph has none, and as MappedMemory; in a
+// build without CUDA always SkipError.
 [[nodiscard]] std::unique_ptr<PlacedGraph> place_graph(const Csr& graph, const PlacementRequest& request,
-                                                       cuda::ManagedBudget* budget);
+                                                       const cuda::Surroundings& surroundings);
 
 // How evenly a traversal's edges fell to lanes and blocks, over all its levels.
 struct WalkStatistics {

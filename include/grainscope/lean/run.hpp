@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/traversal.hpp"
@@ -203,6 +204,8 @@ class LeanLists {
   [[nodiscard]] virtual int gpu() const = 0;
   [[nodiscard]] virtual std::uint64_t hot_bytes() const = 0;  // of the GPU's memory, for edges
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;  // and for offsets
+  // Throws FailedError where lists have left the host.
+  virtual void expect_on_host() const = 0;
 
  protected:
   LeanLists() = default;
@@ -211,7 +214,7 @@ class LeanLists {
 // On the NUMA node that the calling thread is bound to. `in_edges`: of a directed graph its transpose, with a
 // tier of its own; else null. Throws SkipError, with the numbers, where the GPU has no room; UsageError for a
 // directed graph without its transpose, weights that are not there, or first neighbours beside them;
-// FailedError where host memory cannot be locked; in a build without CUDA always SkipError.
+// and as MappedMemory; in a build without CUDA always SkipError.
 struct LeanPlacement {
   const graph::Csr* graph = nullptr;
   const HotTier* tier = nullptr;  // null: nothing is hot
@@ -225,8 +228,12 @@ struct LeanPlacement {
   // First neighbours of the lists that are pulled from, placed beside these, for searches and components;
   // null: none.
   const Firsts* firsts = nullptr;
+  // Of what is on the host.
+  cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;
+  int node = 0;
 };
-[[nodiscard]] std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement);
+[[nodiscard]] std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement,
+                                                    const cuda::Surroundings& surroundings = {});
 
 // Traversals over such lists. Their levels are steps, by the GPU's clock; count() tells what each reads, and
 // of a search pulled() which were pulls.

@@ -6,28 +6,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "grainscope/core/units.hpp"
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/system/limits.hpp"
 
-namespace grainscope {
-class Topology;
-}
-
 namespace grainscope::reach {
-
-enum class SpanKind {
-  host_alloc,        // cudaHostAlloc
-  registered,        // base pages, cudaHostRegister
-  transparent_huge,  // transparent huge pages, seen to be there, cudaHostRegister
-  hugetlb,           // reserved huge pages, cudaHostRegister
-  vmm_host,          // cuMemCreate on a NUMA node
-  peer,              // cudaMalloc on another GPU
-};
-// As it stands in case names.
-[[nodiscard]] const char* name(SpanKind kind);
 
 // How much more host memory may be taken, in bytes, without driving the machine into want.
 // `at_start`, `now`: what was available before anything was taken, and is now; `held`: taken since.
@@ -47,33 +32,16 @@ inline constexpr std::uint64_t kMostChunks = 256;
 inline constexpr std::uint32_t kSpanSeed = 1;
 
 struct SpanRequest {
-  SpanKind kind = SpanKind::host_alloc;
-  int gpu = 0;                       // that reads
-  int home = 0;                      // NUMA node; of `peer` the GPU that has the memory
+  cuda::MappedRequest memory;
   std::uint64_t chunk_bytes = kGiB;  // a power of two, at least a page of 4 KiB
   std::function<AvailableMemory()> available = [] { return available_memory(); };
 };
 
-// One chunk, and what is undone when it goes.
-class SpanChunk {
- public:
-  virtual ~SpanChunk() = default;
-  SpanChunk(const SpanChunk&) = delete;
-  SpanChunk& operator=(const SpanChunk&) = delete;
-  // Its address on the GPU that reads.
-  [[nodiscard]] virtual void* device_data() const = 0;
-  // The same as the host addresses it; null: it cannot.
-  [[nodiscard]] virtual void* host_data() const { return nullptr; }
-
- protected:
-  SpanChunk() = default;
-};
-
 class SpanMemory {
  public:
-  // Takes nothing yet; `topology` outlives it. Throws UsageError for an impossible size of chunks; in a build
-  // without CUDA always SkipError.
-  SpanMemory(const Topology& topology, SpanRequest request);
+  // Takes nothing yet; the surroundings outlive it. Throws UsageError for an impossible size of chunks; in a
+  // build without CUDA always SkipError.
+  SpanMemory(const cuda::Surroundings& surroundings, SpanRequest request);
   ~SpanMemory();
   SpanMemory(const SpanMemory&) = delete;
   SpanMemory& operator=(const SpanMemory&) = delete;
@@ -90,15 +58,17 @@ class SpanMemory {
   [[nodiscard]] std::vector<void*> device_chunks() const;
   // The same on the host; of a peer's memory null.
   [[nodiscard]] std::vector<void*> host_chunks() const;
+  // Throws FailedError where some of it should be on the host and is not.
+  void expect_on_host() const;
 
  private:
   void require_room(std::uint64_t wanted) const;
   void add_chunk(std::uint64_t wanted);
 
-  const Topology& topology_;
+  cuda::Surroundings surroundings_;
   SpanRequest request_;
   AvailableMemory at_start_;
-  std::vector<std::unique_ptr<SpanChunk>> chunks_;
+  std::vector<cuda::MappedMemory> chunks_;
 };
 
 }  // namespace grainscope::reach

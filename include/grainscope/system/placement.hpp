@@ -60,6 +60,13 @@ struct PagePresence {
 [[nodiscard]] std::optional<PagePresence> pages_present(const void* data, std::size_t bytes,
                                                         std::size_t max_samples = 16384);
 
+// Of a range's whole blocks of 2 MiB, of which at most `max_blocks` are looked at, evenly spaced: the share
+// whose pages stand in physical memory one behind another, from a multiple of 2 MiB on, so that one entry of a
+// page table can map them. By frame numbers in /proc/self/pagemap, which the kernel shows to CAP_SYS_ADMIN
+// alone: nullopt where it hides them, and where the range has no whole block.
+[[nodiscard]] std::optional<double> contiguous_share(const void* data, std::size_t bytes,
+                                                     std::size_t max_blocks = 64);
+
 // Managed pages that are brought to where a sample wants them: now and then the driver leaves a block where
 // it is, and it comes when it is asked for again. Calls `bring`, which says how many of the pages looked at
 // are still elsewhere, until that is none, three times at most. Returns what it said last: it is for the

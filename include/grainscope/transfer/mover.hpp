@@ -13,19 +13,16 @@
 #include <vector>
 
 #include "grainscope/core/operation.hpp"
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/transfer/transfer.hpp"
 
-namespace grainscope {
-class Topology;
-}
-
 namespace grainscope::cuda {
-class ManagedBudget;  // cuda/budget.hpp
-class PinnedReserve;  // cuda/budget.hpp
-class Stream;         // cuda/device.hpp
+class Stream;  // cuda/device.hpp
 }  // namespace grainscope::cuda
 
 namespace grainscope::transfer {
+
+using cuda::Surroundings;
 
 // Who does the work of issue(), and so which clock can time it.
 enum class Conduct {
@@ -79,13 +76,6 @@ class Lane {
   int gpu_;
   int node_;
   std::uint64_t bytes_;
-};
-
-// What a lane needs of its surroundings; all outlive it.
-struct Surroundings {
-  const Topology* topology = nullptr;
-  cuda::ManagedBudget* managed = nullptr;
-  cuda::PinnedReserve* pinned = nullptr;  // null: pinned memory is allocated and freed each time
 };
 
 // Allocates and initialises. Throws UsageError for a transfer that cannot be, SkipError where this machine

@@ -307,6 +307,8 @@ def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
     said = [f"{ARROWS[choice.direction]}: {choice.text}" for choice in run.choices if choice.first]
     for wall in reach.walls_of(result, reach.MEMORY[:1])[:1]:
         said += [f"random {edge.text}" for edge in wall.edges if edge.knee.reached][:1]
+    if found := reach.remedy(result):
+        said.append(found.text)
     said += [f"multiprocessors: {text}" for text in grain.said(grain.fewest(result))][:1]
     said += traversal_answers.said(run)[:1]
     head = [out.paint("Fastest by size, and where it changes", "bold")] if said else []

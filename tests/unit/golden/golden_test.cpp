@@ -396,12 +396,13 @@ namespace {
 class ManagedRefusals : public testing::Test {
  protected:
   void title(const std::string& text) { lines_.push_back("# " + text); }
-  void reserve(ManagedBudget& budget, int gpu, std::uint64_t bytes) {
+  void reserve(ManagedBudget& budget, int gpu, std::uint64_t bytes,
+               ManagedUse use = ManagedUse::may_migrate) {
     const std::string what = "GPU " + std::to_string(gpu) + " with " + format_bytes(free_[gpu]) + " free, " +
-                             format_bytes(bytes) + ": ";
+                             format_bytes(bytes) + (use == ManagedUse::stays_on_host ? " to stay: " : ": ");
     try {
-      budget.reserve(gpu, bytes);
-      lines_.push_back(what + "granted, " + format_bytes(budget.available(gpu)) + " left");
+      budget.reserve(gpu, bytes, use);
+      lines_.push_back(what + "granted, " + format_bytes(budget.available(gpu, use)) + " left");
     } catch (const SkipError& error) {
       lines_.push_back(what + error.what());
     }
@@ -429,6 +430,19 @@ TEST_F(ManagedRefusals, on_stand_in_gpus_are_as_they_were) {
     reserve(budget, 1, kMiB);
     budget.release(0, 12 * kGiB);
     reserve(budget, 0, 12 * kGiB);
+  }
+  title("what stays on the host has three quarters, with what may migrate");
+  {
+    constexpr ManagedUse kStays = ManagedUse::stays_on_host;
+    ManagedBudget budget(false, free_bytes_);
+    reserve(budget, 0, 60 * kGiB + 1, kStays);
+    reserve(budget, 0, 50 * kGiB, kStays);
+    reserve(budget, 0, 12 * kGiB);
+    reserve(budget, 0, 8 * kGiB);
+    reserve(budget, 0, 4 * kGiB, kStays);
+    budget.release(0, 50 * kGiB, kStays);
+    reserve(budget, 0, 12 * kGiB);
+    reserve(budget, 0, 42 * kGiB, kStays);
   }
   title("another process takes memory meanwhile");
   {

@@ -450,10 +450,8 @@ TEST(UsualRows, are_a_million_or_what_makes_256_mib) {
 }  // namespace
 namespace {
 
-using reach::SpanKind;
-
-constexpr SpanKey kPinned{SpanKind::host_alloc, 0, 0};
-constexpr SpanKey kRegistered{SpanKind::registered, 0, 0};
+constexpr SpanKey kPinned{cuda::MemoryKind::host_alloc, 0, 0};
+constexpr SpanKey kRegistered{cuda::MemoryKind::registered, 0, 0};
 
 // A case that claims memory, as those of reach/gather do.
 Benchmark claiming(SpanCache& claims, const std::string& name, std::uint64_t bytes) {
@@ -478,8 +476,8 @@ TEST(SpanClaims, of_one_kind_gpu_and_home_say_nothing_of_another) {
   SpanCache claims;
   const auto claim = claims.claim(kPinned, 1, kGiB);
   EXPECT_FALSE(claims.open(kRegistered));
-  EXPECT_FALSE(claims.open({SpanKind::host_alloc, 1, 0}));
-  EXPECT_FALSE(claims.open({SpanKind::host_alloc, 0, 1}));
+  EXPECT_FALSE(claims.open({cuda::MemoryKind::host_alloc, 1, 0}));
+  EXPECT_FALSE(claims.open({cuda::MemoryKind::host_alloc, 0, 1}));
 }
 
 TEST(SpanClaims, know_the_most_that_will_still_be_asked_for) {

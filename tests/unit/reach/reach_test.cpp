@@ -194,13 +194,14 @@ TEST(RoomForMore, goes_by_meminfo_where_there_is_no_group) {
   EXPECT_EQ(room_for_more(meminfo_alone(10 * kGiB), meminfo_alone(100 * kGiB), 0), 88 * kGiB);
 }
 
-TEST(SpanKinds, have_the_names_that_cases_have) {
-  EXPECT_STREQ(name(SpanKind::host_alloc), "host_alloc");
-  EXPECT_STREQ(name(SpanKind::registered), "registered");
-  EXPECT_STREQ(name(SpanKind::transparent_huge), "transparent_huge");
-  EXPECT_STREQ(name(SpanKind::hugetlb), "hugetlb");
-  EXPECT_STREQ(name(SpanKind::vmm_host), "vmm_host");
-  EXPECT_STREQ(name(SpanKind::peer), "peer");
+TEST(MemoryKinds, have_the_names_that_cases_have) {
+  EXPECT_STREQ(name(cuda::MemoryKind::host_alloc), "host_alloc");
+  EXPECT_STREQ(name(cuda::MemoryKind::registered), "registered");
+  EXPECT_STREQ(name(cuda::MemoryKind::transparent_huge), "transparent_huge");
+  EXPECT_STREQ(name(cuda::MemoryKind::hugetlb), "hugetlb");
+  EXPECT_STREQ(name(cuda::MemoryKind::vmm_host), "vmm_host");
+  EXPECT_STREQ(name(cuda::MemoryKind::managed_host), "managed_host");
+  EXPECT_STREQ(name(cuda::MemoryKind::peer), "peer");
 }
 
 }  // namespace
