@@ -238,6 +238,9 @@ std::string why_no_gather(const GatherPoint& point, const gnn::NpyFile* own) {
   if (point.indices != Indices::sampled && point.row_bytes > std::min(point.span_bytes, kGiB)) {
     return "a row of " + row + " bytes does not fit: it is as large as the table at most, and as a GiB";
   }
+  if (point.mode == Mode::row_dma && point.memory == cuda::MemoryKind::managed_host) {
+    return "copies from managed memory wait for the stream that they stand in: row_dma reads none";
+  }
   const bool from_file = own != nullptr && point.indices == Indices::sampled;
   if (from_file && point.memory != cuda::MemoryKind::host_alloc) {
     return "a table of --features is of memory host_alloc";

@@ -244,7 +244,11 @@ class Lister {
     }
     const cuda::MemoryKind kind = memory_of(values);
     const bool wall = kind == cuda::MemoryKind::host_alloc && !is_far(gpu, home);
-    const int threads = kind == cuda::MemoryKind::peer ? kTouchThreads : values.number_as<int>("touch_threads");
+    const auto threads = values.number_as<int>("touch_threads");
+    if (threads != kTouchThreads && !cuda::is_touched_here(kind)) {
+      grids_.leave_out("memory " + std::string(cuda::name(kind)) + " is touched by no threads of ours");
+      return;
+    }
     listed_.push_back({gpu,
                        {{.kind = kind, .gpu = gpu.ordinal, .home = home, .touch_threads = threads}, gather},
                        pair,

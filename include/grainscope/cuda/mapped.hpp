@@ -58,6 +58,11 @@ inline constexpr MemoryKind kMemoryKinds[] = {
   return "?";
 }
 
+// Whether threads of ours touch its pages first; of other memory the driver does.
+[[nodiscard]] constexpr bool is_touched_here(MemoryKind kind) {
+  return kind != MemoryKind::host_alloc && kind != MemoryKind::vmm_host && kind != MemoryKind::peer;
+}
+
 struct MappedRequest {
   MemoryKind kind = MemoryKind::host_alloc;
   int gpu = 0;   // that reads; current

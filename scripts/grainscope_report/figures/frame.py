@@ -97,8 +97,8 @@ def by_machine(items: Iterable[Item]) -> list[tuple[Machine, list[Item]]]:
 
 
 def select(rows: Sequence[Row], where: Where) -> list[Row]:
-    """The `ok` rows with these axes."""
-    chosen = [row for row in rows if row.ok]
+    """The `ok` rows with these axes; of the usual kind of host memory where the axes do not tell."""
+    chosen = [row for row in rows if row.ok and ("memory" in where or row.case.pinned)]
     for axis, wanted in where.items():
         if isinstance(wanted, tuple):
             there = {row.case.axes.get(axis) for row in chosen}
@@ -344,7 +344,7 @@ def machine_rows(machine: Machine, family: str, kind: type[Kind] = MachineRow) -
 
     Sites with a GPU and sites without one are apart: both answer.
     """
-    rows = [row for row in machine.result.of(family) if row.ok and row.median_s]
+    rows = [row for row in machine.result.of(family) if row.ok and row.median_s and row.case.pinned]
     sides = grouped(rows, lambda row: "gpu" in row.case.site)
     homes = {_home(side) for side in sides.values()}
     return [kind(machine, row) for row in rows if _site(row) in homes]

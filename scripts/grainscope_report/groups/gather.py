@@ -411,6 +411,7 @@ def _usable(row: Row) -> bool:
     return bool(
         row.measured
         and row.bytes
+        and row.case.pinned
         and axes.get("store") in STORES
         and axes.get("mode") != NOT_TO_GPU
         and isinstance(axes.get("row"), (int, float))

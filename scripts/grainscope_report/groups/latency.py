@@ -218,7 +218,7 @@ def _span(row: Row) -> float:
 
 
 def _timed(row: Row) -> bool:
-    return bool(row.ok and row.label == "measured" and row.operation_s)
+    return bool(row.ok and row.label == "measured" and row.operation_s and row.case.pinned)
 
 
 FIGURES = (

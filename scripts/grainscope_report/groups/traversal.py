@@ -126,7 +126,9 @@ def paged(machine: Machine) -> list[Run]:
 
 def _usable(machine: Machine, prefix: str) -> list[Row]:
     return [
-        row for row in machine.result.rows if row.ok and row.median_s and row.case.family.startswith(prefix)
+        row
+        for row in machine.result.rows
+        if row.ok and row.median_s and row.case.pinned and row.case.family.startswith(prefix)
     ]
 
 

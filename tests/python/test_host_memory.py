@@ -1,0 +1,83 @@
+"""Other ways to hold host memory: what a run says of them; figures draw the usual one alone."""
+
+import pytest
+
+from grainscope_report.cli import main
+from grainscope_report.groups import gather, reach, traversal
+from grainscope_report.machine import machines
+from grainscope_report.reader import read
+from synthetic import GIB, MIB, File
+
+SITE = {"gpu": 0, "numa": 0}
+SPANS = (256 * MIB, 2 * GIB, 32 * GIB)
+
+
+def add_rows(file: File, memory: str, rates: dict[int, float], row: int = 128, **more) -> None:
+    axes = {"memory": memory, "order": "as_asked", "row": row, "rows": 1 << 20, "locality": "local", **more}
+    for span, gb_s in rates.items():
+        asked = row << 20
+        file.add("reach/gather", {**axes, "span": span}, SITE, asked / gb_s / 1e9, bytes=asked,
+                 link_bytes_least=asked)  # fmt: skip
+
+
+def walls(pinned: float, managed: float, row: int = 128, **more) -> File:
+    file = File()
+    file.link("host_to_gpu", 55.0)
+    add_rows(file, "host_alloc", {SPANS[0]: 49.0, SPANS[1]: 9.0, SPANS[2]: pinned}, row)
+    add_rows(file, "managed_host", {SPANS[0]: 48.0, SPANS[2]: managed}, row, **more)
+    return file
+
+
+def test_a_run_says_what_to_hold_a_table_in_where_pinned_memory_meets_a_wall(tmp_path):
+    found = reach.remedy(read(walls(4.0, 42.0).write(tmp_path / "r.json")))
+    assert found is not None
+    assert (found.memory, found.there.span) == ("managed_host", 32 * GIB)
+    assert found.times.value == pytest.approx(10.5)
+    assert found.text == (
+        "random 128 B rows over 32 GiB: pinned memory 4.0 GB/s (49.0 over 256 MiB), managed memory on the "
+        "host 42.0, 10.5×: docs/host-memory.md"
+    )
+
+
+def test_nothing_is_said_where_both_are_alike(tmp_path):
+    assert reach.remedy(read(walls(42.0, 42.5).write(tmp_path / "r.json"))) is None
+
+
+def test_rows_of_fewer_bytes_than_a_line_are_told_of_only_where_there_are_no_others(tmp_path):
+    file = walls(4.0, 42.0)
+    add_rows(file, "host_alloc", {32 * GIB: 1.0}, 32)
+    add_rows(file, "managed_host", {32 * GIB: 10.0}, 32)
+    assert reach.remedy(read(file.write(tmp_path / "r.json"))).there.row == 128
+    only = read(walls(1.0, 10.0, row=32).write(tmp_path / "o.json"))
+    assert reach.remedy(only).there.row == 32
+
+
+def test_memory_that_another_number_of_threads_touched_makes_no_wall_and_no_remedy(tmp_path):
+    result = read(walls(4.0, 42.0, touch_threads=1).write(tmp_path / "r.json"))
+    assert reach.remedy(result) is None
+    assert [wall.memory for wall in reach.walls_of(result)] == ["host_alloc"]
+
+
+def test_the_screen_of_a_run_has_the_sentence(tmp_path, capsys):
+    assert main(["summary", str(walls(4.0, 42.0).write(tmp_path / "r.json"))]) == 0
+    assert "managed memory on the host 42.0" in " ".join(capsys.readouterr().out.split())
+
+
+GATHER = {
+    "mode": "masked", "store": "mapped", "row": 128, "rows": 1 << 20, "span": 2 * GIB, "indices": "uniform",
+    "element": 4, "width": 16, "locality": "local",
+}  # fmt: skip
+SEARCH = {
+    "access": "merged_aligned", "placement": "mapped", "graph": "kron20", "edge": 8, "order": "original",
+    "locality": "local",
+}  # fmt: skip
+
+
+def test_figures_draw_the_usual_kind_of_memory_alone(tmp_path):
+    file = File()
+    for more in ({}, {"memory": "managed_host"}):
+        file.add("gather", GATHER | more, SITE, 1e-3, bytes=128 << 20, link_bytes_least=128 << 20)
+        file.add("traversal/bfs", SEARCH | more, SITE, 1e-2, bytes=1 << 30)
+    [machine] = machines([read(file.write(tmp_path / "r.json"))])
+    assert len(gather.measured(machine)) == 1
+    assert len(traversal.of_family(machine, "traversal")) == 1
