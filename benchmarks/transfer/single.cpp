@@ -32,7 +32,7 @@ using transfer::Transfer;
 const char* const kMemcpyFamily = "transfer/memcpy";
 const char* const kSubmission = "submission";
 constexpr Placement kPlacements[] = {Placement::pinned, Placement::pageable, Placement::registered,
-                                     Placement::write_combined};
+                                     Placement::write_combined, Placement::managed_host};
 
 Transfer make_copy(Placement placement, bool to_gpu, int node, int gpu, std::uint64_t bytes, bool flush) {
   Transfer copy;
@@ -73,6 +73,9 @@ Explanation explain_memcpy(const Transfer& copy) {
   text.timed = pageable
                    ? "from the call until an event behind the copy has completed, on the host's clock, since "
                      "the CPU stages a pageable copy"
+               : copy.host_end().placement == Placement::managed_host
+                   ? "the copy alone, between two events, without a gate: the driver stages the copy and waits "
+                     "for the stream"
                    : "the copy alone, between two events, submitted beforehand behind a closed gate";
   text.formula = "bandwidth = bytes / median time";
   text.limits = copy.flush ? "the host buffer is evicted from the CPU's caches before every sample"
@@ -98,13 +101,18 @@ std::vector<Benchmark> list_memcpy(const Machine& machine, const Scope& /*scope*
       Transfer copy =
           make_copy(placement, to_gpu, node, gpu.ordinal, values.number("bytes"), values.on("flush"));
       copy.submission_only = values.is("timed", kSubmission);
-      if (copy.submission_only && (copy.flush || placement == Placement::pageable)) {
-        grids.leave_out(copy.flush
-                            ? "the call that submits a copy reads no buffer: flush is off"
-                            : "a call that copies pageable memory returns when that is read: it is a copy");
+      const bool staged = placement == Placement::pageable || placement == Placement::managed_host;
+      if (copy.submission_only && (copy.flush || staged)) {
+        grids.leave_out(copy.flush ? "the call that submits a copy reads no buffer: flush is off"
+                                   : "a call that copies pageable or managed memory returns when that is read: "
+                                     "it is a copy");
         continue;
       }
-      benchmarks.push_back(make_benchmark_memcpy(copy, gpu));
+      Benchmark benchmark = make_benchmark_memcpy(copy, gpu);
+      if (placement == Placement::managed_host) {
+        benchmark.skip_for(why_no_memory(machine, cuda::MemoryKind::managed_host, gpu.ordinal, copy.bytes));
+      }
+      benchmarks.push_back(std::move(benchmark));
     }
   });
   return benchmarks;
@@ -392,7 +400,7 @@ using transfer::Walk;
 const char* const kZeroCopyFamily = "transfer/zero_copy";
 const char* const kFullGrid = "full";
 constexpr Allocation kAllocations[] = {Allocation::host_alloc, Allocation::registered,
-                                       Allocation::accessed_by};
+                                       Allocation::accessed_by, Allocation::managed_host};
 
 Explanation explain_zero_copy(const Transfer& transfer) {
   Explanation text;
@@ -452,7 +460,10 @@ Benchmark make_benchmark_zero_copy(const Machine& machine, const GpuTarget& gpu,
                                             {"blocks", values.at("blocks")},
                                             {"threads", values.at("threads")}},
                                            transfer, gpu, explain_zero_copy(transfer));
-  benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
+  const bool managed = transfer.allocation == Allocation::managed_host;
+  benchmark.skip_for(why_no_memory(
+      machine, managed ? cuda::MemoryKind::managed_host : cuda::MemoryKind::host_alloc, gpu.ordinal,
+      transfer.bytes));
   return benchmark;
 }
 

@@ -35,7 +35,9 @@ class EndsLane : public Lane {
       ends_.source.flush();
       ends_.destination.flush();
     }
+    expect_on_host();
   }
+  void check_sample() final { expect_on_host(); }
 
   std::string verify() final {
     ends_.destination.expect_payload();
@@ -48,6 +50,11 @@ class EndsLane : public Lane {
   [[nodiscard]] const EndMemory& destination() const { return ends_.destination; }
 
  private:
+  void expect_on_host() const {
+    ends_.source.expect_on_host();
+    ends_.destination.expect_on_host();
+  }
+
   Transfer transfer_;
   PeerReach reach_;
   BothEnds ends_;
@@ -73,6 +80,10 @@ class CopyLane final : public EndsLane {
     if (transfer().source.placement == Placement::pageable ||
         transfer().destination.placement == Placement::pageable) {
       return Conduct::hosted;
+    }
+    // The driver stages these, and waits for what stands before them.
+    if (transfer().host_end().placement == Placement::managed_host) {
+      return Conduct::called;
     }
     // Between GPUs that cannot reach each other the driver stages the copy, and may wait for what is before.
     const bool staged = transfer().between_gpus() && !transfer().within_gpu() && !transfer().peer_access;

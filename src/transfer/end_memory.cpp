@@ -39,6 +39,10 @@ void* EndMemory::take_on_host(const Surroundings& surroundings) {
   if (end_.placement == Placement::pageable || end_.placement == Placement::registered) {
     const HostMemoryRequest request{.bytes = whole(), .node = end_.id, .touch_threads = 4};
     begin = pageable_.emplace(*surroundings.topology, request).data();
+  } else if (end_.placement == Placement::managed_host) {
+    const cuda::MappedRequest request{
+        .kind = cuda::MemoryKind::managed_host, .gpu = cuda::current_gpu(), .home = end_.id};
+    return managed_.emplace(request, whole(), surroundings).host_data();
   } else {
     begin = take_pinned(surroundings).data();
   }
@@ -71,7 +75,9 @@ std::byte* EndMemory::device_data() const {
   if (!on_host()) {
     return data_;
   }
-  void* begin = registration_ ? registration_->device_data() : pinned_->device_data();
+  void* begin = managed_        ? managed_->device_data()
+                : registration_ ? registration_->device_data()
+                                : pinned_->device_data();
   return static_cast<std::byte*>(begin) + offset_bytes_;
 }
 
@@ -83,6 +89,12 @@ void EndMemory::flush() const {
   const std::uint64_t threads =
       std::clamp<std::uint64_t>(whole() / kFlushBytesPerThread, 1, std::min(cpus, kMostFlushThreads));
   flush_cache(data_ - offset_bytes_, whole(), static_cast<int>(threads));
+}
+
+void EndMemory::expect_on_host() const {
+  if (managed_) {
+    managed_->expect_on_host();
+  }
 }
 
 void EndMemory::fill(std::uint32_t seed) const {

@@ -90,6 +90,8 @@ const char* name(Placement placement) {
       return "mapped";
     case Placement::managed:
       return "managed";
+    case Placement::managed_host:
+      return "managed_host";
     case Placement::device:
       return "device";
     case Placement::registers:
@@ -120,6 +122,8 @@ const char* name(Allocation allocation) {
       return "registered";
     case Allocation::accessed_by:
       return "accessed_by";
+    case Allocation::managed_host:
+      return "managed_host";
   }
   throw std::logic_error("an allocation has no name");
 }
@@ -176,8 +180,8 @@ void require_memory_of_its_side(const Endpoint& end) {
   if (end.on_host() && of_gpu) {
     throw UsageError(std::string(name(end.placement)) +
                      (end.placement == Placement::device ? " memory is" : " are") +
-                     " on a GPU; memory of the host is pageable, pinned, registered, write_combined, mapped "
-                     "or managed");
+                     " on a GPU; memory of the host is pageable, pinned, registered, write_combined, mapped, "
+                     "managed or managed_host");
   }
   if (!end.on_host() && !of_gpu && end.placement != Placement::managed) {
     throw UsageError(std::string(name(end.placement)) +
@@ -235,12 +239,15 @@ void require_issuer(const Transfer& transfer) {
 // What stands at a closed gate is only work that the GPU does without the CPU, and no more than a stream
 // takes.
 void require_place_at_gate(const Transfer& transfer) {
-  const bool alone =
-      !transfer.migrates() && !is_staged(transfer) && ends_that_are(Placement::pageable, transfer) == 0;
+  // The driver stages copies of pageable memory and of managed memory on the host, and waits for the stream.
+  const bool by_driver = ends_that_are(Placement::pageable, transfer) > 0 ||
+                         (transfer.engine == Engine::copy_engine &&
+                          ends_that_are(Placement::managed_host, transfer) > 0);
+  const bool alone = !transfer.migrates() && !is_staged(transfer) && !by_driver;
   if (transfer.submission_only && !alone) {
     throw UsageError(
         "submission is timed while the work waits at a closed gate: only kernels and copies without pageable "
-        "memory can, which the GPU carries out alone");
+        "or managed memory can, which the GPU carries out alone");
   }
   if (alone && transfer.piece_bytes > 0 && (transfer.bytes - 1) / transfer.piece_bytes >= kMostBehindGate) {
     throw UsageError("a stream takes " + std::to_string(kMostBehindGate) +

@@ -280,6 +280,8 @@ class WalkedMemory {
     Endpoint place = end;
     if (end.on_host() && transfer.allocation == Allocation::registered) {
       place.placement = Placement::registered;
+    } else if (end.on_host() && transfer.allocation == Allocation::managed_host) {
+      place.placement = Placement::managed_host;
     }
     buffer_.emplace(place, transfer.bytes, surroundings, offset);
     device_ = buffer_->device_data();
@@ -305,6 +307,11 @@ class WalkedMemory {
   void flush() const {
     if (buffer_) {
       buffer_->flush();
+    }
+  }
+  void expect_on_host() const {
+    if (buffer_) {
+      buffer_->expect_on_host();
     }
   }
 
@@ -337,7 +344,9 @@ class WalkLane final : public Lane {
     if (transfer_.flush) {
       memory_.flush();
     }
+    memory_.expect_on_host();
   }
+  void check_sample() override { memory_.expect_on_host(); }
 
   void issue(const cuda::Stream& stream) override {
     ++launches_;

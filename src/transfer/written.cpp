@@ -24,7 +24,7 @@ const char* const kExample = "host(pinned) -> gpu:0 by copy_engine, 64KiB";
 
 constexpr std::array kPlacements{Placement::pageable,       Placement::pinned,   Placement::registered,
                                  Placement::write_combined, Placement::mapped,   Placement::managed,
-                                 Placement::device,         Placement::registers};
+                                 Placement::managed_host,   Placement::device,   Placement::registers};
 constexpr std::array kEngines{Engine::copy_engine, Engine::sm, Engine::fault, Engine::prefetch};
 // In the order of Walk::Pattern.
 constexpr std::array<const char*, 3> kPatterns{"strided", "merged", "scattered"};
@@ -425,9 +425,8 @@ std::string lane_text(const WrittenLane& lane) {
 const char* written_grammar() {
   return "--transfer 'SOURCE -> DESTINATION by ENGINE, SIZE, OPTION, ...; ...' (docs/transfer.md)\n"
          "  ends     host(MEMORY), host(MEMORY,node:N), gpu:N, gpu:N(MEMORY)\n"
-         "  MEMORY   pageable, pinned, registered, write_combined, mapped, managed; of a GPU device, "
-         "managed,\n"
-         "           registers\n"
+         "  MEMORY   pageable, pinned, registered, write_combined, mapped, managed, managed_host; of a GPU\n"
+         "           device, managed, registers\n"
          "  ENGINE   copy_engine, sm (a kernel), fault, prefetch\n"
          "  SIZE     64KiB; several by commas; 4KiB..1GiB is every octave of a range\n"
          "  OPTION   flush, pieces SIZE, stride SIZE, submission, accessed_by, offset N, width N, blocks N,\n"

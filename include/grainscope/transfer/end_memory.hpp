@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/system/host_memory.hpp"
 #include "grainscope/transfer/mover.hpp"
@@ -24,7 +25,8 @@ class EndMemory {
  public:
   // `bytes`, rounded up to words, at `end`, begun `offset_bytes` behind a 128-byte boundary: device memory,
   // or host memory of the end's placement (mapped memory is pinned memory that a kernel addresses), touched,
-  // on its node, where the calling thread must be bound. Not managed memory. Throws SkipError where a card
+  // on its node, where the calling thread must be bound. Not managed memory that migrates; that which stays on
+  // the host is mapped for the current GPU. Throws SkipError where a card
   // has not enough free, FailedError when the kernel says that the pages are on another node.
   EndMemory(const Endpoint& end, std::uint64_t bytes, const Surroundings& surroundings, int offset_bytes = 0);
 
@@ -41,6 +43,8 @@ class EndMemory {
   // none, and for that of a GPU.
   void flush() const;
 
+  // Throws FailedError where managed memory has left the host.
+  void expect_on_host() const;
   // Fills all of it with the pattern, and waits.
   void fill(std::uint32_t seed) const;
   // Throws FailedError, naming the first wrong word, unless it holds what was sent.
@@ -66,6 +70,7 @@ class EndMemory {
   std::optional<HostMemory> pageable_;
   std::optional<cuda::Registration> registration_;  // of `pageable_`: freed before it
   std::optional<cuda::PinnedBuffer> pinned_;
+  std::optional<cuda::MappedMemory> managed_;
   cuda::PinnedReserve* reserve_ = nullptr;  // that `pinned_` goes back to
   std::optional<cuda::DeviceBuffer> device_;
   std::byte* data_ = nullptr;

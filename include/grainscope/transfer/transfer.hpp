@@ -13,8 +13,19 @@
 
 namespace grainscope::transfer {
 
-// Where bytes live. `registers` is the GPU's end of a kernel that only reads, or only writes, the other end.
-enum class Placement { pageable, pinned, registered, write_combined, mapped, managed, device, registers };
+// Where bytes live. `managed_host` is managed memory that stays on the host and that GPUs have mapped
+// (cuda::MemoryKind). `registers` is the GPU's end of a kernel that only reads, or only writes, the other end.
+enum class Placement {
+  pageable,
+  pinned,
+  registered,
+  write_combined,
+  mapped,
+  managed,
+  managed_host,
+  device,
+  registers
+};
 
 // What moves them.
 enum class Engine {
@@ -24,11 +35,12 @@ enum class Engine {
   prefetch,     // cudaMemPrefetchAsync
 };
 
-// How mapped host memory came to be: EMOGI's three ways.
+// How mapped host memory came to be: EMOGI's three ways, and the one that GPUs map by large pages.
 enum class Allocation {
   host_alloc,   // cudaHostAlloc
   registered,   // cudaHostRegister of ordinary memory
   accessed_by,  // cudaMallocManaged with AccessedBy: mapped, never migrated
+  managed_host,  // the same with the host as preferred location, touched first by the CPU
 };
 
 // One end of a transfer: memory of a kind, on a NUMA node of the host or on a GPU.

@@ -238,7 +238,7 @@ class Remedy:
 
     @property
     def text(self) -> str:
-        """`random 128 B rows over 32 GiB: pinned memory 4.4 GB/s (49.0 over 256 MiB), managed … 43.0, 9.8×`."""
+        """`random 128 B rows over 32 GiB: pinned memory 4.4 GB/s (49.0 over 256 MiB), managed … 43.0`."""
         row, span = format_bytes(self.there.row), format_bytes(self.there.span)
         small = f"{self.small.rate.value:.1f} over {format_bytes(self.small.span)}"
         return (
