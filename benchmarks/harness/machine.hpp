@@ -77,6 +77,9 @@ struct GpuTarget {
 // Why managed memory cannot migrate on demand here; empty where it can.
 [[nodiscard]] std::string why_no_migration(const Machine& machine, int gpu);
 
+// Why a kernel cannot copy in bulk (TMA) here; empty where it can.
+[[nodiscard]] std::string why_no_bulk(const Machine& machine, int gpu);
+
 // Half of the host memory that may be taken, and half of a GPU's: the largest buffer that a case asks for.
 [[nodiscard]] std::uint64_t largest_buffer(const Machine& machine, int gpu);
 
