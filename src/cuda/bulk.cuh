@@ -8,6 +8,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -15,6 +16,7 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/runtime.hpp"
+#include "launch.cuh"
 
 namespace grainscope::cuda {
 
@@ -31,9 +33,10 @@ inline void require_bulk(int gpu) {
   }
 }
 
-// Lets blocks of a kernel, on the current GPU, have so many bytes of shared memory that they ask for at the
-// launch. Throws SkipError where the GPU has no room for one such block.
-inline void let_blocks_share(const void* kernel, std::uint64_t bytes, int gpu) {
+// Makes a kernel of bulk copies ready on `gpu`, which is current: its launches may ask for `bytes` of shared
+// memory a block. Throws SkipError where the GPU has no bulk copies or no room for such a block.
+inline void load_bulk_kernel(const void* kernel, std::uint64_t bytes, int gpu) {
+  require_bulk(gpu);
   int most = 0;
   check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu),
         "ask for a GPU's shared memory");
@@ -41,8 +44,14 @@ inline void let_blocks_share(const void* kernel, std::uint64_t bytes, int gpu) {
     throw SkipError("a block asks for " + format_bytes(bytes) + " of shared memory; on GPU " +
                     std::to_string(gpu) + " it can have " + format_bytes(static_cast<std::uint64_t>(most)));
   }
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-        "let blocks have " + format_bytes(bytes) + " of shared memory");
+  // All of it, since launches of other sizes may be ready beside this one.
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+        "let blocks have much shared memory");
+  load_kernel(kernel, "load a kernel of bulk copies");
+}
+template <class... Arguments>
+void load_bulk_kernel(void (*kernel)(Arguments...), std::uint64_t bytes, int gpu) {
+  load_bulk_kernel(reinterpret_cast<const void*>(kernel), bytes, gpu);
 }
 
 // What follows runs on the GPU. A barrier lies in shared memory, 8 bytes at a multiple of 8. It completes a
@@ -160,6 +169,56 @@ __device__ inline void bulk_fence() {
 #else
   __trap();
 #endif
+}
+
+// A stage: room in a block's shared memory for a chunk, with a barrier on which it fills. Each warp has one
+// of its own, so that stages wait for nobody else and as many chunks are under way as the block has warps.
+class BulkStage {
+ public:
+  // Shared memory that a launch asks for, a block of `stages` warps.
+  [[nodiscard]] static std::uint64_t shared_bytes(std::uint64_t chunk_bytes, int stages) {
+    return static_cast<std::uint64_t>(stages) * (chunk_bytes + sizeof(std::uint64_t));
+  }
+
+  // The calling warp's, of chunks of `chunk_bytes`, a multiple of kBulkAlignment. All lanes call.
+  __device__ explicit BulkStage(unsigned chunk_bytes) {
+    extern __shared__ __align__(kBulkAlignment) std::byte bulk_memory[];
+    const unsigned stages = blockDim.x / kLanesOfWarp;
+    const unsigned stage = threadIdx.x / kLanesOfWarp;
+    chunk_ = bulk_memory + std::uint64_t{stage} * chunk_bytes;
+    barrier_ = reinterpret_cast<std::uint64_t*>(bulk_memory + std::uint64_t{stages} * chunk_bytes) + stage;
+    if (lane_of_warp() == 0) {
+      bulk_barrier_init(barrier_, 1);
+    }
+    __syncwarp();
+  }
+
+  [[nodiscard]] __device__ std::byte* chunk() const { return chunk_; }
+
+  // One lane: says how much the loads of this turn bring together, before any of them.
+  __device__ void expect(unsigned bytes) const { bulk_expect(barrier_, bytes); }
+  // Any lane, past that: asks for bytes that come to `at` in the chunk.
+  __device__ void load(unsigned at, const std::byte* from, unsigned bytes) const {
+    bulk_load(chunk_ + at, from, bytes, barrier_);
+  }
+  // Each lane that reads the chunk, once a turn: waits for all of them.
+  __device__ void wait() {
+    bulk_wait(barrier_, parity_);
+    parity_ ^= 1U;
+  }
+
+ private:
+  std::byte* chunk_;
+  std::uint64_t* barrier_;
+  unsigned parity_ = 0;
+};
+
+// The number of the calling warp's stage among those of the grid, and how many there are.
+__device__ inline std::uint64_t stage_of_grid() {
+  return thread_of_grid() / kLanesOfWarp;
+}
+__device__ inline std::uint64_t stages_of_grid() {
+  return threads_of_grid() / kLanesOfWarp;
 }
 
 }  // namespace grainscope::cuda
