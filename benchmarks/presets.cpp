@@ -112,6 +112,13 @@ transfer/kernel_copy
   full        path=$pinned  bytes=4KiB..16MiB,16MiB..x4..512MiB
   paper       path=$pinned  bytes=4KiB..512MiB
   acceptance  path=$pinned  bytes=64KiB,16MiB,256MiB
+# In bulk (TMA), and by few blocks, of which two fill the link.
+  smoke       path=$pinned  load=bulk    blocks=usual,1  bytes=1MiB
+  quick       path=$pinned  load=bulk    blocks=1,2      bytes=64MiB
+  full paper  path=$pinned  load=bulk                    bytes=64KiB..x4..64MiB,512MiB
+  full paper  path=$pinned  load=vector,bulk  blocks=1,2,4,8,32  bytes=128MiB
+  full paper  path=$pinned  load=bulk    blocks=1,2  chunk=1KiB,2KiB,6KiB  stages=8,32  bytes=128MiB
+  full paper  path=$pinned  load=bulk    blocks=1,2  chunk=24KiB           stages=4,8   bytes=128MiB
 
 # Of all sizes one way to walk; of one size every way (EMOGI's toy); and from one block to a full GPU.
 transfer/zero_copy
@@ -189,6 +196,7 @@ transfer/duplex
   paper       between=gpu_gpu   method=copy_engine  direction=write  access=off  orders=one  bytes=64KiB..64MiB
   acceptance  between=host_gpu  method=pageable,demand,prefetch       bytes=64KiB,16MiB,64MiB
   acceptance  between=host_gpu  method=pinned,kernel_copy,zero_copy   bytes=64KiB,16MiB,256MiB
+  full paper  between=host_gpu  method=kernel_copy  load=bulk         bytes=1MiB,16MiB,64MiB
   acceptance  between=gpu_gpu   method=copy_engine,kernel_copy,zero_copy  direction=write,read  orders=one  bytes=64KiB,16MiB,256MiB
   acceptance  between=gpu_gpu   method=zero_copy    direction=read_write             bytes=64KiB,16MiB,256MiB
   acceptance  between=gpu_gpu   method=demand,prefetch   orders=one                  bytes=64KiB,16MiB,64MiB
@@ -312,6 +320,9 @@ contention
   quick                        path=$both_ways  what=streams  streams=1,2,4,8                 bytes=64MiB
   acceptance                   path=$both_ways  what=streams  streams=1,2,4,8                 bytes=128MiB
   full paper                   path=$both_ways  what=streams  streams=1,2,3,4,6,8,16          bytes=128MiB
+  quick                        path=$both_ways  what=beside_compute  method=kernel_copy  load=bulk  blocks=2  bytes=64MiB
+  full paper                   path=$both_ways  what=$beside  method=kernel_copy  load=bulk   bytes=128MiB
+  full paper                   path=$both_ways  what=opposite_copy,beside_compute  method=kernel_copy  load=vector,bulk  blocks=2  bytes=128MiB
   quick                        path=$both_ways  what=engine_and_kernel                        bytes=64MiB
   full paper acceptance        path=$both_ways  what=engine_and_kernel                        bytes=128MiB
 
@@ -354,6 +365,10 @@ grain/saturation
   smoke                   direction=read,write  width=4,16  bytes=1MiB
   quick paper acceptance  direction=read,write  width=4,16  bytes=64MiB
   full        gpu=first   direction=read,write  width=4,16  bytes=64MiB
+  smoke                   direction=read,write  load=bulk   bytes=1MiB
+  quick paper             direction=read,write  load=bulk   bytes=64MiB
+  full        gpu=first   direction=read,write  load=bulk   bytes=64MiB
+  full paper  gpu=first   direction=read,write  load=vector,bulk  blocks=1..128  bytes=64MiB
 
 # ---- shape ---------------------------------------------------------------------------------------------------
 

@@ -131,7 +131,7 @@ Family transfer_memcpy() {
 namespace {
 
 // transfer/local and transfer/kernel_copy: copies within one GPU's memory, and copies between it and the host
-// by a kernel instead of a copy engine.
+// by a kernel instead of a copy engine, which loads an access a thread or by bulk copies (TMA).
 //
 // Timed: one copy, or one kernel, between two events behind a closed gate. Bytes: the copy's size, counted
 // once, though a copy within a card both reads and writes its memory.
@@ -142,6 +142,7 @@ using transfer::Engine;
 
 const char* const kLocal = "transfer/local";
 const char* const kKernelCopy = "transfer/kernel_copy";
+const char* const kUsual = "usual";
 
 std::vector<Benchmark> list_local(const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
@@ -177,7 +178,8 @@ std::vector<Benchmark> list_kernel_copy(const Machine& machine, const Scope& /*s
                          "one kernel between two events, submitted beforehand behind a closed gate",
                          "bandwidth = bytes / median time",
                          "nvbandwidth, host_to_device_memcpy_sm and device_to_host_memcpy_sm",
-                         "one kernel on a full grid; how few multiprocessors do is grain/saturation"};
+                         "one kernel, on a full grid unless `blocks` says otherwise; a bulk copy's requests "
+                         "are not modelled"};
   grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
     for (const Values& values : grid.points()) {
       Transfer copy;
@@ -189,9 +191,20 @@ std::vector<Benchmark> list_kernel_copy(const Machine& machine, const Scope& /*s
       }
       copy.bytes = values.number("bytes");
       copy.flush = true;
-      Benchmark benchmark =
-          transfer_benchmark(kKernelCopy, {{"path", values.at("path"), AxisStyle::bare}}, copy, gpu, text);
+      copy.walk.blocks = values.is("blocks", kUsual) ? 0 : values.number_as<int>("blocks");
+      const std::string why = set_load(copy.walk, values);
+      if (!why.empty()) {
+        grids.leave_out(why);
+        continue;
+      }
+      std::vector<Axis> axes{{"path", values.at("path"), AxisStyle::bare}};
+      const std::vector<Axis> of_load = axes_of_load(copy.walk);
+      axes.insert(axes.end(), of_load.begin(), of_load.end());
+      Benchmark benchmark = transfer_benchmark(kKernelCopy, std::move(axes), copy, gpu, text);
       benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
+      if (copy.walk.load == transfer::Load::bulk) {
+        benchmark.skip_for(why_no_bulk(machine, gpu.ordinal));
+      }
       benchmarks.push_back(std::move(benchmark));
     }
   });
@@ -209,10 +222,12 @@ Family transfer_local() {
 }
 
 Family transfer_kernel_copy() {
-  return {kKernelCopy,
-          "How fast does a kernel copy between host memory and its GPU's?",
-          {word_axis("path", "which way", {"pinned_to_gpu", "gpu_to_pinned"}),
-           size_axis("bytes", "bytes copied", {4, 1024 * kGiB})},
+  std::vector<DeclaredAxis> axes = load_axes();
+  axes.insert(axes.begin(), word_axis("path", "which way", {"pinned_to_gpu", "gpu_to_pinned"}));
+  axes.push_back(number_axis("blocks", "blocks of the grid; usual: as many as fill the GPU", {1, 65536},
+                             kUsual, {kUsual}));
+  axes.push_back(size_axis("bytes", "bytes copied", {4, 1024 * kGiB}));
+  return {kKernelCopy, "How fast does a kernel copy between host memory and its GPU's?", std::move(axes),
           list_kernel_copy};
 }
 
