@@ -539,7 +539,7 @@ gather
   full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=cpu_gather  store=pageable
   full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=cpu_gather_dma  store=pageable  features=none
   full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=row_dma  store=pinned  features=none
-  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=vector  features=none
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=vector,bulk  features=none
   full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=masked  store=managed,multi_gpu  features=none
 
   paper  mode=cpu_gather  store=pageable  row=32,128,512,1024,1028,4096,16384  span=256MiB,1GiB,4GiB
