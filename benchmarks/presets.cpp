@@ -70,28 +70,33 @@ let pinned          = pinned_to_gpu,gpu_to_pinned
 let pageable        = pageable_to_gpu,gpu_to_pageable
 let registered      = registered_to_gpu,gpu_to_registered
 let write_combined  = write_combined_to_gpu,gpu_to_write_combined
+let managed_host    = managed_host_to_gpu,gpu_to_managed_host
 
 transfer/memcpy
   smoke       path=$pinned,$pageable  flush=on,off  bytes=64KiB,1MiB
   smoke       path=$registered        flush=on      bytes=1MiB
   smoke       path=$write_combined    flush=off     bytes=1MiB
+  smoke       path=$managed_host      flush=off     bytes=1MiB
   smoke       path=$pinned  timed=submission  bytes=256,64KiB
   quick       path=$pinned,$pageable  flush=on      bytes=256..x4..256MiB
   quick       path=$pinned,$pageable  flush=off     bytes=64KiB..x4..64MiB
   quick       path=$registered        flush=on      bytes=1MiB..x4..64MiB
   quick       path=$write_combined    flush=off     bytes=1MiB..x4..64MiB
+  quick       path=$managed_host      flush=off     bytes=1MiB,64MiB
   quick       path=$pinned  timed=submission  bytes=256,64KiB,16MiB
   full        path=$pinned            flush=on      bytes=256..16MiB,16MiB..x4..1GiB
   full        path=$pinned            flush=off     bytes=256..16MiB,16MiB..x4..256MiB
   full        path=$pageable          flush=on,off  bytes=256..16MiB,16MiB..x4..256MiB
   full        path=$registered        flush=on      bytes=256..16MiB,16MiB..x4..256MiB
   full        path=$write_combined    flush=off     bytes=256..16MiB,16MiB..x4..256MiB
+  full        path=$managed_host      flush=off     bytes=4KiB..x4..256MiB
   full        path=$pinned  timed=submission  bytes=256..16MiB,16MiB..x4..64MiB
   paper       path=$pinned            flush=on      bytes=256..1GiB,4GiB,most
   paper       path=$pinned            flush=off     bytes=256..1GiB
   paper       path=$pageable          flush=on,off  bytes=256..1GiB
   paper       path=$registered        flush=on      bytes=256..1GiB
   paper       path=$write_combined    flush=off     bytes=256..1GiB
+  paper       path=$managed_host      flush=off     bytes=4KiB..1GiB
   paper       path=$pinned  timed=submission  bytes=256..64MiB
   acceptance  path=$pinned,$pageable  flush=on      bytes=64KiB,16MiB,256MiB
   acceptance  path=$pinned,$pageable  flush=off     bytes=64KiB,16MiB,64MiB
@@ -112,6 +117,16 @@ transfer/kernel_copy
   full        path=$pinned  bytes=4KiB..16MiB,16MiB..x4..512MiB
   paper       path=$pinned  bytes=4KiB..512MiB
   acceptance  path=$pinned  bytes=64KiB,16MiB,256MiB
+  smoke       path=$managed_host      bytes=1MiB
+  quick       path=$managed_host      bytes=64MiB
+  full paper  path=$managed_host      bytes=64KiB..x4..256MiB
+# In bulk (TMA), and by few blocks, of which two fill the link.
+  smoke       path=$pinned  load=bulk    blocks=usual,1  bytes=1MiB
+  quick       path=$pinned  load=bulk    blocks=1,2      bytes=64MiB
+  full paper  path=$pinned  load=bulk                    bytes=64KiB..x4..64MiB,512MiB
+  full paper  path=$pinned  load=vector,bulk  blocks=1,2,4,8,32  bytes=128MiB
+  full paper  path=$pinned  load=bulk    blocks=1,2  chunk=1KiB,2KiB,6KiB  stages=8,32  bytes=128MiB
+  full paper  path=$pinned  load=bulk    blocks=1,2  chunk=24KiB           stages=4,8   bytes=128MiB
 
 # Of all sizes one way to walk; of one size every way (EMOGI's toy); and from one block to a full GPU.
 transfer/zero_copy
@@ -123,18 +138,18 @@ transfer/zero_copy
   quick       direction=read,write  access=merged_aligned          width=4,8,16          bytes=64MiB
   quick       direction=read,write  access=strided                 width=4               bytes=64MiB
   quick       direction=read,write  access=merged  offset=4,32,64  width=4               bytes=64MiB
-  quick       direction=read,write  allocation=registered,accessed_by                    bytes=64MiB
+  quick       direction=read,write  allocation=registered,accessed_by,managed_host       bytes=64MiB
   quick       direction=read        width=4,16    blocks=1,4,8,16,32,64                  bytes=64MiB
   full        direction=read,write  bytes=4KiB..16MiB,16MiB..x4..256MiB
   full        direction=read,write  access=merged_aligned,strided  width=4,8,16          bytes=256MiB
   full        direction=read,write  access=merged  offset=4,32,64  width=4,8,16          bytes=256MiB
-  full        direction=read,write  allocation=registered,accessed_by                    bytes=256MiB
+  full        direction=read,write  allocation=registered,accessed_by,managed_host       bytes=256MiB
   full        direction=read,write  width=4,8,16  blocks=1..128                          bytes=64MiB
   paper       direction=read,write  bytes=4KiB..1GiB
   paper       direction=read,write  blocks=256  threads=256  bytes=4KiB..1GiB            # Comm|Scope's grid
   paper       direction=read,write  access=merged_aligned,strided  width=4,8,16          bytes=256MiB
   paper       direction=read,write  access=merged  offset=4,32,64  width=4,8,16          bytes=256MiB
-  paper       direction=read,write  allocation=registered,accessed_by                    bytes=256MiB
+  paper       direction=read,write  allocation=registered,accessed_by,managed_host       bytes=256MiB
   paper       direction=read,write  width=4,8,16  blocks=1,2,4,8,12,16,24,32,48,64,96,128  bytes=64MiB
   acceptance  direction=read,write  bytes=64KiB,16MiB,256MiB
   acceptance  direction=read,write  access=merged_aligned          width=4,8,16          bytes=256MiB
@@ -189,6 +204,7 @@ transfer/duplex
   paper       between=gpu_gpu   method=copy_engine  direction=write  access=off  orders=one  bytes=64KiB..64MiB
   acceptance  between=host_gpu  method=pageable,demand,prefetch       bytes=64KiB,16MiB,64MiB
   acceptance  between=host_gpu  method=pinned,kernel_copy,zero_copy   bytes=64KiB,16MiB,256MiB
+  full paper  between=host_gpu  method=kernel_copy  load=bulk         bytes=1MiB,16MiB,64MiB
   acceptance  between=gpu_gpu   method=copy_engine,kernel_copy,zero_copy  direction=write,read  orders=one  bytes=64KiB,16MiB,256MiB
   acceptance  between=gpu_gpu   method=zero_copy    direction=read_write             bytes=64KiB,16MiB,256MiB
   acceptance  between=gpu_gpu   method=demand,prefetch   orders=one                  bytes=64KiB,16MiB,64MiB
@@ -312,6 +328,9 @@ contention
   quick                        path=$both_ways  what=streams  streams=1,2,4,8                 bytes=64MiB
   acceptance                   path=$both_ways  what=streams  streams=1,2,4,8                 bytes=128MiB
   full paper                   path=$both_ways  what=streams  streams=1,2,3,4,6,8,16          bytes=128MiB
+  quick                        path=$both_ways  what=beside_compute  method=kernel_copy  load=bulk  blocks=2  bytes=64MiB
+  full paper                   path=$both_ways  what=$beside  method=kernel_copy  load=bulk   bytes=128MiB
+  full paper                   path=$both_ways  what=opposite_copy,beside_compute  method=kernel_copy  load=vector,bulk  blocks=2  bytes=128MiB
   quick                        path=$both_ways  what=engine_and_kernel                        bytes=64MiB
   full paper acceptance        path=$both_ways  what=engine_and_kernel                        bytes=128MiB
 
@@ -354,6 +373,10 @@ grain/saturation
   smoke                   direction=read,write  width=4,16  bytes=1MiB
   quick paper acceptance  direction=read,write  width=4,16  bytes=64MiB
   full        gpu=first   direction=read,write  width=4,16  bytes=64MiB
+  smoke                   direction=read,write  load=bulk   bytes=1MiB
+  quick paper             direction=read,write  load=bulk   bytes=64MiB
+  full        gpu=first   direction=read,write  load=bulk   bytes=64MiB
+  full paper  gpu=first   direction=read,write  load=vector,bulk  blocks=1..128  bytes=64MiB
 
 # ---- shape ---------------------------------------------------------------------------------------------------
 
@@ -472,6 +495,7 @@ gather
   smoke  mode=cpu_gather       store=pageable  row=1028  span=64MiB
   smoke  mode=masked           row=1028  span=64MiB
   smoke  mode=address_ordered  row=128   span=64MiB
+  smoke  mode=bulk             row=1024  span=64MiB
   smoke  indices=sampled  graph=power  batch=100  row=128  mode=address_ordered
   smoke  indices=sampled  graph=power  batch=100  mode=cpu_gather  store=pageable  features=given
 
@@ -483,6 +507,7 @@ gather
   quick  row=128,512           span=2GiB    mode=masked,graphbolt,address_ordered
   quick  row=128               span=2GiB    mode=address_ordered  window=4
   quick  row=128               span=2GiB    mode=masked,address_ordered  memory=managed_host
+  quick  row=128,1024          span=256MiB  mode=masked,bulk
   quick  row=1028              span=1GiB    mode=cpu_gather_dma  store=pinned,pageable
   quick  row=4096,131072       span=1GiB    mode=row_dma  store=pinned  rows=512
   quick  row=4096,131072       span=1GiB    mode=masked                 rows=512
@@ -502,6 +527,10 @@ gather
   full  gpu=first  row=1024,1028,1040,188,400,1260,2312,3072  span=1GiB  mode=masked,vector
   full  gpu=first  row=4,16..x2..512,4096,16384  span=1GiB  mode=naive,masked,address_ordered
   full  gpu=first  row=128,512  span=64MiB,256MiB,4GiB,8GiB..x4..32GiB  mode=masked,graphbolt,address_ordered
+  full  gpu=first  row=64,128,512,1024,4096,16384  span=256MiB,1GiB  mode=masked,bulk
+  full  gpu=first  row=128,512  span=8GiB,32GiB  mode=bulk
+  full  gpu=first  row=128,512  span=32GiB  mode=bulk  memory=managed_host
+  full  gpu=first  row=128,1024  span=4GiB  store=device,tiered  mode=masked,bulk
   full  gpu=first  row=128      span=32GiB  mode=address_ordered  window=2,4,8,16
   full  gpu=first  row=32,64,128,512  span=2GiB,8GiB,32GiB  mode=masked,address_ordered  memory=managed_host
   full  gpu=first  row=128      span=32GiB  mode=masked,graphbolt  memory=registered,managed_host
@@ -528,7 +557,7 @@ gather
   full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=cpu_gather  store=pageable
   full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=cpu_gather_dma  store=pageable  features=none
   full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=row_dma  store=pinned  features=none
-  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=vector  features=none
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=vector,bulk  features=none
   full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=masked  store=managed,multi_gpu  features=none
 
   paper  mode=cpu_gather  store=pageable  row=32,128,512,1024,1028,4096,16384  span=256MiB,1GiB,4GiB

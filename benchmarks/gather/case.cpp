@@ -24,7 +24,7 @@ constexpr std::size_t kMostThreads = 32;          // that gather: more do not he
 // What the first list asks of the link, where kernels read it.
 void add_traffic(const GatherPoint& point, const gnn::TableShape& table,
                  const std::vector<std::uint32_t>& rows, Measurement& measurement) {
-  const bool modelled = gnn::is_kernel(point.mode) && point.store != Store::managed;
+  const bool modelled = gnn::is_modelled(point.mode) && point.store != Store::managed;
   const auto cold = static_cast<std::uint64_t>(
       std::count_if(rows.begin(), rows.end(), [&](std::uint32_t row) { return table.on_host(row); }));
   if (!modelled || cold == 0 || rows.size() > kMostReplayed) {
@@ -106,7 +106,7 @@ std::vector<Axis> gather_axes(const GatherPoint& point) {
   axes.push_back({"span", static_cast<std::int64_t>(point.span_bytes)});
   axes.push_back({"indices", name(point.indices)});
   axes.push_back({"element", std::int64_t{point.element}});
-  if (gnn::is_kernel(point.mode)) {
+  if (gnn::is_kernel(point.mode) && point.mode != Mode::bulk) {
     axes.push_back({"width", std::int64_t{point.width}});
   }
   add_memory(point.memory, axes);
@@ -288,6 +288,9 @@ std::string why_no_store(const Machine& machine, const Scope& scope, const Gathe
   const GpuTarget& gpu = *site.gpu;
   if (!gpu.unavailable.empty()) {
     return gpu.unavailable;
+  }
+  if (const std::string why = why_no_bulk(machine, gpu.ordinal); point.mode == Mode::bulk && !why.empty()) {
+    return why;
   }
   if (point.store == Store::multi_gpu && static_cast<int>(site.gpus.size()) < point.gpus) {
     return site.gpus.size() < 2 ? why_no_sharing(machine, gpu.ordinal)

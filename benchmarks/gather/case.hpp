@@ -86,7 +86,7 @@ struct GatherSite {
 // Those of `sharing` that have rows of a point.
 [[nodiscard]] std::vector<int> gpus_with_rows(const GatherPoint& point, std::vector<int> sharing);
 
-// Why a point's table cannot be there; empty: nothing is known against it.
+// Why a point's table cannot be there, or the GPU not have its mode; empty: nothing is known against it.
 [[nodiscard]] std::string why_no_store(const Machine& machine, const Scope& scope, const GatherPoint& point,
                                        const GatherSite& site);
 

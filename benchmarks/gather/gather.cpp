@@ -197,6 +197,7 @@ GatherPoint point_of(const Values& values, const gnn::NpyFile* own) {
     point.width = values.is("width", kElement) ? point.element : values.number_as<std::uint32_t>("width");
   }
   // What a mode or a store does not have, nobody asks it for.
+  point.width = point.mode == Mode::bulk ? gnn::kBulkUnitBytes : point.width;
   point.window = point.mode == Mode::address_ordered ? values.number_as<int>("window") : 1;
   point.hot = has_hot_rows(point.store) ? values.number_as<int>("hot") : 0;
   if (point.store == Store::multi_gpu) {
@@ -227,6 +228,10 @@ std::string why_no_gather(const GatherPoint& point, const gnn::NpyFile* own) {
   if (point.mode == Mode::vector && point.width <= point.element) {
     return "vector loads more than an element at once, which divides the row: of " + row +
            " bytes nothing does";
+  }
+  if (point.mode == Mode::bulk && !gnn::may_load(point.mode, point.row_bytes, point.element, point.width)) {
+    return "bulk copies rows of whole " + std::to_string(gnn::kBulkUnitBytes) + " bytes, " +
+           std::to_string(gnn::kLeastBulkRow) + " at least; not of " + row;
   }
   if (gnn::is_kernel(point.mode) && !gnn::may_load(point.mode, point.row_bytes, point.element, point.width)) {
     return mode + " cannot load " + std::to_string(point.width) + " bytes at once of rows of " + row +

@@ -213,6 +213,16 @@ std::string why_no_memory(const Machine& machine, cuda::MemoryKind kind, int gpu
   return {};
 }
 
+std::string why_no_bulk(const Machine& machine, int gpu) {
+  const GpuReport* report = machine.find_gpu(gpu);
+  if (report != nullptr && report->cuda->compute_major < cuda::kFirstMajorOfBulk) {
+    return "the GPU has no bulk copies: they need compute capability " +
+           std::to_string(cuda::kFirstMajorOfBulk) + ".0, this one has " +
+           std::to_string(report->cuda->compute_major) + "." + std::to_string(report->cuda->compute_minor);
+  }
+  return {};
+}
+
 std::uint64_t largest_buffer(const Machine& machine, int gpu) {
   std::uint64_t most =
       machine.environment.memory.available.bytes().value_or(8 * (std::uint64_t{1} << 30)) / 2;

@@ -83,6 +83,9 @@ struct GpuTarget {
 [[nodiscard]] std::string why_no_memory(const Machine& machine, cuda::MemoryKind kind, int gpu,
                                         std::uint64_t bytes);
 
+// Why a kernel cannot copy in bulk (TMA) here; empty where it can.
+[[nodiscard]] std::string why_no_bulk(const Machine& machine, int gpu);
+
 // Half of the host memory that may be taken, and half of a GPU's: the largest buffer that a case asks for.
 [[nodiscard]] std::uint64_t largest_buffer(const Machine& machine, int gpu);
 

@@ -224,7 +224,7 @@ class Lister {
 Family model_gather() {
   std::vector<std::string> modes;
   for (const Mode mode : gnn::kAllModes) {
-    if (gnn::is_kernel(mode)) {
+    if (gnn::is_modelled(mode)) {
       modes.emplace_back(name(mode));
     }
   }

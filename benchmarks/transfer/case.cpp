@@ -86,6 +86,44 @@ void carry_out(Benchmark& benchmark, const transfer::Transfer& transfer) {
   benchmark.run = [transfer](Session& session) { return measure_transfer(session, transfer); };
 }
 
+std::vector<DeclaredAxis> load_axes() {
+  using transfer::Load;
+  return {
+      word_axis("load", "by what a kernel loads: an access of each thread, or bulk copies (TMA) of chunks",
+                {name(Load::vector), name(Load::bulk)}, name(Load::vector)),
+      size_axis("chunk", "bytes of a bulk copy, of load=bulk", {128, transfer::kMostChunkBytes}, false,
+                "6KiB"),
+      number_axis("stages", "chunks that a block has under way, of load=bulk", {1, transfer::kMostStages},
+                  std::to_string(transfer::kUsualStages))};
+}
+
+std::string set_load(transfer::Walk& walk, const Values& values, bool copies) {
+  walk.load = values.is("load", name(transfer::Load::bulk)) ? transfer::Load::bulk : transfer::Load::vector;
+  walk.chunk_bytes = values.number("chunk");
+  walk.stages = values.number_as<int>("stages");
+  const bool usual = walk.chunk_bytes == transfer::kUsualChunkBytes && walk.stages == transfer::kUsualStages;
+  if (walk.load == transfer::Load::vector && !usual) {
+    return "chunk and stages are of bulk copies: load is bulk";
+  }
+  if (walk.load == transfer::Load::bulk && !copies) {
+    return "only a kernel that copies does so in bulk: method is kernel_copy";
+  }
+  return {};
+}
+
+std::vector<Axis> axes_of_load(const transfer::Walk& walk) {
+  std::vector<Axis> axes;
+  if (walk.load == transfer::Load::bulk) {
+    axes.push_back({"load", name(walk.load), AxisStyle::bare});
+    axes.push_back({"chunk", static_cast<std::int64_t>(walk.chunk_bytes)});
+    axes.push_back({"stages", std::int64_t{walk.stages}});
+  }
+  if (walk.blocks > 0) {
+    axes.push_back({"blocks", std::int64_t{walk.blocks}});
+  }
+  return axes;
+}
+
 Measurement measure_transfer(Session& session, const transfer::Transfer& transfer) {
   return measure_mover(
       session, [&] { return transfer::make_mover(transfer, session.surroundings()); }, transfer);
@@ -169,7 +207,8 @@ void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measure
 transfer::MoverLane make_mover_lane(const PlannedLane& planned, const transfer::Surroundings& surroundings) {
   return {planned.transfer ? transfer::make_lane(*planned.transfer, surroundings)
                            : transfer::make_computing_lane(planned.computing->gpu, planned.computing->node,
-                                                           planned.computing->seconds, surroundings),
+                                                           planned.computing->seconds, surroundings,
+                                                           planned.computing->beside_bulk),
           planned.background, planned.repeats};
 }
 

@@ -18,6 +18,15 @@ namespace grainscope::harness {
                                            const transfer::Transfer& transfer, const GpuTarget& gpu,
                                            const Explanation& explanation);
 
+// How a kernel loads, of families whose kernels can do so in bulk (TMA): the axes `load`, `chunk` and
+// `stages`.
+[[nodiscard]] std::vector<DeclaredAxis> load_axes();
+// Sets a walk's load, chunk and stages to those of a point; empty, or why the point cannot be. `copies`: its
+// method is one whose kernel can load in bulk.
+[[nodiscard]] std::string set_load(transfer::Walk& walk, const Values& values, bool copies = true);
+// What a name tells of that: nothing of a load of an access a thread, and `blocks` where they were asked for.
+[[nodiscard]] std::vector<Axis> axes_of_load(const transfer::Walk& walk);
+
 // Prepares, times and verifies one transfer, and says what bounds it.
 [[nodiscard]] Measurement measure_transfer(Session& session, const transfer::Transfer& transfer);
 
@@ -34,6 +43,7 @@ struct PlannedLane {
     int gpu = 0;
     int node = 0;
     double seconds = 0;
+    bool beside_bulk = false;  // a kernel beside it copies in bulk
   };
   std::string name;  // "to_gpu"
   std::optional<transfer::Transfer> transfer;

@@ -459,6 +459,7 @@ namespace {
 // full grid's rate is reached but for 5 %; the smallest such grid is then sampled like any other case, and
 // where it stays below, up to four larger ones. Blocks of that size lie on multiprocessors of their own,
 // which the kernel itself reports.
+// Where `blocks` are given, that grid is sampled instead. Bulk copies (TMA) have a warp for each stage.
 // Timed: one kernel between two events behind a closed gate. Bytes: what the kernel asks for.
 // Source: dissertation, section 3 (SM shares); EMOGI, section 3.3.
 // Limits: nothing else runs; contention tells what a copy and a computation do to each other.
@@ -467,6 +468,8 @@ constexpr double kThreshold = 0.95;  // of the full grid's rate
 constexpr int kMostRaises = 4;       // of a grid that did not reach it again
 
 const char* const kSaturationFamily = "grain/saturation";
+const char* const kFewest = "fewest";
+constexpr std::uint64_t kWidthOfBulk = 16;  // bulk copies have no width of an access: a line names the widest
 
 // The rate of one grid, at a look.
 double look_gb_s(Session& session, const Transfer& transfer) {
@@ -478,6 +481,12 @@ double look_gb_s(Session& session, const Transfer& transfer) {
 
 Measurement measure_saturation(Session& session, Transfer transfer) {
   const int most = session.machine().find_gpu(transfer.gpu())->cuda->sm_count;
+  if (transfer.walk.blocks > 0) {
+    Measurement measurement = measure_transfer(session, transfer);
+    measurement.counters["sms"] = measurement.counters.at("multiprocessors");
+    measurement.counters["sms_available"] = most;
+    return measurement;
+  }
   double full_gb_s = look_gb_s(session, transfer);
   const auto saturates = [&](int blocks) {
     transfer.walk.blocks = blocks;
@@ -520,7 +529,8 @@ Measurement measure_saturation(Session& session, Transfer transfer) {
 std::vector<Benchmark> list_saturation(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
   const Explanation text{"the fewest multiprocessors with which a kernel fills the link",
-                         "one kernel on the smallest grid that reaches the full grid's rate but for 5 %",
+                         "one kernel on the smallest grid that reaches the full grid's rate but for 5 %, or "
+                         "on the grid of so many blocks",
                          "`sms` counts the multiprocessors that had a block; found by doubling and halving, "
                          "and raised where its session stays below",
                          "dissertation, section 3; EMOGI, section 3.3",
@@ -537,11 +547,27 @@ std::vector<Benchmark> list_saturation(const Machine& machine, const Scope& /*sc
       transfer.bytes = values.number("bytes");
       transfer.flush = true;  // lines in the CPU's caches answer otherwise than memory
       transfer.walk.width_bytes = values.number_as<int>("width");
-      Benchmark benchmark = transfer_benchmark(
-          kSaturationFamily,
-          {{"direction", values.at("direction"), AxisStyle::bare}, {"width", values.at("width")}}, transfer,
-          gpu, text);
+      transfer.walk.blocks = values.is("blocks", kFewest) ? 0 : values.number_as<int>("blocks");
+      std::string why = set_load(transfer.walk, values);
+      const bool bulk = transfer.walk.load == transfer::Load::bulk;
+      if (bulk && values.number("width") != kWidthOfBulk) {
+        why = "a bulk copy has no width of an access: width is 16";
+      }
+      if (!why.empty()) {
+        grids.leave_out(why);
+        continue;
+      }
+      std::vector<Axis> axes{{"direction", values.at("direction"), AxisStyle::bare}};
+      if (!bulk) {
+        axes.push_back({"width", values.at("width")});
+      }
+      const std::vector<Axis> of_load = axes_of_load(transfer.walk);
+      axes.insert(axes.end(), of_load.begin(), of_load.end());
+      Benchmark benchmark = transfer_benchmark(kSaturationFamily, std::move(axes), transfer, gpu, text);
       benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
+      if (bulk) {
+        benchmark.skip_for(why_no_bulk(machine, gpu.ordinal));
+      }
       benchmark.run = [transfer](Session& session) { return measure_saturation(session, transfer); };
       benchmarks.push_back(std::move(benchmark));
     }
@@ -552,11 +578,13 @@ std::vector<Benchmark> list_saturation(const Machine& machine, const Scope& /*sc
 }  // namespace
 
 Family grain_saturation() {
-  return {kSaturationFamily,
-          "How few multiprocessors does a kernel need to fill the link?",
-          {word_axis("direction", "whether the kernel reads or writes", {"read", "write"}),
-           choice_axis("width", "bytes of an access", {4, 8, 16}),
-           size_axis("bytes", "bytes that the kernel asks for", {128, 1024 * kGiB})},
+  std::vector<DeclaredAxis> axes = load_axes();
+  axes.insert(axes.begin(), {word_axis("direction", "whether the kernel reads or writes", {"read", "write"}),
+                             choice_axis("width", "bytes of an access, of load=vector", {4, 8, 16}, "16")});
+  axes.push_back(number_axis("blocks", "blocks of the grid; fewest: the fewest that fill the link",
+                             {1, 65536}, kFewest, {kFewest}));
+  axes.push_back(size_axis("bytes", "bytes that the kernel asks for", {128, 1024 * kGiB}));
+  return {kSaturationFamily, "How few multiprocessors does a kernel need to fill the link?", std::move(axes),
           list_saturation};
 }
 

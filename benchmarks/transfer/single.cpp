@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "case.hpp"
@@ -34,6 +35,8 @@ const char* const kSubmission = "submission";
 constexpr Placement kPlacements[] = {Placement::pinned, Placement::pageable, Placement::registered,
                                      Placement::write_combined, Placement::managed_host};
 
+constexpr Placement kOfKernels[] = {Placement::pinned, Placement::managed_host};
+
 Transfer make_copy(Placement placement, bool to_gpu, int node, int gpu, std::uint64_t bytes, bool flush) {
   Transfer copy;
   copy.source = Endpoint::host(placement, node);
@@ -49,6 +52,15 @@ Transfer make_copy(Placement placement, bool to_gpu, int node, int gpu, std::uin
 std::string path_name(Placement placement, bool to_gpu) {
   const std::string host = name(placement);
   return to_gpu ? host + "_to_gpu" : "gpu_to_" + host;
+}
+std::vector<std::string> paths_of(std::span<const Placement> placements) {
+  std::vector<std::string> paths;
+  for (const Placement placement : placements) {
+    for (const bool to_gpu : {true, false}) {
+      paths.push_back(path_name(placement, to_gpu));
+    }
+  }
+  return paths;
 }
 std::string path_of(const Transfer& copy) {
   return path_name(copy.host_end().placement, copy.to_gpu());
@@ -121,16 +133,10 @@ std::vector<Benchmark> list_memcpy(const Machine& machine, const Scope& /*scope*
 }  // namespace
 
 Family transfer_memcpy() {
-  std::vector<std::string> paths;
-  for (const Placement placement : kPlacements) {
-    for (const bool to_gpu : {true, false}) {
-      paths.push_back(path_name(placement, to_gpu));
-    }
-  }
   return {kMemcpyFamily,
           "How fast does an explicit copy move bytes between host and GPU, and what does submitting it cost?",
           {word_axis("timed", "the copy, or the call that submits it", {"copy", kSubmission}, "copy"),
-           word_axis("path", "kind of host memory, and which way", std::move(paths)),
+           word_axis("path", "kind of host memory, and which way", paths_of(kPlacements)),
            switch_axis("flush", "whether the host buffer is evicted from the CPU's caches before", "off"),
            size_axis("bytes", "bytes copied", {1, 1024 * kGiB}, true, "", {}, {"most"})},
           list_memcpy};
@@ -139,7 +145,7 @@ Family transfer_memcpy() {
 namespace {
 
 // transfer/local and transfer/kernel_copy: copies within one GPU's memory, and copies between it and the host
-// by a kernel instead of a copy engine.
+// by a kernel instead of a copy engine, which loads an access a thread or by bulk copies (TMA).
 //
 // Timed: one copy, or one kernel, between two events behind a closed gate. Bytes: the copy's size, counted
 // once, though a copy within a card both reads and writes its memory.
@@ -150,6 +156,7 @@ using transfer::Engine;
 
 const char* const kLocal = "transfer/local";
 const char* const kKernelCopy = "transfer/kernel_copy";
+const char* const kUsual = "usual";
 
 std::vector<Benchmark> list_local(const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
@@ -185,21 +192,30 @@ std::vector<Benchmark> list_kernel_copy(const Machine& machine, const Scope& /*s
                          "one kernel between two events, submitted beforehand behind a closed gate",
                          "bandwidth = bytes / median time",
                          "nvbandwidth, host_to_device_memcpy_sm and device_to_host_memcpy_sm",
-                         "one kernel on a full grid; how few multiprocessors do is grain/saturation"};
+                         "one kernel, on a full grid unless `blocks` says otherwise; a bulk copy's requests "
+                         "are not modelled"};
   grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
     for (const Values& values : grid.points()) {
-      Transfer copy;
+      const auto [placement, to_gpu] = path_named(values.word("path"));
+      Transfer copy = make_copy(placement, to_gpu, node, gpu.ordinal, values.number("bytes"), true);
       copy.engine = Engine::sm;
-      copy.source = Endpoint::host(Placement::pinned, node);
-      copy.destination = Endpoint::gpu(Placement::device, gpu.ordinal);
-      if (values.is("path", "gpu_to_pinned")) {
-        std::swap(copy.source, copy.destination);
+      copy.walk.blocks = values.is("blocks", kUsual) ? 0 : values.number_as<int>("blocks");
+      const std::string why = set_load(copy.walk, values);
+      if (!why.empty()) {
+        grids.leave_out(why);
+        continue;
       }
-      copy.bytes = values.number("bytes");
-      copy.flush = true;
-      Benchmark benchmark =
-          transfer_benchmark(kKernelCopy, {{"path", values.at("path"), AxisStyle::bare}}, copy, gpu, text);
-      benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
+      std::vector<Axis> axes{{"path", values.at("path"), AxisStyle::bare}};
+      const std::vector<Axis> of_load = axes_of_load(copy.walk);
+      axes.insert(axes.end(), of_load.begin(), of_load.end());
+      Benchmark benchmark = transfer_benchmark(kKernelCopy, std::move(axes), copy, gpu, text);
+      benchmark.skip_for(why_no_memory(machine,
+                                       placement == Placement::managed_host ? cuda::MemoryKind::managed_host
+                                                                            : cuda::MemoryKind::host_alloc,
+                                       gpu.ordinal, copy.bytes));
+      if (copy.walk.load == transfer::Load::bulk) {
+        benchmark.skip_for(why_no_bulk(machine, gpu.ordinal));
+      }
       benchmarks.push_back(std::move(benchmark));
     }
   });
@@ -217,10 +233,13 @@ Family transfer_local() {
 }
 
 Family transfer_kernel_copy() {
-  return {kKernelCopy,
-          "How fast does a kernel copy between host memory and its GPU's?",
-          {word_axis("path", "which way", {"pinned_to_gpu", "gpu_to_pinned"}),
-           size_axis("bytes", "bytes copied", {4, 1024 * kGiB})},
+  std::vector<DeclaredAxis> axes = load_axes();
+  axes.insert(axes.begin(), word_axis("path", "kind of host memory, and which way",
+                                      paths_of(kOfKernels)));
+  axes.push_back(number_axis("blocks", "blocks of the grid; usual: as many as fill the GPU", {1, 65536},
+                             kUsual, {kUsual}));
+  axes.push_back(size_axis("bytes", "bytes copied", {4, 1024 * kGiB}));
+  return {kKernelCopy, "How fast does a kernel copy between host memory and its GPU's?", std::move(axes),
           list_kernel_copy};
 }
 

@@ -28,8 +28,10 @@ namespace {
 
 using transfer::Endpoint;
 using transfer::Engine;
+using transfer::Load;
 using transfer::Placement;
 using transfer::Transfer;
+using transfer::Walk;
 
 const char* const kDuplexFamily = "transfer/duplex";
 
@@ -157,6 +159,11 @@ class DuplexLister {
       return;
     }
     const Method method = enumerator(values.word("method"), kMethods, [](Method each) { return name(each); });
+    Walk walk;
+    if (const std::string why = set_load(walk, values, method == Method::kernel_copy); !why.empty()) {
+      grids_.leave_out(why);
+      return;
+    }
     const std::uint64_t bytes = values.number("bytes");
     const Endpoint host = Endpoint::host(Placement::pinned, node);
     Benchmark benchmark;
@@ -166,6 +173,8 @@ class DuplexLister {
                      {"locality", gpu.locality(node), AxisStyle::hidden},
                      {"bytes", static_cast<std::int64_t>(bytes)}},
                     {{"numa", node}, {"gpu", gpu.ordinal}}};
+    const std::vector<Axis> of_load = axes_of_load(walk);
+    benchmark.id.axes.insert(benchmark.id.axes.end() - 2, of_load.begin(), of_load.end());
     benchmark.skip = gpu.unavailable;
     if (migrates(method)) {
       benchmark.skip_for(why_no_migration(machine_, gpu.ordinal));
@@ -173,15 +182,26 @@ class DuplexLister {
     if (method == Method::zero_copy || method == Method::kernel_copy) {
       benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
     }
+    if (walk.load == Load::bulk) {
+      benchmark.skip_for(why_no_bulk(machine_, gpu.ordinal));
+    }
     const Issuer issuer = method == Method::zero_copy ? Issuer::first : Issuer::destination;
-    add(std::move(benchmark), one_way(method, host, gpu.ordinal, false, bytes, issuer),
-        one_way(method, host, gpu.ordinal, true, bytes, issuer), "to_gpu", "to_host");
+    Transfer inward = one_way(method, host, gpu.ordinal, false, bytes, issuer);
+    Transfer outward = one_way(method, host, gpu.ordinal, true, bytes, issuer);
+    if (method == Method::kernel_copy) {
+      inward.walk = outward.walk = walk;
+    }
+    add(std::move(benchmark), inward, outward, "to_gpu", "to_host");
   }
 
   void add_peer(const GpuPair& pair, const Grid& grid, const Values& values) {
     const bool copies = values.is("method", kBetweenGpus);
     if (values.is("method", name(Method::pageable)) || values.is("method", name(Method::pinned))) {
       grids_.leave_out("between GPUs the copy engine's method is copy_engine");
+      return;
+    }
+    if (values.is("load", name(Load::bulk))) {
+      grids_.leave_out("between GPUs kernels load an access of each thread: load is vector");
       return;
     }
     const Method method =
@@ -242,19 +262,20 @@ class DuplexLister {
 Family transfer_duplex() {
   std::vector<std::string> methods = names_of(kMethods, [](Method each) { return name(each); });
   methods.emplace_back(kBetweenGpus);
-  return {
-      kDuplexFamily,
-      "What does a link carry when bytes go both ways at once?",
-      {word_axis("between", "what the link joins", {kHostAndGpu, kGpus}),
-       word_axis("method", "what moves the bytes", std::move(methods)),
-       word_axis("direction", "between GPUs: each sends, each fetches, or the first does both",
-                 names_of(kIssuers, direction), direction(Issuer::destination)),
-       switch_axis("access",
-                   "between GPUs: whether one addresses the other's memory; else the host is between", "on"),
-       size_axis("bytes", "bytes of each direction", {4, 1024 * kGiB})},
-      [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
-        return DuplexLister(machine, grids).list();
-      }};
+  std::vector<DeclaredAxis> axes{
+      word_axis("between", "what the link joins", {kHostAndGpu, kGpus}),
+      word_axis("method", "what moves the bytes", std::move(methods)),
+      word_axis("direction", "between GPUs: each sends, each fetches, or the first does both",
+                names_of(kIssuers, direction), direction(Issuer::destination)),
+      switch_axis("access",
+                  "between GPUs: whether one addresses the other's memory; else the host is between", "on")};
+  const std::vector<DeclaredAxis> of_load = load_axes();
+  axes.insert(axes.end(), of_load.begin(), of_load.end());
+  axes.push_back(size_axis("bytes", "bytes of each direction", {4, 1024 * kGiB}));
+  return {kDuplexFamily, "What does a link carry when bytes go both ways at once?", std::move(axes),
+          [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+            return DuplexLister(machine, grids).list();
+          }};
 }
 
 namespace {
@@ -286,14 +307,18 @@ constexpr Engine kEngines[] = {Engine::copy_engine, Engine::sm};
 constexpr double kUnderWay_s = 4e-6;       // what is under way, in time on the link
 constexpr double kFastestLink_gb_s = 450;  // NVLink-C2C; where the machine does not tell
 
-int blocks_over_link(const Machine& machine, int gpu) {
+int blocks_over_link(const Machine& machine, int gpu, const Walk& walk) {
   const auto limit = host_link_limit(machine, gpu);
   const double link_gb_s = std::min(limit ? limit->gb_s : kFastestLink_gb_s, kFastestLink_gb_s);
   const double bytes = link_gb_s * 1e9 * kUnderWay_s;
-  return static_cast<int>(std::ceil(bytes / static_cast<double>(transfer::kUnderWayOfCopyBlock)));
+  const std::uint64_t of_block = walk.load == Load::bulk
+                                     ? walk.chunk_bytes * static_cast<std::uint64_t>(walk.stages)
+                                     : transfer::kUnderWayOfCopyBlock;
+  return static_cast<int>(std::ceil(bytes / static_cast<double>(of_block)));
 }
 
 const char* const kContentionFamily = "contention";
+const char* const kUsual = "usual";
 
 const char* method_name(Engine engine) {
   return engine == Engine::sm ? "kernel_copy" : "copy_engine";
@@ -303,8 +328,10 @@ const char* path_name(bool to_gpu) {
   return to_gpu ? "host_to_gpu" : "gpu_to_host";
 }
 
-Transfer host_copy(bool to_gpu, Engine engine, int node, int gpu, std::uint64_t bytes) {
+Transfer host_copy(bool to_gpu, Engine engine, int node, int gpu, std::uint64_t bytes,
+                   const Walk& walk = {}) {
   Transfer copy;
+  copy.walk = walk;
   copy.engine = engine;
   copy.source = Endpoint::host(Placement::pinned, node);
   copy.destination = Endpoint::gpu(Placement::device, gpu);
@@ -313,6 +340,13 @@ Transfer host_copy(bool to_gpu, Engine engine, int node, int gpu, std::uint64_t 
   }
   copy.bytes = bytes;
   return copy;
+}
+
+std::vector<Axis> axes_of_method(Engine engine, const Walk& walk) {
+  std::vector<Axis> axes{{"method", method_name(engine), AxisStyle::bare}};
+  const std::vector<Axis> of_load = axes_of_load(walk);
+  axes.insert(axes.end(), of_load.begin(), of_load.end());
+  return axes;
 }
 
 class ContentionLister {
@@ -336,16 +370,31 @@ class ContentionLister {
     const std::uint64_t bytes = values.number("bytes");
     const Engine engine = enumerator(values.word("method"), kEngines, method_name);
     const std::string& what = values.word("what");
+    const bool by_one = what != kStreams && what != kTwoEngines;  // whose method and load can be chosen
+    Walk walk;
+    walk.blocks = values.is("blocks", kUsual) ? 0 : values.number_as<int>("blocks");
+    std::string why = set_load(walk, values, by_one && engine == Engine::sm);
+    if (walk.blocks > 0 && (!by_one || engine != Engine::sm)) {
+      why = "blocks are a kernel's: method is kernel_copy";
+    }
+    if (!why.empty()) {
+      grids_.leave_out(why);
+      return;
+    }
     if (what == kOpposite) {
-      add(gpu, node, to_gpu, bytes, kOpposite, {{"method", method_name(engine), AxisStyle::bare}},
-          {{"copy", host_copy(to_gpu, engine, node, gpu.ordinal, bytes), {}, false, 1},
-           {"opposite", host_copy(!to_gpu, engine, node, gpu.ordinal, bytes), {}, true, kOppositeCopies}});
+      add(gpu, node, to_gpu, bytes, kOpposite, axes_of_method(engine, walk),
+          {{"copy", host_copy(to_gpu, engine, node, gpu.ordinal, bytes, walk), {}, false, 1},
+           {"opposite",
+            host_copy(!to_gpu, engine, node, gpu.ordinal, bytes, walk),
+            {},
+            true,
+            kOppositeCopies}});
     } else if (what == kStreams) {
       add_streams(gpu, node, to_gpu, bytes, values.number_as<int>("streams"));
     } else if (what == kTwoEngines) {
       add_two_engines(gpu, node, to_gpu, bytes);
     } else {
-      add_beside(gpu, node, to_gpu, bytes, engine, what == kBesideCompute);
+      add_beside(gpu, node, to_gpu, bytes, engine, walk, what == kBesideCompute);
     }
   }
 
@@ -366,13 +415,13 @@ class ContentionLister {
 
   // A copy, by either means, while all multiprocessors compute, or read the card's own memory.
   void add_beside(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes, Engine engine,
-                  bool compute) {
+                  const Walk& walk, bool compute) {
     const double longest_s = static_cast<double>(bytes) / (kSlowestLink_gb_s * 1e9);
-    const std::vector<Axis> method{{"method", method_name(engine), AxisStyle::bare}};
-    PlannedLane copy{"copy", host_copy(to_gpu, engine, node, gpu.ordinal, bytes), {}, false, 1};
+    const std::vector<Axis> method = axes_of_method(engine, walk);
+    PlannedLane copy{"copy", host_copy(to_gpu, engine, node, gpu.ordinal, bytes, walk), {}, false, 1};
     if (compute) {
-      add(gpu, node, to_gpu, bytes, kBesideCompute, method,
-          {copy, {"compute", {}, PlannedLane::Computing{gpu.ordinal, node, longest_s}, true, 1}});
+      const PlannedLane::Computing computing{gpu.ordinal, node, longest_s, walk.load == Load::bulk};
+      add(gpu, node, to_gpu, bytes, kBesideCompute, method, {copy, {"compute", {}, computing, true, 1}});
       return;
     }
     Transfer stream;
@@ -384,7 +433,9 @@ class ContentionLister {
     stream.staging_node = node;
     const double pass_s = static_cast<double>(stream.bytes) / (kDeviceMemory_gb_s * 1e9);
     const int passes = std::clamp(static_cast<int>(longest_s / pass_s), 1, 200);
-    copy.transfer->walk.blocks = blocks_over_link(machine_, gpu.ordinal);
+    if (walk.blocks == 0) {
+      copy.transfer->walk.blocks = blocks_over_link(machine_, gpu.ordinal, walk);
+    }
     add(gpu, node, to_gpu, bytes, kBesideStream, method, {copy, {"device_stream", stream, {}, true, passes}});
   }
 
@@ -409,6 +460,9 @@ class ContentionLister {
     for (const PlannedLane& lane : lanes) {
       if (lane.transfer && lane.transfer->engine == Engine::sm && !lane.transfer->within_gpu()) {
         benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
+        if (lane.transfer->walk.load == Load::bulk) {
+          benchmark.skip_for(why_no_bulk(machine_, gpu.ordinal));
+        }
       }
     }
     benchmark.explanation = {
@@ -432,16 +486,20 @@ class ContentionLister {
 }  // namespace
 
 Family contention() {
-  return {kContentionFamily,
-          "What is left of a copy between host and GPU when something else runs?",
-          {word_axis("what", "what else runs: a copy the other way, more streams, a kernel, or both engines",
-                     {kOpposite, kStreams, kBesideCompute, kBesideStream, kTwoEngines}),
-           word_axis("path", "which way the copy goes", {path_name(true), path_name(false)}),
-           word_axis("method", "what copies, where it is one of both", names_of(kEngines, method_name),
-                     method_name(Engine::copy_engine)),
-           number_axis("streams", "among which the bytes are divided, of what=streams", {1, 64}, "1"),
-           size_axis("bytes", "bytes of the copy", {4, 1024 * kGiB})},
-          [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+  std::vector<DeclaredAxis> axes{
+      word_axis("what", "what else runs: a copy the other way, more streams, a kernel, or both engines",
+                {kOpposite, kStreams, kBesideCompute, kBesideStream, kTwoEngines}),
+      word_axis("path", "which way the copy goes", {path_name(true), path_name(false)}),
+      word_axis("method", "what copies, where it is one of both", names_of(kEngines, method_name),
+                method_name(Engine::copy_engine))};
+  const std::vector<DeclaredAxis> of_load = load_axes();
+  axes.insert(axes.end(), of_load.begin(), of_load.end());
+  axes.push_back(number_axis("blocks", "blocks of a kernel that copies; usual: as many as leave room",
+                             {1, 65536}, kUsual, {kUsual}));
+  axes.push_back(number_axis("streams", "among which the bytes are divided, of what=streams", {1, 64}, "1"));
+  axes.push_back(size_axis("bytes", "bytes of the copy", {4, 1024 * kGiB}));
+  return {kContentionFamily, "What is left of a copy between host and GPU when something else runs?",
+          std::move(axes), [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
             return ContentionLister(machine, grids).list();
           }};
 }

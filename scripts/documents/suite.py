@@ -283,6 +283,57 @@ def sound_runs() -> str:
     return deriving.table(PROJECT)
 
 
+# PCIe 5 with 16 lanes, GB/s: 32 Gbit/s a lane, of which 128 bits of 130 are data.
+WIRE_GB_S = 32 * 16 / 8 * 128 / 130
+# Bytes of a packet beside its data: a symbol of four that begins it, its header, its checksum. A completion
+# has a header of three double words, a write to a 64-bit address one of four.
+START, CHECK = 4, 4
+HEADERS = {"pinned_to_gpu": 12, "gpu_to_pinned": 16}
+LINE, LARGEST = 128, 256  # bytes of a packet: of a kernel's requests, of a copy engine's
+BY_PACKETS = {
+    "kernel": (LINE, f"transfer/kernel_copy/{{}}/{A}/bytes:268435456"),
+    "copy engine": (LARGEST, f"transfer/memcpy/{{}}/{A}/flush:on/bytes:268435456"),
+}
+
+
+def packets_gb_s(path: str, payload: int) -> float:
+    """What a link of PCIe 5 carries of data where every packet has so many bytes of it."""
+    return WIRE_GB_S * payload / (payload + START + HEADERS[path] + CHECK)
+
+
+@part("method.packets")
+def packets_table() -> str:
+    """Each way and engine: what packets alone allow, and what was measured."""
+    lines = []
+    for path, way in (("pinned_to_gpu", "to the GPU"), ("gpu_to_pinned", "back")):
+        for engine, (payload, name) in BY_PACKETS.items():
+            allowed, measured = packets_gb_s(path, payload), quick_rows()[name.format(path)]["bandwidth_gb_s"]
+            lines.append(
+                (
+                    f"{engine}, {way}",
+                    f"{payload}",
+                    f"{payload + START + HEADERS[path] + CHECK}",
+                    f"{allowed:.1f}",
+                    f"{measured:.1f}",
+                    f"{measured / allowed:.2f}",
+                )
+            )
+    heads = ("", "data", "with the rest", "GB/s that packets allow", "measured", "share of that")
+    return table(heads, lines, right=True)
+
+
+@part("method.kernel_over_engine")
+def kernel_over_engine(path: str, source: str) -> str:
+    """A kernel's rate over the copy engine's, `derived` from packets or `measured`."""
+    rates = [
+        packets_gb_s(path, payload)
+        if source == "derived"
+        else quick_rows()[name.format(path)]["bandwidth_gb_s"]
+        for payload, name in BY_PACKETS.values()
+    ]
+    return f"{rates[0] / rates[1]:.2f}"
+
+
 @part("method.kept")
 def kept(path: str) -> str:
     """The percent of its rate that a stream of device memory keeps beside a copy."""

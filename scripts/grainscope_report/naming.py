@@ -12,13 +12,15 @@ WITHIN = {"locality", "link", "flush"}
 # The words of a case in the order in which they are spoken, whatever order the file has them in.
 ORDER = (
     "timed", "between", "what", "pattern", "to", "by", "mode", "score", "lists", "store", "placement",
-    "memory", "strategy", "tier", "method", "direction", "path", "access", "order", "state", "pages",
-    "allocation", "indices", "graph", "fanout",
+    "memory", "strategy", "tier", "method", "direction", "load", "path", "access", "order", "state",
+    "pages", "allocation", "indices", "graph", "fanout",
 )  # fmt: skip
 _PLACE_OF = {axis: order for order, axis in enumerate(ORDER)}
 # What goes without saying.
 PLAIN = {("timed", "copy"), ("blocks", "full"), ("access", "on")}
-SIZES = {"bytes", "row", "span", "grain", "piece", "width", "pitch", "offset", "hot_budget", "arguments"}
+SIZES = {
+    "bytes", "row", "span", "grain", "piece", "width", "pitch", "offset", "hot_budget", "arguments", "chunk",
+}  # fmt: skip
 PLACES = {
     "remote": "remote",
     "unknown": "locality unknown",

@@ -29,16 +29,17 @@ void load_kernel(void (*kernel)(Arguments...), std::string_view tried) {
   load_kernel(reinterpret_cast<const void*>(kernel), tried);
 }
 
-// Blocks of so many threads that a multiprocessor of the current GPU holds at once.
-inline int blocks_on_multiprocessor(const void* kernel, int threads) {
+// Blocks of so many threads, each with `shared` bytes of shared memory that its launch asks for, that a
+// multiprocessor of the current GPU holds at once.
+inline int blocks_on_multiprocessor(const void* kernel, int threads, std::uint64_t shared = 0) {
   int blocks = 0;
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0),
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared),
         "ask how many blocks a multiprocessor holds");
   return blocks;
 }
 template <class... Arguments>
-int blocks_on_multiprocessor(void (*kernel)(Arguments...), int threads) {
-  return blocks_on_multiprocessor(reinterpret_cast<const void*>(kernel), threads);
+int blocks_on_multiprocessor(void (*kernel)(Arguments...), int threads, std::uint64_t shared = 0) {
+  return blocks_on_multiprocessor(reinterpret_cast<const void*>(kernel), threads, shared);
 }
 
 // As many blocks as the GPU, which is current, holds at once.

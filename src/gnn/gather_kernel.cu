@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 
+#include "../cuda/bulk.cuh"
 #include "../cuda/launch.cuh"
 #include "gather_rows.cuh"
 #include "grainscope/core/error.hpp"
@@ -133,6 +136,96 @@ GatherFunction graphbolt_gather(const TableView& view, std::uint32_t width) {
   });
 }
 
+// bulk: each warp has a tile of rows copied in bulk into its stage, and from there to the output.
+
+constexpr std::uint32_t kStageBytes = 8192;  // three blocks of eight stages fill a multiprocessor
+
+// What rows are divided into: several of them, or parts of one that is longer than a stage.
+struct BulkTiles {
+  std::uint32_t row_bytes = 0;
+  std::uint32_t rows = 1;   // of a tile at most
+  std::uint32_t parts = 1;  // of a row: one, unless `rows` is
+  std::uint64_t count = 0;
+
+  BulkTiles(std::uint64_t all, std::uint32_t bytes)
+      : row_bytes(bytes),
+        rows(std::max(1U, kStageBytes / bytes)),
+        parts((bytes + kStageBytes - 1) / kStageBytes),
+        count((all + rows - 1) / rows * parts) {}
+};
+
+template <class View>
+__global__ void __launch_bounds__(kGatherThreads)
+    bulk_rows(const __grid_constant__ View view, const __grid_constant__ BulkTiles tiles, GatherLists lists) {
+  cuda::BulkStage stage(kStageBytes);
+  const auto lane = static_cast<std::uint32_t>(cuda::lane_of_warp());
+  for (std::uint64_t tile = cuda::stage_of_grid(); tile < tiles.count; tile += cuda::stages_of_grid()) {
+    const std::uint64_t whole = tile / tiles.parts;
+    const std::uint64_t first = whole * tiles.rows;
+    const auto rows = static_cast<std::uint32_t>(min(std::uint64_t{tiles.rows}, lists.count - first));
+    const std::uint32_t at = static_cast<std::uint32_t>(tile - whole * tiles.parts) * kStageBytes;
+    const std::uint32_t size = min(kStageBytes, tiles.row_bytes - at);  // of each row
+    if (lane == 0) {
+      stage.expect(rows * size);
+    }
+    __syncwarp();
+    for (std::uint32_t row = lane; row < rows; row += kWarpLanes) {
+      const std::uint64_t address = listed_row(view, lists, first + row).address;
+      stage.load(row * size, reinterpret_cast<const std::byte*>(address) + at, size);
+    }
+    stage.wait();
+    std::byte* const out = lists.out + at;
+    if (lists.positions != nullptr) {
+      for (std::uint32_t row = lane; row < rows; row += kWarpLanes) {
+        const std::uint64_t to = __ldg(lists.positions + first + row);
+        cuda::bulk_store(out + to * tiles.row_bytes, stage.chunk() + row * size, size);
+      }
+    } else if (lane == 0) {
+      cuda::bulk_store(out + first * tiles.row_bytes, stage.chunk(), rows * size);
+    }
+    cuda::bulk_commit();
+    cuda::bulk_wait_read<0>();
+    __syncwarp();
+  }
+  cuda::bulk_wait_stored();
+}
+
+template <class View>
+GatherFunction bind_bulk(const View& view, std::uint32_t row_bytes, const GatherGrid& grid) {
+  const std::uint64_t shared = cuda::BulkStage::shared_bytes(kStageBytes, kGatherThreads / kWarpLanes);
+  cuda::load_bulk_kernel(bulk_rows<View>, shared, grid.gpu);
+  const int most = most_blocks(bulk_rows<View>, grid, shared);
+  const auto launch = [=](const GatherLists& lists, cudaStream_t stream) {
+    const BulkTiles tiles(lists.count, row_bytes);
+    constexpr std::uint64_t kTilesOfBlock = kGatherThreads / kWarpLanes;
+    const std::uint64_t blocks =
+        std::min((tiles.count + kTilesOfBlock - 1) / kTilesOfBlock, static_cast<std::uint64_t>(most));
+    if (blocks == 0) {
+      return;
+    }
+    bulk_rows<<<static_cast<unsigned>(blocks), kGatherThreads, shared, stream>>>(view, tiles, lists);
+    cuda::check_launch("bulk_rows");
+  };
+  return {launch, most};
+}
+
+bool at_bulk_unit(const std::byte* part) {
+  return reinterpret_cast<std::uintptr_t>(part) % kBulkUnitBytes == 0;
+}
+
+GatherFunction bulk_gather(const TableView& view, const GatherGrid& grid) {
+  if (!at_bulk_unit(view.local) ||
+      !std::all_of(std::begin(view.spread), std::end(view.spread), at_bulk_unit) ||
+      !std::all_of(std::begin(view.chunks), std::end(view.chunks), at_bulk_unit)) {
+    throw SkipError("rows are copied in bulk where the table begins at a boundary of " +
+                    std::to_string(kBulkUnitBytes) + " bytes: this one does not");
+  }
+  if (const auto flat = flat_view(view)) {
+    return bind_bulk(*flat, view.shape.row_bytes, grid);
+  }
+  return bind_bulk(view, view.shape.row_bytes, grid);
+}
+
 GatherFunction function_of(const TableView& view, Mode mode, std::uint32_t width, const GatherGrid& grid) {
   switch (mode) {
     case Mode::circular_shift:
@@ -143,6 +236,8 @@ GatherFunction function_of(const TableView& view, Mode mode, std::uint32_t width
       return sorted_gather(view, width, grid);
     case Mode::graphbolt:
       return graphbolt_gather(view, width);
+    case Mode::bulk:
+      return bulk_gather(view, grid);
     default:
       return flat_gather(view, width, grid);
   }

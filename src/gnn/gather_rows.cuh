@@ -162,12 +162,12 @@ __global__ void __launch_bounds__(kGatherThreads)
   }
 }
 
-// As many blocks as the multiprocessors hold at once, or the cap. Loads the kernel, which must be there
-// before a gate closes.
+// As many blocks, each with `shared` bytes of shared memory, as the multiprocessors hold at once, or the cap.
+// Loads the kernel, which must be there before a gate closes.
 template <class Kernel>
-int most_blocks(Kernel kernel, const GatherGrid& grid) {
+int most_blocks(Kernel kernel, const GatherGrid& grid, std::uint64_t shared = 0) {
   cuda::load_kernel(kernel, "load a kernel that gathers rows");
-  const int blocks = cuda::blocks_on_multiprocessor(kernel, kGatherThreads);
+  const int blocks = cuda::blocks_on_multiprocessor(kernel, kGatherThreads, shared);
   const int full = std::max(1, blocks * (grid.sms > 0 ? grid.sms : cuda::sm_count(grid.gpu)));
   return grid.blocks > 0 ? std::min(grid.blocks, full) : full;
 }

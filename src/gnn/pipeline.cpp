@@ -23,8 +23,8 @@ namespace grainscope::gnn {
 void require_possible(const PipelineRequest& request) {
   const auto refuse = [](const std::string& why) { throw UsageError("a training pipeline: " + why); };
   if (!can_read(request.mode, request.store) || request.mode == Mode::row_dma ||
-      request.mode == Mode::graphbolt || request.mode == Mode::vector || request.store == Store::managed ||
-      request.store == Store::multi_gpu) {
+      request.mode == Mode::graphbolt || request.mode == Mode::vector || request.mode == Mode::bulk ||
+      request.store == Store::managed || request.store == Store::multi_gpu) {
     refuse(std::string(name(request.mode)) + " from a table that is " + name(request.store) +
            " is not among its modes");
   }

@@ -108,6 +108,9 @@ std::vector<std::uint32_t> sorted(std::span<const std::uint32_t> rows) {
 
 Requests gather_requests(Mode mode, std::uint32_t width, const TableShape& table,
                          std::span<const std::uint32_t> rows) {
+  if (!gnn::is_modelled(mode)) {
+    throw UsageError(std::string("what ") + name(mode) + " asks of a link is not modelled");
+  }
   // An element is no wider than the load, so that this asks for the load alone.
   const bool flat = mode == Mode::naive || mode == Mode::circular_shift;
   if (!gnn::may_load(mode, table.row_bytes, flat ? width : 2, width)) {

@@ -41,7 +41,7 @@ std::unique_ptr<Lane> make_lane(const Transfer& /*transfer*/, const Surroundings
   throw SkipError("built without CUDA");
 }
 std::unique_ptr<Lane> make_computing_lane(int /*gpu*/, int /*node*/, double /*seconds*/,
-                                          const Surroundings& /*surroundings*/) {
+                                          const Surroundings& /*surroundings*/, bool /*beside_bulk*/) {
   throw SkipError("built without CUDA");
 }
 std::unique_ptr<Mover> make_mover(const Transfer& /*transfer*/, const Surroundings& /*surroundings*/) {

@@ -45,11 +45,16 @@ __global__ void __launch_bounds__(kThreads) compute(std::uint64_t steps, Outcome
 
 class ComputingLane final : public Lane {
  public:
-  ComputingLane(int gpu, int node, double seconds)
+  ComputingLane(int gpu, int node, double seconds, bool beside_bulk)
       : Lane(gpu, node, 0),
         blocks_(static_cast<unsigned>(kBlocksOnMultiprocessor * cuda::sm_count(gpu))),
         memory_(gpu, sizeof(Outcome)) {
     cuda::load_kernel(compute, "load a kernel that computes");
+    // A multiprocessor divides its memory into cache and shared memory anew only while it is idle.
+    cuda::check(
+        cudaFuncSetAttribute(compute, cudaFuncAttributePreferredSharedMemoryCarveout,
+                             beside_bulk ? cudaSharedmemCarveoutMaxShared : cudaSharedmemCarveoutDefault),
+        "choose how a kernel divides a multiprocessor's memory");
     steps_ = static_cast<std::uint64_t>(std::max(1.0, seconds / step_s()));
     cuda::check(cudaMemset(memory_.data(), 0, memory_.bytes()), "clear a result on the GPU");
   }
@@ -98,9 +103,9 @@ class ComputingLane final : public Lane {
 }  // namespace
 
 std::unique_ptr<Lane> make_computing_lane(int gpu, int node, double seconds,
-                                          const Surroundings& /*surroundings*/) {
+                                          const Surroundings& /*surroundings*/, bool beside_bulk) {
   const cuda::DeviceGuard guard(gpu);
-  return std::make_unique<ComputingLane>(gpu, node, seconds);
+  return std::make_unique<ComputingLane>(gpu, node, seconds, beside_bulk);
 }
 
 }  // namespace grainscope::transfer

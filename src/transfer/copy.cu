@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "../cuda/bulk.cuh"
 #include "../cuda/launch.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
@@ -130,14 +131,52 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+// The same by bulk copies: the first lane of each warp has a chunk loaded into the warp's stage, and stored
+// from there. Neighbouring chunks are those of neighbouring stages.
+__global__ void __launch_bounds__(kMostStages* cuda::kLanesOfWarp)
+    copy_chunks(const std::byte* from, std::byte* to, std::uint64_t bytes, unsigned chunk_bytes) {
+  cuda::BulkStage stage(chunk_bytes);
+  const std::uint64_t in_bulk = bytes - bytes % cuda::kBulkUnit;
+  if (cuda::lane_of_warp() == 0) {
+    const std::uint64_t stride = cuda::stages_of_grid() * chunk_bytes;
+    for (std::uint64_t at = cuda::stage_of_grid() * chunk_bytes; at < in_bulk; at += stride) {
+      const auto size = static_cast<unsigned>(min(std::uint64_t{chunk_bytes}, in_bulk - at));
+      stage.expect(size);
+      stage.load(0, from + at, size);
+      stage.wait();
+      cuda::bulk_store(to + at, stage.chunk(), size);
+      cuda::bulk_commit();
+      cuda::bulk_wait_read<0>();
+    }
+    cuda::bulk_wait_stored();
+  }
+  // Words behind the last whole unit.
+  const std::uint64_t word = in_bulk / sizeof(std::uint32_t) + cuda::thread_of_grid();
+  if (word < bytes / sizeof(std::uint32_t)) {
+    reinterpret_cast<std::uint32_t*>(to)[word] = reinterpret_cast<const std::uint32_t*>(from)[word];
+  }
+}
+
 class KernelCopyLane final : public EndsLane {
  public:
   KernelCopyLane(const Transfer& transfer, const Surroundings& surroundings)
       : EndsLane(transfer, surroundings) {
-    cuda::load_kernel(copy_elements, "load the kernel that copies");
+    if (in_bulk()) {
+      cuda::load_bulk_kernel(copy_chunks, shared_bytes(), gpu());
+    } else {
+      cuda::load_kernel(copy_elements, "load the kernel that copies");
+    }
   }
 
   void issue(const cuda::Stream& stream) override {
+    if (in_bulk()) {
+      copy_chunks<<<blocks(), static_cast<unsigned>(walk().stages * cuda::kLanesOfWarp),
+                    static_cast<unsigned>(shared_bytes()), stream.get()>>>(
+          source().device_data(), destination().device_data(), bytes(),
+          static_cast<unsigned>(walk().chunk_bytes));
+      cuda::check_launch("copy_chunks");
+      return;
+    }
     copy_elements<<<blocks(), kThreads, 0, stream.get()>>>(
         reinterpret_cast<const uint4*>(source().device_data()),
         reinterpret_cast<uint4*>(destination().device_data()), elements(),
@@ -150,13 +189,20 @@ class KernelCopyLane final : public EndsLane {
   void describe(Measurement& measurement) const override { measurement.counters["blocks"] = blocks(); }
 
  private:
+  [[nodiscard]] const Walk& walk() const { return transfer().walk; }
+  [[nodiscard]] bool in_bulk() const { return walk().load == Load::bulk; }
+  [[nodiscard]] std::uint64_t shared_bytes() const {
+    return cuda::BulkStage::shared_bytes(walk().chunk_bytes, walk().stages);
+  }
   [[nodiscard]] std::uint64_t elements() const { return bytes() / sizeof(uint4); }
 
   // Enough to fill the GPU, or to leave room on it, or as many blocks as asked for; none without work.
   [[nodiscard]] unsigned blocks() const {
-    const Walk& walk = transfer().walk;
-    const int on_each = walk.kernels > 1 ? kBlocksBesideOthers : kBlocksOnMultiprocessor;
-    const int most = walk.blocks > 0 ? walk.blocks : on_each * cuda::sm_count(gpu()) / walk.kernels;
+    if (in_bulk()) {
+      return bulk_blocks(walk(), bytes(), gpu());
+    }
+    const int on_each = walk().kernels > 1 ? kBlocksBesideOthers : kBlocksOnMultiprocessor;
+    const int most = walk().blocks > 0 ? walk().blocks : on_each * cuda::sm_count(gpu()) / walk().kernels;
     const auto full = static_cast<std::uint64_t>(std::max(1, most));
     return static_cast<unsigned>(std::clamp<std::uint64_t>((elements() + kThreads - 1) / kThreads, 1, full));
   }
@@ -202,6 +248,14 @@ class HostCopyLane final : public Lane {
 };
 
 }  // namespace
+
+unsigned bulk_blocks(const Walk& walk, std::uint64_t bytes, int gpu) {
+  const std::uint64_t turn = walk.chunk_bytes * static_cast<std::uint64_t>(walk.stages);
+  const std::uint64_t useful = (bytes + turn - 1) / turn;
+  const int most = walk.blocks > 0 ? walk.blocks : cuda::sm_count(gpu) / walk.kernels;
+  return static_cast<unsigned>(
+      std::clamp<std::uint64_t>(useful, 1, static_cast<std::uint64_t>(std::max(1, most))));
+}
 
 std::unique_ptr<Lane> make_copy_lane(const Transfer& transfer, const Surroundings& surroundings) {
   return std::make_unique<CopyLane>(transfer, surroundings);

@@ -22,6 +22,10 @@ namespace grainscope::transfer {
 [[nodiscard]] std::unique_ptr<Lane> make_managed_lane(const Transfer& transfer,
                                                       const Surroundings& surroundings);
 
+// Blocks of a grid of Load::bulk: as many as asked for, or one a multiprocessor, which kernels that run at
+// once share; but none without work.
+[[nodiscard]] unsigned bulk_blocks(const Walk& walk, std::uint64_t bytes, int gpu);
+
 // Throws FailedError, naming the first wrong word, unless `mismatch` is empty.
 void expect_payload(std::optional<std::uint64_t> mismatch, const char* where);
 

@@ -128,6 +128,10 @@ const char* name(Allocation allocation) {
   throw std::logic_error("an allocation has no name");
 }
 
+const char* name(Load load) {
+  return load == Load::bulk ? "bulk" : "vector";
+}
+
 const char* access_name(const Walk& walk) {
   if (walk.pattern == Walk::Pattern::strided) {
     return "strided";
@@ -284,6 +288,23 @@ void require_possible_walk(const Transfer& transfer) {
   }
 }
 
+void require_possible_bulk(const Transfer& transfer) {
+  const Walk& walk = transfer.walk;
+  if (transfer.engine != Engine::sm) {
+    throw UsageError("only a kernel (sm) copies in bulk");
+  }
+  if (walk.chunk_bytes == 0 || walk.chunk_bytes % kLine != 0 || walk.chunk_bytes > kMostChunkBytes ||
+      walk.stages < 1 || walk.stages > kMostStages || walk.blocks < 0) {
+    throw UsageError("a bulk copy is of a chunk of whole 128 bytes, " + format_bytes(kMostChunkBytes) +
+                     " at most, and a block has 1 to " + std::to_string(kMostStages) + " stages; not " +
+                     std::to_string(walk.chunk_bytes) + " bytes and " + std::to_string(walk.stages) +
+                     " stages");
+  }
+  if (transfer.walks() && (walk.pattern != Walk::Pattern::merged || walk.offset_bytes != 0)) {
+    throw UsageError("bulk copies are of neighbouring bytes from a 128-byte boundary on: the walk is merged");
+  }
+}
+
 // A warp reads 16 bytes a lane, and pages are the host's before.
 void require_possible_pieces(const Transfer& transfer) {
   constexpr std::uint64_t kLoad = 16;
@@ -334,6 +355,9 @@ void require_possible(const Transfer& transfer) {
   }
   if (transfer.walks()) {
     require_possible_walk(transfer);
+  }
+  if (transfer.walk.load == Load::bulk) {
+    require_possible_bulk(transfer);
   }
 }
 

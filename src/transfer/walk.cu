@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "../cuda/bulk.cuh"
 #include "../cuda/launch.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
@@ -191,6 +192,66 @@ __global__ void write_walk(std::byte* first, std::uint64_t elements, Pieces piec
   note_multiprocessor(outcome);
 }
 
+// A warp adds up what is in its stage.
+__device__ std::uint64_t sum_of_chunk(const std::byte* chunk, unsigned bytes) {
+  std::uint64_t sum = 0;
+  for (unsigned at = static_cast<unsigned>(cuda::lane_of_warp()) * sizeof(uint4); at < bytes;
+       at += cuda::kLanesOfWarp * sizeof(uint4)) {
+    sum += word_sum(*reinterpret_cast<const uint4*>(chunk + at));
+  }
+  return sum;
+}
+
+// By bulk copies: each warp has a chunk loaded into its stage and adds it up.
+__global__ void __launch_bounds__(kMostStages* cuda::kLanesOfWarp)
+    read_chunks(const std::byte* first, std::uint64_t bytes, unsigned chunk_bytes, WalkOutcome* outcome) {
+  cuda::BulkStage stage(chunk_bytes);
+  const std::uint64_t stride = cuda::stages_of_grid() * chunk_bytes;
+  std::uint64_t sum = 0;
+  for (std::uint64_t at = cuda::stage_of_grid() * chunk_bytes; at < bytes; at += stride) {
+    const auto size = static_cast<unsigned>(min(std::uint64_t{chunk_bytes}, bytes - at));
+    if (cuda::lane_of_warp() == 0) {
+      stage.expect(size);
+      stage.load(0, first + at, size);
+    }
+    stage.wait();
+    sum += sum_of_chunk(stage.chunk(), size);
+    cuda::bulk_fence();
+    __syncwarp();
+  }
+  sum = cuda::sum_of_warp(sum);
+  if (cuda::lane_of_warp() == 0) {
+    atomicAdd(&outcome->sum, sum);
+  }
+  note_multiprocessor(outcome);
+}
+
+// And each warp writes the pattern into its stage and has it stored.
+__global__ void __launch_bounds__(kMostStages* cuda::kLanesOfWarp)
+    write_chunks(std::byte* first, std::uint64_t bytes, unsigned chunk_bytes, WalkOutcome* outcome) {
+  const cuda::BulkStage stage(chunk_bytes);
+  const std::uint64_t stride = cuda::stages_of_grid() * chunk_bytes;
+  for (std::uint64_t at = cuda::stage_of_grid() * chunk_bytes; at < bytes; at += stride) {
+    const auto size = static_cast<unsigned>(min(std::uint64_t{chunk_bytes}, bytes - at));
+    for (unsigned i = static_cast<unsigned>(cuda::lane_of_warp()) * sizeof(uint4); i < size;
+         i += cuda::kLanesOfWarp * sizeof(uint4)) {
+      *reinterpret_cast<uint4*>(stage.chunk() + i) = pattern_element<sizeof(uint4)>((at + i) / sizeof(uint4));
+    }
+    cuda::bulk_fence();
+    __syncwarp();
+    if (cuda::lane_of_warp() == 0) {
+      cuda::bulk_store(first + at, stage.chunk(), size);
+      cuda::bulk_commit();
+      cuda::bulk_wait_read<0>();
+    }
+    __syncwarp();
+  }
+  if (cuda::lane_of_warp() == 0) {
+    cuda::bulk_wait_stored();
+  }
+  note_multiprocessor(outcome);
+}
+
 using ReadKernel = void (*)(const std::byte*, std::uint64_t, Pieces, WalkOutcome*);
 using WriteKernel = void (*)(std::byte*, std::uint64_t, Pieces, WalkOutcome*);
 
@@ -237,8 +298,28 @@ Pieces pieces_of(const Walk& walk, std::uint64_t bytes) {
           std::countr_zero(bytes / walk.piece_bytes)};
 }
 
-// Loads the kernel of a walk for the current GPU.
-void load_walk_kernel(const Walk& walk, bool reads) {
+std::uint64_t shared_bytes(const Walk& walk) {
+  return cuda::BulkStage::shared_bytes(walk.chunk_bytes, walk.stages);
+}
+
+// Launches read_chunks or write_chunks.
+template <class Kernel, class Byte>
+void launch_chunks(Kernel kernel, const char* name, const Walk& walk, unsigned blocks, Byte* first,
+                   std::uint64_t bytes, WalkOutcome* outcome, cudaStream_t stream) {
+  kernel<<<blocks, static_cast<unsigned>(walk.stages * cuda::kLanesOfWarp),
+           static_cast<unsigned>(shared_bytes(walk)), stream>>>(
+      first, bytes, static_cast<unsigned>(walk.chunk_bytes), outcome);
+  cuda::check_launch(name);
+}
+
+// Loads the kernel of a walk for `gpu`, which is current.
+void load_walk_kernel(const Walk& walk, bool reads, int gpu) {
+  if (walk.load == Load::bulk && reads) {
+    return cuda::load_bulk_kernel(read_chunks, shared_bytes(walk), gpu);
+  }
+  if (walk.load == Load::bulk) {
+    return cuda::load_bulk_kernel(write_chunks, shared_bytes(walk), gpu);
+  }
   const void* kernel = reads ? reinterpret_cast<const void*>(pick_kernel<PickRead>(walk))
                              : reinterpret_cast<const void*>(pick_kernel<PickWrite>(walk));
   cuda::load_kernel(kernel, "load the kernel of a walk");
@@ -247,6 +328,9 @@ void load_walk_kernel(const Walk& walk, bool reads) {
 // Reads `bytes` from `first`, and adds every word's value to the outcome's sum.
 void launch_read_walk(const Walk& walk, unsigned blocks, const std::byte* first, std::uint64_t bytes,
                       WalkOutcome* outcome, cudaStream_t stream) {
+  if (walk.load == Load::bulk) {
+    return launch_chunks(read_chunks, "read_chunks", walk, blocks, first, bytes, outcome, stream);
+  }
   const auto kernel = pick_kernel<PickRead>(walk);
   kernel<<<blocks, static_cast<unsigned>(walk.threads), 0, stream>>>(
       first, bytes / static_cast<std::uint64_t>(walk.width_bytes), pieces_of(walk, bytes), outcome);
@@ -256,6 +340,9 @@ void launch_read_walk(const Walk& walk, unsigned blocks, const std::byte* first,
 // Writes the payload's pattern to `bytes` from `first`.
 void launch_write_walk(const Walk& walk, unsigned blocks, std::byte* first, std::uint64_t bytes,
                        WalkOutcome* outcome, cudaStream_t stream) {
+  if (walk.load == Load::bulk) {
+    return launch_chunks(write_chunks, "write_chunks", walk, blocks, first, bytes, outcome, stream);
+  }
   const auto kernel = pick_kernel<PickWrite>(walk);
   kernel<<<blocks, static_cast<unsigned>(walk.threads), 0, stream>>>(
       first, bytes / static_cast<std::uint64_t>(walk.width_bytes), pieces_of(walk, bytes), outcome);
@@ -335,7 +422,7 @@ class WalkLane final : public Lane {
         // The running outcome lives on the GPU: on the host it would be written over the link that is
         // measured.
         outcome_(transfer.gpu(), sizeof(WalkOutcome)) {
-    load_walk_kernel(transfer.walk, reads_);
+    load_walk_kernel(transfer.walk, reads_, transfer.gpu());
     memory_.fill(reads_ ? kPayload : kPoison);
     cuda::check(cudaMemset(outcome_.data(), 0, sizeof(WalkOutcome)), "clear a sum on the GPU");
   }
@@ -373,10 +460,13 @@ class WalkLane final : public Lane {
   [[nodiscard]] std::string action() const override { return "one kernel"; }
 
   void describe(Measurement& measurement) const override {
-    measurement.traffic = walk_traffic(transfer_.walk, bytes(), false);
-    const Traffic without_cache = walk_traffic(transfer_.walk, bytes(), true);
-    measurement.counters["requests_without_cache"] = static_cast<double>(without_cache.requests);
-    measurement.counters["amplification_without_cache"] = without_cache.amplification;
+    // Into how many requests a bulk copy is divided, the model does not know.
+    if (transfer_.walk.load != Load::bulk) {
+      measurement.traffic = walk_traffic(transfer_.walk, bytes(), false);
+      const Traffic without_cache = walk_traffic(transfer_.walk, bytes(), true);
+      measurement.counters["requests_without_cache"] = static_cast<double>(without_cache.requests);
+      measurement.counters["amplification_without_cache"] = without_cache.amplification;
+    }
     measurement.counters["blocks"] = blocks();
     int multiprocessors = 0;
     for (const std::uint32_t bits : outcome().multiprocessors) {
@@ -397,6 +487,9 @@ class WalkLane final : public Lane {
   // without work.
   [[nodiscard]] unsigned blocks() const {
     const Walk& walk = transfer_.walk;
+    if (walk.load == Load::bulk) {
+      return bulk_blocks(walk, bytes(), gpu());
+    }
     if (walk.blocks > 0) {
       return static_cast<unsigned>(walk.blocks);
     }

@@ -23,8 +23,8 @@
 namespace grainscope::gnn {
 inline constexpr std::uint64_t kChunk = 2 * kMiB;  // small, so that tables lie in several
 inline constexpr std::uint64_t kSpan = 5 * kChunk;
-inline constexpr std::uint32_t kOddRows[] = {4,   6,   16,   60,   128,  132,  188,
-                                             400, 512, 1028, 1030, 1040, 2312, 16384};
+inline constexpr std::uint32_t kOddRows[] = {4,   6,   16,   60,   64,   128,  132,   188,
+                                             400, 512, 1028, 1030, 1040, 2312, 12304, 16384};
 
 class FeatureGather : public GpuTest {
  protected:
@@ -103,6 +103,9 @@ class FeatureGather : public GpuTest {
   // Widths that a mode may load from rows of 4- or 2-byte elements.
   [[nodiscard]] static std::vector<std::uint32_t> widths_of(Mode mode, std::uint32_t row_bytes) {
     std::vector<std::uint32_t> widths;
+    if (mode == Mode::bulk && !has_bulk()) {
+      return widths;
+    }
     for (const std::uint32_t width : {2U, 4U, 8U, 16U}) {
       const std::uint32_t element =
           (mode == Mode::naive || mode == Mode::circular_shift) && width <= 4 ? width : 2;
@@ -127,7 +130,8 @@ class FeatureGather : public GpuTest {
 
   // A kernel's output, copied back and compared by the CPU.
   static void expect_kernel_right(FeatureStore& store, Mode mode, std::uint32_t width,
-                                  const std::vector<std::uint32_t>& rows, int blocks = 0) {
+                                  const std::vector<std::uint32_t>& rows, int blocks = 0,
+                                  bool sorted = false) {
     SCOPED_TRACE(std::string(name(mode)) + " of " + std::to_string(rows.size()) + " rows of " +
                  std::to_string(store.shape().row_bytes) + " by " + std::to_string(width) + " from " +
                  name(store.request().store));
@@ -142,8 +146,8 @@ class FeatureGather : public GpuTest {
     AddressOrder order(0, rows.size(), store.shape().rows);
     const auto* listed = static_cast<const std::uint32_t*>(list.data());
     auto* to = static_cast<std::byte*>(out.data());
-    kernel.launch(sorts(mode) ? order.sort(listed, rows.size(), to, stream)
-                              : GatherLists{listed, nullptr, rows.size(), to},
+    kernel.launch(sorts(mode) || sorted ? order.sort(listed, rows.size(), to, stream)
+                                        : GatherLists{listed, nullptr, rows.size(), to},
                   stream);
     stream.synchronize();
     std::vector<std::uint16_t> found(out.bytes() / 2);
@@ -163,7 +167,8 @@ class FeatureGather : public GpuTest {
 };
 
 inline constexpr Mode kKernelModes[] = {Mode::naive,  Mode::circular_shift,  Mode::masked,
-                                        Mode::vector, Mode::address_ordered, Mode::graphbolt};
+                                        Mode::vector, Mode::address_ordered, Mode::graphbolt,
+                                        Mode::bulk};
 inline constexpr Store kKernelStores[] = {Store::mapped, Store::managed, Store::device, Store::tiered,
                                           Store::multi_gpu};
 
@@ -180,6 +185,9 @@ TEST_F(FeatureGather, timed_gathers_of_every_mode_check_what_they_deliver) {
       for (const std::uint32_t row_bytes : {6U, 128U, 1028U, 4096U}) {
         const auto store = store_of(store_kind, row_bytes);
         const std::vector<std::uint32_t> widths = widths_of(mode, row_bytes);
+        if (mode == Mode::bulk && widths.empty()) {
+          continue;
+        }
         expect_right(*store, lists_of(*store, 500), {mode, widths.empty() ? 4 : widths.back(), 0, 3});
       }
     }
@@ -338,6 +346,9 @@ TEST_F(FeatureGather, a_managed_table_is_on_the_host_before_each_sample) {
 TEST_F(FeatureGather, only_modes_that_sort_tell_how_long_that_takes) {
   const auto store = store_of(Store::mapped, 128);
   for (const Mode mode : kKernelModes) {
+    if (widths_of(mode, 128).empty()) {
+      continue;
+    }
     const std::uint32_t width = mode == Mode::naive || mode == Mode::circular_shift ? 4 : 16;
     const auto gather = make_gather(*store, lists_of(*store, 4096), {mode, width, 0, 1});
     static_cast<void>(sample(*gather));
@@ -383,6 +394,9 @@ TEST_F(FeatureGather, odd_numbers_of_rows_and_few_blocks_are_right_too) {
     for (const std::uint64_t count : {1U, 2U, 31U, 33U, 1023U, 20'011U}) {
       const auto rows = draw_rows(Indices::zipf, count, store->shape().rows, 5, 0);
       for (const Mode mode : kKernelModes) {
+        if (widths_of(mode, row_bytes).empty()) {
+          continue;
+        }
         const bool narrow = mode == Mode::naive || mode == Mode::circular_shift;
         const std::uint32_t element = row_bytes % 4 == 0 ? 4 : 2;
         const std::uint32_t width = narrow ? element : widest_load(mode, row_bytes);
@@ -391,6 +405,29 @@ TEST_F(FeatureGather, odd_numbers_of_rows_and_few_blocks_are_right_too) {
       }
     }
   }
+}
+
+TEST_F(FeatureGather, rows_in_bulk_go_where_a_sort_says) {
+  if (!has_bulk()) {
+    GTEST_SKIP() << "needs a GPU with bulk copies";
+  }
+  for (const std::uint32_t row_bytes : {64U, 400U, 8192U, 12304U}) {
+    const auto store = store_of(Store::tiered, row_bytes);
+    for (const std::uint64_t count : {1U, 33U, 1023U}) {
+      const auto rows = draw_rows(Indices::zipf, count, store->shape().rows, 5, 0);
+      expect_kernel_right(*store, Mode::bulk, kBulkUnitBytes, rows, 0, true);
+      expect_kernel_right(*store, Mode::bulk, kBulkUnitBytes, rows, 1, true);
+    }
+  }
+}
+
+TEST_F(FeatureGather, a_table_off_a_boundary_is_not_gathered_in_bulk) {
+  if (!has_bulk()) {
+    GTEST_SKIP() << "needs a GPU with bulk copies";
+  }
+  TableView view = store_of(Store::mapped, 128)->view();
+  view.chunks[1] += 8;
+  EXPECT_THROW(GatherKernel(view, Mode::bulk, kBulkUnitBytes, 0), SkipError);
 }
 
 TEST_F(FeatureGather, the_first_and_last_rows_of_every_tier_and_chunk_are_where_they_should_be) {

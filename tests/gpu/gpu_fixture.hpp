@@ -13,6 +13,10 @@ class GpuTest : public testing::Test {
   void SetUp() override;
   // Read once a program.
   [[nodiscard]] static const cuda::RuntimeReport& runtime();
+  // Whether GPU 0 has bulk copies (TMA).
+  [[nodiscard]] static bool has_bulk() {
+    return runtime().devices[0].compute_major >= cuda::kFirstMajorOfBulk;
+  }
 };
 
 }  // namespace grainscope

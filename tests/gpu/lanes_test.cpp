@@ -230,6 +230,80 @@ TEST_F(Lanes, kernels_copy_any_number_of_words_either_way_and_within_a_card) {
   }
 }
 
+TEST_F(Lanes, kernels_copy_any_number_of_words_in_bulk_by_any_grid) {
+  if (!has_bulk()) {
+    GTEST_SKIP() << "needs a GPU with bulk copies";
+  }
+  // Fewer bytes than a unit or a chunk, tails of both, more stages than chunks, several turns of each stage.
+  for (const std::uint64_t bytes : {std::uint64_t{4}, std::uint64_t{16}, std::uint64_t{20}, 6 * kKiB - 4,
+                                    6 * kKiB + 4, kMiB + 12, kMiB + 128}) {
+    for (const std::uint64_t chunk : {std::uint64_t{128}, kUsualChunkBytes}) {
+      for (const int stages : {1, 3, 32}) {
+        for (const int blocks : {0, 1}) {
+          SCOPED_TRACE(std::to_string(bytes) + " bytes, chunks of " + std::to_string(chunk) + ", " +
+                       std::to_string(stages) + " stages, " + std::to_string(blocks) + " blocks");
+          for (const bool to_gpu : {true, false}) {
+            Transfer copy = one_way(Engine::sm, Placement::pinned, Placement::device, to_gpu, bytes);
+            copy.walk.load = Load::bulk;
+            copy.walk.chunk_bytes = chunk;
+            copy.walk.stages = stages;
+            copy.walk.blocks = blocks;
+            expect_moves(*together({copy}));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Lanes, walks_in_bulk_read_and_write_all) {
+  if (!has_bulk()) {
+    GTEST_SKIP() << "needs a GPU with bulk copies";
+  }
+  for (const std::uint64_t bytes : {std::uint64_t{128}, 6 * kKiB + 128, kMiB}) {
+    for (const int stages : {1, 3, 32}) {
+      for (const int blocks : {0, 1}) {
+        for (const bool read : {true, false}) {
+          Transfer walk = one_way(Engine::sm, Placement::mapped, Placement::registers, read, bytes);
+          walk.walk.width_bytes = 16;
+          walk.walk.load = Load::bulk;
+          walk.walk.stages = stages;
+          walk.walk.blocks = blocks;
+          expect_moves(*together({walk}));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Lanes, a_bulk_copy_beside_another_and_beside_a_computation_moves_all) {
+  if (!has_bulk()) {
+    GTEST_SKIP() << "needs a GPU with bulk copies";
+  }
+  Transfer in = one_way(Engine::sm, Placement::pinned, Placement::device, true, kMiB);
+  Transfer out = one_way(Engine::sm, Placement::pinned, Placement::device, false, kMiB);
+  in.walk.load = out.walk.load = Load::bulk;
+  in.walk.kernels = out.walk.kernels = 2;
+  expect_moves(*together({in, out}));
+  std::vector<MoverLane> lanes;
+  lanes.push_back({make_lane(in, surroundings())});
+  lanes.push_back({make_computing_lane(0, node(), 0.01, surroundings(), true), true});
+  Mover mover(std::move(lanes), surroundings());
+  const double seconds = mover.run();
+  EXPECT_LT(seconds, 0.005) << "the copy waited for the computation";
+  EXPECT_FALSE(mover.verify().empty());
+}
+
+TEST_F(Lanes, a_block_with_more_shared_memory_than_there_is_is_skipped_with_the_numbers) {
+  if (!has_bulk()) {
+    GTEST_SKIP() << "needs a GPU with bulk copies";
+  }
+  Transfer copy = one_way(Engine::sm, Placement::pinned, Placement::device, true, kMiB);
+  copy.walk.load = Load::bulk;
+  copy.walk.chunk_bytes = 64 * kKiB;
+  EXPECT_THROW(static_cast<void>(make_lane(copy, surroundings())), SkipError);
+}
+
 TEST_F(Lanes, scattered_walks_read_and_write_every_piece) {
   for (const std::uint64_t piece : {std::uint64_t{32}, std::uint64_t{128}, 64 * kKiB, kMiB}) {
     for (const bool read : {true, false}) {

@@ -108,7 +108,7 @@ def lane(name: str, ends: tuple[str, str], size: int, seconds: float, alone_s: f
 
 
 def add_beside(
-    file: File, what: str, path: str, method: str, kept: float, partner: float, size: int = 256 * MIB
+    file: File, what: str, path: str, method: str, kept: float, partner: float, size: int = 256 * MIB, **more
 ) -> dict:
     """A copy that keeps a share of its rate beside a partner that keeps a share of its own."""
     ends = ("host:0", "gpu:0") if path == "host_to_gpu" else ("gpu:0", "host:0")
@@ -118,7 +118,7 @@ def add_beside(
     # It took longer by what it lost while the copy ran.
     longer_s = 3 * alone_s + (1 - partner) * alone_s / kept
     back = lane("partner", ends[::-1], counted, longer_s, 3 * alone_s, background=True)
-    axes = {"what": what, "path": path, "method": method, "bytes": size, "locality": "local"}
+    axes = {"what": what, "path": path, "method": method, "bytes": size, "locality": "local", **more}
     return file.together("contention", axes, {"numa": 0, "gpu": 0}, [*lanes, back], overlap=1.0)
 
 

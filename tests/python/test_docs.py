@@ -29,6 +29,18 @@ def test_parts_that_documents_ask_for_are_there_and_every_part_is_asked_for():
     assert asked == set(documents.PARTS)
 
 
+def test_packets_of_a_line_carry_less_than_larger_ones_and_writes_less_than_reads():
+    rates = {
+        (path, size): suite.packets_gb_s(path, size)
+        for path in ("pinned_to_gpu", "gpu_to_pinned")
+        for size in (128, 256)
+    }
+    assert list(rates.values()) == pytest.approx(
+        [63.015 * 128 / 148, 63.015 * 256 / 276, 63.015 * 128 / 152, 63.015 * 256 / 280], rel=1e-4
+    )
+    assert suite.kernel_over_engine("pinned_to_gpu", "derived") == "0.93"
+
+
 def test_a_table_and_a_number_between_markers_are_made_anew(monkeypatch):
     monkeypatch.setitem(documents.PARTS, "test.sum", lambda one, other: str(int(one) + int(other)))
     stale = "It takes <!-- n: test.sum 1 2 -->4<!-- /n --> ms.\n{}5\n6\n<!-- end: scripts/docs -->\n"

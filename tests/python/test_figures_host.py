@@ -241,6 +241,20 @@ def test_figure_n_what_a_copy_and_its_partner_keep(tmp_path):
     assert not any("computing" in note for note in notes)
 
 
+def test_figure_n_tells_copies_in_bulk_and_by_few_blocks_apart(tmp_path):
+    file = linked_file()
+    bulk = {"load": "bulk", "chunk": 6144, "stages": 32}
+    add_beside(file, "beside_compute", "host_to_gpu", "kernel_copy", 0.9, 0.5)
+    add_beside(file, "beside_compute", "host_to_gpu", "kernel_copy", 0.8, 0.6, blocks=2)
+    add_beside(file, "beside_compute", "host_to_gpu", "kernel_copy", 0.7, 0.7, blocks=2, **bulk)
+    rows = only(table(tmp_path, "n", file), kind="dot", note="kernel copy")
+    assert [(row["x"], float(row["y"])) for row in rows] == [
+        ("kernel copy", pytest.approx(90)),
+        ("kernel copy, 2 blocks", pytest.approx(80)),
+        ("kernel copy in bulk, 2 blocks", pytest.approx(70)),
+    ]
+
+
 def test_figure_n_names_partners_that_waited(tmp_path):
     file = linked_file()
     add_beside(file, "beside_compute", "host_to_gpu", "kernel_copy", 1.0, 0.1)

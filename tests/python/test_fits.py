@@ -18,7 +18,7 @@ from grainscope_report.machine import machines
 from grainscope_report.statistics import Estimate
 from planted import FAR, SITE, add_copy, linked_file, zero_copy
 from synthetic import GIB, KIB, MIB, File
-from synthetic_links import SPANS, add_gather, add_latency, add_pair, gathered
+from synthetic_links import SPANS, add_gather, add_latency, add_pair, add_saturation, gathered
 
 SIZES = [4 * KIB << step for step in range(0, 19, 2)]
 
@@ -228,6 +228,37 @@ def test_requests_in_flight_from_rate_and_latency_where_nothing_counts_them(tmp_
         "zero copy, host → GPU: up to 465 requests of 128 B in flight, 1.19 µs each, from its rate and the "
         "latency of a dependent load"
     )
+
+
+def test_bulk_copies_that_fill_the_link_have_no_width_and_grids_that_were_asked_for_do_not_count(tmp_path):
+    file = linked_file()
+    add_saturation(file, SITE, "read", 16, 3, 50.0)
+    bulk = {"direction": "read", "load": "bulk", "chunk": 6144, "stages": 32}
+    whole = {"bytes": 256 * MIB, "locality": "local"}
+    counters = {"sms": 2, "sms_available": 132}
+    file.add("grain/saturation", {**bulk, "blocks": 1, **whole}, SITE, 256 * MIB / 40e9, counters=counters)
+    counters |= {"saturated_gb_s": 49.0, "full_gb_s": 50.0, "threshold": 0.95}
+    file.add("grain/saturation", {**bulk, **whole}, SITE, 256 * MIB / 49e9, counters=counters)
+    found = grain.fewest(read(tmp_path, file).result)
+    assert [grid.short for grid in found] == [
+        "read of 16 B a lane 3 of 132 (49.2 of 50.0 GB/s)",
+        "read in bulk 2 of 132 (49.0 of 50.0 GB/s)",
+    ]
+    assert grain.said(found) == ["2 of 132 fill the link with reads in bulk (49.0 of 50.0 GB/s)"]
+
+
+def test_a_kernel_copy_in_bulk_or_by_few_blocks_is_not_the_way_that_kernels_copy(tmp_path):
+    file = linked_file()
+    for size in (MIB, 16 * MIB, 256 * MIB):
+        for more, gb_s in (
+            ({}, 50.0),
+            ({"load": "bulk", "chunk": 6144, "stages": 32}, 52.0),
+            ({"blocks": 2}, 53.0),
+        ):
+            axes = {"path": "pinned_to_gpu", **more, "bytes": size, "locality": "local"}
+            file.add("transfer/kernel_copy", axes, SITE, size / gb_s / 1e9)
+    [curve] = transfer.ways(read(tmp_path, file), "host_to_gpu")
+    assert [point.y.value for point in curve.points] == pytest.approx([50.0] * 3)
 
 
 def test_copies_start_one_after_another(tmp_path):

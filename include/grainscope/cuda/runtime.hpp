@@ -34,6 +34,9 @@ struct DeviceProperties {
   int host_numa_node = -1;  // as the driver tells it; -1 is unknown
 };
 
+// The first compute capability whose GPUs have bulk copies (TMA).
+inline constexpr int kFirstMajorOfBulk = 9;
+
 struct PeerLink {
   int from = 0;
   int to = 0;

@@ -23,10 +23,11 @@ enum class Mode {
   vector,           // as naive, with loads of more bytes
   address_ordered,  // rows of several mini-batches sorted by address, masked, widest loads; output as asked
   graphbolt,        // GraphBolt's own kernel: a mini-batch sorted, masked, widest loads
+  bulk,             // a bulk copy (TMA) of each row into shared memory, and of what is there to the output
 };
-inline constexpr Mode kAllModes[] = {Mode::cpu_gather, Mode::cpu_gather_dma,  Mode::row_dma,
-                                     Mode::naive,      Mode::circular_shift,  Mode::masked,
-                                     Mode::vector,     Mode::address_ordered, Mode::graphbolt};
+inline constexpr Mode kAllModes[] = {
+    Mode::cpu_gather, Mode::cpu_gather_dma, Mode::row_dma,         Mode::naive,     Mode::circular_shift,
+    Mode::masked,     Mode::vector,         Mode::address_ordered, Mode::graphbolt, Mode::bulk};
 // As it stands in case names.
 [[nodiscard]] constexpr const char* name(Mode mode) {
   switch (mode) {
@@ -48,12 +49,18 @@ inline constexpr Mode kAllModes[] = {Mode::cpu_gather, Mode::cpu_gather_dma,  Mo
       return "address_ordered";
     case Mode::graphbolt:
       return "graphbolt";
+    case Mode::bulk:
+      return "bulk";
   }
   return "?";
 }
 // A kernel reads the rows.
 [[nodiscard]] constexpr bool is_kernel(Mode mode) {
   return mode != Mode::cpu_gather && mode != Mode::cpu_gather_dma && mode != Mode::row_dma;
+}
+// The model counts what it asks of a link: into how many requests a bulk copy is divided, nobody says.
+[[nodiscard]] constexpr bool is_modelled(Mode mode) {
+  return is_kernel(mode) && mode != Mode::bulk;
 }
 // Rows are sorted by address first.
 [[nodiscard]] constexpr bool sorts(Mode mode) {
@@ -68,6 +75,11 @@ inline constexpr Mode kAllModes[] = {Mode::cpu_gather, Mode::cpu_gather_dma,  Mo
   const std::uint32_t widest = widest_load(row_bytes);
   return walks_masked(mode) && widest < kStraddlingLoad ? kStraddlingLoad : widest;
 }
+// Of Mode::bulk: rows are whole units, which stands for the width of a load, and not the shortest, of which
+// each would be a copy of its own.
+inline constexpr std::uint32_t kBulkUnitBytes = 16;
+inline constexpr std::uint32_t kLeastBulkRow = 64;
+
 // Whether a kernel of the mode may load units of `width` bytes from rows of elements of `element` bytes:
 // naive and circular_shift load an element, sorted modes what is widest.
 [[nodiscard]] constexpr bool may_load(Mode mode, std::uint64_t row_bytes, std::uint32_t element,
@@ -75,6 +87,9 @@ inline constexpr Mode kAllModes[] = {Mode::cpu_gather, Mode::cpu_gather_dma,  Mo
   if (!is_kernel(mode) || row_bytes % 2 != 0 || (width != 2 && width != 4 && width != 8 && width != 16) ||
       (row_bytes % width != 0 && width != widest_load(mode, row_bytes))) {
     return false;
+  }
+  if (mode == Mode::bulk) {
+    return width == kBulkUnitBytes && row_bytes % kBulkUnitBytes == 0 && row_bytes >= kLeastBulkRow;
   }
   if (sorts(mode)) {
     return width == widest_load(mode, row_bytes);

@@ -84,9 +84,11 @@ class Lane {
 [[nodiscard]] std::unique_ptr<Lane> make_lane(const Transfer& transfer, const Surroundings& surroundings);
 
 // A kernel that computes, and touches no memory while it does, for about `seconds` on every multiprocessor
-// of `gpu`: what a copy may have to share the card with.
+// of `gpu`: what a copy may have to share the card with. `beside_bulk`: its multiprocessors keep their shared
+// memory free for a kernel that copies in bulk, which else waits for them to be idle.
 [[nodiscard]] std::unique_ptr<Lane> make_computing_lane(int gpu, int node, double seconds,
-                                                        const Surroundings& surroundings);
+                                                        const Surroundings& surroundings,
+                                                        bool beside_bulk = false);
 
 // When a lane ran within one sample, in seconds since the common start.
 struct Span {

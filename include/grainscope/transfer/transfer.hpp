@@ -55,7 +55,21 @@ struct Endpoint {
   [[nodiscard]] constexpr bool on_host() const { return side == Side::host; }
 };
 
-// How warps walk the memory at the other end of their registers.
+// Of bulk copies, where nobody says otherwise: so much of a multiprocessor's shared memory as one block can
+// have on any GPU that has bulk copies and much of it.
+inline constexpr std::uint64_t kUsualChunkBytes = 6 * kKiB;
+inline constexpr int kUsualStages = 32;
+inline constexpr int kMostStages = 32;                        // warps of a block
+inline constexpr std::uint64_t kMostChunkBytes = 256 * kKiB;  // no multiprocessor has so much
+
+// By what a kernel takes bytes and gives them away.
+enum class Load {
+  vector,  // an access of each thread, through registers
+  bulk,    // a bulk copy (TMA) of a chunk, through shared memory
+};
+
+// How a kernel takes and gives bytes: how warps walk the memory at the other end of their registers, and the
+// grid.
 struct Walk {
   enum class Pattern {
     strided,    // a thread reads its own 128-byte chunk, one element after another
@@ -66,8 +80,11 @@ struct Walk {
   int offset_bytes = 0;           // of the first element behind a 128-byte boundary; a multiple of the width
   int width_bytes = 4;            // of one access: 4, 8 or 16
   int blocks = 0;                 // 0: enough to fill the GPU
-  int threads = 1024;             // a block
+  int threads = 1024;             // a block; of Load::bulk a warp for each stage
   std::uint64_t piece_bytes = 0;  // of `scattered`: a power of two, at least a width; so is their number
+  Load load = Load::vector;
+  std::uint64_t chunk_bytes = kUsualChunkBytes;  // of Load::bulk: a multiple of 128
+  int stages = kUsualStages;                     // of Load::bulk: chunks that a block has under way
   int kernels = 1;  // that run on the GPU at once, this one among them: none fills more than its part
 };
 
@@ -122,6 +139,7 @@ struct Transfer {
 [[nodiscard]] const char* name(Placement placement);
 [[nodiscard]] const char* name(Engine engine);
 [[nodiscard]] const char* name(Allocation allocation);
+[[nodiscard]] const char* name(Load load);
 // "strided", "merged" (off a 128-byte boundary), "merged_aligned" or "scattered".
 [[nodiscard]] const char* access_name(const Walk& walk);
 

@@ -68,6 +68,7 @@ METHODS = {
     "vector": "#999933",
     "masked": "#44AA99",
     "masked_wide": "#009E73",
+    "bulk": "#882255",
     "graphbolt": "#CC79A7",
     "address_ordered": "#0072B2",
     "tiered": "#332288",

@@ -16,7 +16,8 @@ from grainscope_report.model import Row
 from grainscope_report.statistics import Estimate
 
 # An axis must equal a value, or be one of a set; a tuple is a preference: the first value that has rows.
-Where = Mapping[str, str | float | frozenset | tuple]
+# None: it is not among the row's axes.
+Where = Mapping[str, str | float | frozenset | tuple | None]
 Measure = Callable[[Estimate, Row], Estimate | None]
 Item, Key = TypeVar("Item"), TypeVar("Key")
 # A row as another question sees it, such as one lane of several; None where it has nothing to say.

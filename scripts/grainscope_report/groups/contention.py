@@ -79,10 +79,12 @@ def _row(row: MachineRow) -> tuple | None:
     if what == "streams" and streams < 2:
         return None
     place = list(PARTNERS).index(what) if what in PARTNERS else len(PARTNERS)
-    method = str(row.axis("method") or "")
+    method, load, blocks = (str(row.axis(axis) or "") for axis in ("method", "load", "blocks"))
     part = f"{streams:g} streams" if streams else METHODS.get(method, method.replace("_", " "))
     part = part or "together"
-    return place, PARTNERS.get(what, what.replace("_", " ")), (streams, method), part
+    part += f" in {load}" if load else ""
+    part += f", {row.axis('blocks'):g} blocks" if blocks else ""
+    return place, PARTNERS.get(what, what.replace("_", " ")), (streams, method, load, blocks), part
 
 
 def _dots(machine: Machine, row: MachineRow) -> list[Dot]:

@@ -30,6 +30,7 @@ WAYS = {
     "vector": "vector loads",
     "masked": "masked",
     "masked_wide": "masked, wide loads",
+    "bulk": "bulk copies (TMA)",
     "graphbolt": "GraphBolt",
     "address_ordered": "address-ordered",
 }

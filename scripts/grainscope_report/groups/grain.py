@@ -31,9 +31,13 @@ SEVERAL = 1.5
 
 @dataclass(frozen=True)
 class Fewest:
-    """The smallest grid of a kernel that fills the link; the rates are GB/s, `width` bytes a lane."""
+    """The smallest grid of a kernel that fills the link; the rates are GB/s, `width` bytes a lane.
+
+    Where `bulk`, by bulk copies, which have no width.
+    """
 
     direction: str
+    bulk: bool
     width: float
     site: tuple[tuple[str, int], ...]
     sms: float
@@ -42,11 +46,16 @@ class Fewest:
     full_gb_s: float
 
     @property
+    def access(self) -> str:
+        """How it reads or writes: `of 4 B a lane`."""
+        return "in bulk" if self.bulk else f"of {format_bytes(self.width)} a lane"
+
+    @property
     def text(self) -> str:
         """In words."""
         of = f" of {self.sms_available:g}" if self.sms_available else ""
         return (
-            f"{self.direction}s of {format_bytes(self.width)} a lane fill the link with {self.sms:g}{of} "
+            f"{self.direction}s {self.access} fill the link with {self.sms:g}{of} "
             f"multiprocessors: {self.saturated_gb_s:.1f} GB/s, all of them {self.full_gb_s:.1f} "
             f"({spoken_site(self.site)})"
         )
@@ -56,7 +65,7 @@ class Fewest:
         """In few words."""
         of = f" of {self.sms_available:g}" if self.sms_available else ""
         return (
-            f"{self.direction} of {format_bytes(self.width)} a lane {self.sms:g}{of} "
+            f"{self.direction} {self.access} {self.sms:g}{of} "
             f"({self.saturated_gb_s:.1f} of {self.full_gb_s:.1f} GB/s)"
         )
 
@@ -90,16 +99,18 @@ class Flight:
 
 
 def fewest(result: Result) -> list[Fewest]:
-    """The fewest multiprocessors, by direction, width and site."""
+    """The fewest multiprocessors, by direction, load, width and site."""
     found: dict[tuple, Fewest] = {}
     for row in result.of(SATURATION):
         if not row.ok or not {"sms", "saturated_gb_s", "full_gb_s"} <= row.counters.keys():
             continue
         direction, width = str(row.case.axes.get("direction")), row.case.axes.get("width", 0)
+        bulk = row.case.axes.get("load") == "bulk"
         site = row.case.site_key
         counters = row.counters
         grid = Fewest(
             direction,
+            bulk,
             float(width),
             site,
             counters["sms"],
@@ -107,7 +118,7 @@ def fewest(result: Result) -> list[Fewest]:
             counters["saturated_gb_s"],
             counters["full_gb_s"],
         )
-        found[direction, width, site] = grid
+        found[direction, bulk, width, site] = grid
     return [found[key] for key in sorted(found)]
 
 
@@ -119,7 +130,7 @@ def said(grids: Sequence[Fewest]) -> list[str]:
         grid = min(own, key=lambda grid: (grid.sms, -grid.saturated_gb_s))
         of = f" of {grid.sms_available:g}" if grid.sms_available else ""
         sentences.append(
-            f"{grid.sms:g}{of} fill the link with {direction}s of {format_bytes(grid.width)} a lane "
+            f"{grid.sms:g}{of} fill the link with {direction}s {grid.access} "
             f"({grid.saturated_gb_s:.1f} of {grid.full_gb_s:.1f} GB/s)"
         )
     return sentences
@@ -376,15 +387,17 @@ def _in_flight(machines: Sequence[Machine]) -> CurvePanel | None:
 
 
 def _fewest(machines: Sequence[Machine]) -> BarPanel | None:
-    """The fewest multiprocessors that fill the link, by direction and width, first site of each machine."""
-    bars: dict[tuple[str, float], dict[int, Bar]] = {}
+    """The fewest multiprocessors that fill the link, by direction and access, first site of each machine."""
+    bars: dict[tuple[str, bool, float], dict[int, Bar]] = {}
+    accesses: dict[tuple[str, bool, float], str] = {}
     for machine in machines:
         for grid in reversed(fewest(machine.result)):
             of = f"\nof {grid.sms_available:g}" if grid.sms_available else ""
             letter = f"{machine.letter}\n" if len(machines) > 1 else ""
             value = Estimate(grid.sms, grid.sms, grid.sms)
             note = f"{spoken_site(grid.site)}: {grid.saturated_gb_s:.1f} of {grid.full_gb_s:.1f} GB/s"
-            key = (grid.direction, grid.width)
+            key = (grid.direction, grid.bulk, grid.width)
+            accesses[key] = "in bulk" if grid.bulk else f"{format_bytes(grid.width)} a lane"
             bars.setdefault(key, {})[machine.index] = Bar(value, f"{letter}{grid.sms:g}{of}", note=note)
     if not bars:
         return None
@@ -399,7 +412,7 @@ def _fewest(machines: Sequence[Machine]) -> BarPanel | None:
         )
         for machine in owners
     )
-    names = tuple(f"{direction}\n{format_bytes(width)} a lane" for direction, width in keys)
+    names = tuple(f"{key[0]}\n{accesses[key]}" for key in keys)
     return BarPanel("fewest multiprocessors that fill the link", names, series, "multiprocessors", "SMs")
 
 

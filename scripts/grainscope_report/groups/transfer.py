@@ -305,6 +305,8 @@ ZERO = {
     "access": ("merged_aligned", "merged", "strided"),
     "allocation": ("host_alloc", "registered", "accessed_by"),
 }
+# Of kernel copies: an access of each thread, on a full grid.
+USUAL = {"load": None, "blocks": None}
 Way = tuple[str, str, str, Where]
 PEER_WAYS = (
     ("copy engine", "copy_engine"),
@@ -327,7 +329,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
     HOST_TO_GPU: (
         ("pageable copy", "pageable", "transfer/memcpy", COPIES | {"path": "pageable_to_gpu"}),
         ("pinned copy", "pinned", "transfer/memcpy", COPIES | {"path": "pinned_to_gpu"}),
-        ("kernel copy", "kernel_copy", "transfer/kernel_copy", {"path": "pinned_to_gpu"}),
+        ("kernel copy", "kernel_copy", "transfer/kernel_copy", USUAL | {"path": "pinned_to_gpu"}),
         ("zero-copy read", "zero_copy", "transfer/zero_copy", ZERO | {"direction": "read"}),
         ("demand", "demand", "transfer/managed", {"method": "demand", "path": "host_to_gpu"}),
         ("prefetch", "prefetch", "transfer/managed", {"method": "prefetch", "path": "host_to_gpu"}),
@@ -335,7 +337,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
     GPU_TO_HOST: (
         ("pageable copy", "pageable", "transfer/memcpy", COPIES | {"path": "gpu_to_pageable"}),
         ("pinned copy", "pinned", "transfer/memcpy", COPIES | {"path": "gpu_to_pinned"}),
-        ("kernel copy", "kernel_copy", "transfer/kernel_copy", {"path": "gpu_to_pinned"}),
+        ("kernel copy", "kernel_copy", "transfer/kernel_copy", USUAL | {"path": "gpu_to_pinned"}),
         ("zero-copy write", "zero_copy", "transfer/zero_copy", ZERO | {"direction": "write"}),
         ("demand", "demand", "transfer/managed", {"method": "demand", "path": "gpu_to_host"}),
         ("prefetch", "prefetch", "transfer/managed", {"method": "prefetch", "path": "gpu_to_host"}),

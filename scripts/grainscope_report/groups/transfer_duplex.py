@@ -225,7 +225,7 @@ def _lane(machines: Sequence[Machine], between: str, name: str, direction: str) 
 def _drawn(machines: Sequence[Machine], between: str, **more) -> list[Curve]:
     all_curves: list[Curve] = []
     for method, name in named(machines, DUPLEX, METHODS).items():
-        where = {"between": between, "method": method}
+        where = {"between": between, "method": method, "load": None}
         if between == "gpu_gpu":
             where |= EACH_SENDS
         elif method not in BOTH_PLACES:

@@ -515,6 +515,41 @@ TEST(PossibleWalks, are_of_whole_warps) {
   EXPECT_NO_THROW(require_possible(walk));
 }
 
+Transfer in_bulk(Placement host, Placement gpu) {
+  Transfer transfer;
+  transfer.engine = Engine::sm;
+  transfer.source = Endpoint::host(host, 0);
+  transfer.destination = Endpoint::gpu(gpu, 0);
+  transfer.bytes = kMiB;
+  transfer.walk.load = Load::bulk;
+  return transfer;
+}
+
+TEST(PossibleBulkCopies, are_a_kernels_of_whole_lines_and_no_more_stages_than_a_block_has_warps) {
+  EXPECT_NO_THROW(require_possible(in_bulk(Placement::pinned, Placement::device)));
+  EXPECT_NO_THROW(require_possible(in_bulk(Placement::mapped, Placement::registers)));
+  const auto refused = [](auto change) {
+    Transfer transfer = in_bulk(Placement::pinned, Placement::device);
+    change(transfer);
+    EXPECT_THROW(require_possible(transfer), UsageError);
+  };
+  refused([](Transfer& transfer) { transfer.engine = Engine::copy_engine; });
+  refused([](Transfer& transfer) { transfer.walk.chunk_bytes = 0; });
+  refused([](Transfer& transfer) { transfer.walk.chunk_bytes = 192 + 8; });
+  refused([](Transfer& transfer) { transfer.walk.chunk_bytes = kMostChunkBytes + 128; });
+  refused([](Transfer& transfer) { transfer.walk.stages = 0; });
+  refused([](Transfer& transfer) { transfer.walk.stages = kMostStages + 1; });
+}
+
+TEST(PossibleBulkCopies, walk_neighbouring_bytes_from_a_line_on) {
+  Transfer walk = in_bulk(Placement::mapped, Placement::registers);
+  walk.walk.offset_bytes = 32;
+  EXPECT_THROW(require_possible(walk), UsageError);
+  walk.walk.offset_bytes = 0;
+  walk.walk.pattern = Walk::Pattern::strided;
+  EXPECT_THROW(require_possible(walk), UsageError);
+}
+
 TEST(PossibleMappings, are_made_in_several_ways_only_for_walks) {
   Transfer copy = pinned_copy();
   copy.allocation = Allocation::accessed_by;

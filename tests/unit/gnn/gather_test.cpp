@@ -143,6 +143,7 @@ TEST(GatherRequests, of_loads_that_rows_do_not_allow_are_refused) {
   EXPECT_THROW(static_cast<void>(gather_requests(Mode::masked, 16, table, rows)), UsageError);
   EXPECT_THROW(static_cast<void>(gather_requests(Mode::vector, 3, table, rows)), UsageError);
   EXPECT_THROW(static_cast<void>(gather_requests(Mode::row_dma, 4, table, rows)), UsageError);
+  EXPECT_THROW(static_cast<void>(gather_requests(Mode::bulk, 16, table, rows)), UsageError);
 }
 
 TEST(GatherMisses, one_a_row_at_random_and_one_a_granule_in_order) {
@@ -364,6 +365,9 @@ TEST(Modes, read_only_what_they_can) {
   EXPECT_FALSE(may_load(Mode::masked, 1029, 2, 4));
   EXPECT_TRUE(may_load(Mode::address_ordered, 1030, 2, 4));
   EXPECT_FALSE(may_load(Mode::graphbolt, 1030, 2, 4));
+  EXPECT_TRUE(may_load(Mode::bulk, 64, 4, 16));
+  EXPECT_FALSE(may_load(Mode::bulk, 48, 4, 16));
+  EXPECT_FALSE(may_load(Mode::bulk, 1032, 4, 8));
   EXPECT_FALSE(may_load(Mode::vector, 1030, 2, 4));
   EXPECT_FALSE(may_load(Mode::address_ordered, 1024, 4, 4));
   EXPECT_FALSE(may_load(Mode::row_dma, 1024, 4, 4));

@@ -63,6 +63,7 @@ Machine machine_with_gpus(int count) {
   for (int gpu = 0; gpu < count; ++gpu) {
     cuda::DeviceProperties device;
     device.ordinal = gpu;
+    device.compute_major = 9;
     device.total_memory_bytes = 80 * kGiB;
     device.can_map_host_memory = true;
     device.concurrent_managed_access = true;

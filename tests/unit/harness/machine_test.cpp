@@ -66,6 +66,16 @@ TEST(GpuTargets, one_that_does_not_exist_is_refused_with_those_there_are) {
   }
 }
 
+TEST(WhyNoBulk, it_names_what_is_needed_and_what_the_gpu_has) {
+  Machine machine = machine_with_gpus(2);
+  machine.environment.gpus[0].cuda->compute_major = 8;
+  machine.environment.gpus[0].cuda->compute_minor = 6;
+  machine.environment.gpus[1].cuda->compute_major = 9;
+  EXPECT_EQ(why_no_bulk(machine, 0),
+            "the GPU has no bulk copies: they need compute capability 9.0, this one has 8.6");
+  EXPECT_EQ(why_no_bulk(machine, 1), "");
+}
+
 TEST(GpuTargets, one_asked_for_where_there_is_none_is_refused_with_the_reason) {
   const Machine machine = test::machine_without_gpu();
   try {

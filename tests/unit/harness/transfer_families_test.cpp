@@ -265,6 +265,69 @@ TEST(Collectives, between_gpus_need_those_that_fetch_to_reach_the_others) {
   EXPECT_TRUE(runs["all_host_duplex"]);
 }
 
+// Names of the cases of a family in a preset, on a machine whose GPU has bulk copies or not.
+std::map<std::string, std::string> skips_by_name(const Family& family, Preset preset, int compute_major) {
+  Machine machine = test::machine_with_gpus(1);
+  machine.environment.gpus[0].cuda->compute_major = compute_major;
+  std::map<std::string, std::string> found;
+  for (const Benchmark& benchmark : together_cases(machine, family, preset)) {
+    EXPECT_EQ(benchmark.impossible, "") << benchmark.id.name();
+    EXPECT_TRUE(found.emplace(benchmark.id.name(), benchmark.skip).second) << benchmark.id.name();
+  }
+  return found;
+}
+
+TEST(BulkCopies, are_told_by_their_names_and_others_have_the_names_that_they_had) {
+  const auto names = skips_by_name(transfer_kernel_copy(), Preset::quick, 9);
+  EXPECT_TRUE(names.contains("transfer/kernel_copy/pinned_to_gpu/numa:0/gpu:0/bytes:4096"));
+  EXPECT_TRUE(names.contains(
+      "transfer/kernel_copy/pinned_to_gpu/bulk/numa:0/gpu:0/chunk:6144/stages:32/blocks:2/bytes:67108864"));
+  const auto saturations = skips_by_name(grain_saturation(), Preset::full, 9);
+  EXPECT_TRUE(saturations.contains("grain/saturation/read/numa:0/gpu:0/width:4/bytes:67108864"));
+  EXPECT_TRUE(
+      saturations.contains("grain/saturation/read/bulk/numa:0/gpu:0/chunk:6144/stages:32/bytes:67108864"));
+  EXPECT_TRUE(saturations.contains(
+      "grain/saturation/write/bulk/numa:0/gpu:0/chunk:6144/stages:32/blocks:2/bytes:67108864"));
+  EXPECT_TRUE(saturations.contains("grain/saturation/write/numa:0/gpu:0/width:16/blocks:2/bytes:67108864"));
+}
+
+TEST(BulkCopies, need_a_gpu_that_has_them_and_nothing_else_does) {
+  for (const Family& family : {transfer_kernel_copy(), grain_saturation(), contention(), transfer_duplex()}) {
+    std::size_t bulk = 0;
+    for (const auto& [name, skip] : skips_by_name(family, Preset::full, 8)) {
+      const bool needs = name.find("/bulk/") != std::string::npos;
+      bulk += needs ? 1 : 0;
+      if (name.find("gpu_gpu") == std::string::npos) {
+        EXPECT_EQ(skip.find("no bulk copies") != std::string::npos, needs) << name << ": " << skip;
+      }
+    }
+    EXPECT_GT(bulk, 0U) << family.name;
+    for (const auto& [name, skip] : skips_by_name(family, Preset::full, 9)) {
+      EXPECT_EQ(skip.find("no bulk copies"), std::string::npos) << name;
+    }
+  }
+}
+
+TEST(BulkCopies, what_has_none_says_so) {
+  const auto left_out = [](const Family& family, std::vector<std::pair<std::string, std::string>> axes) {
+    const Machine machine = test::machine_with_gpus(1);
+    Scope scope = make_scope(Preset::quick, gpu_targets(machine, {}), false, {0});
+    scope.axes = std::move(axes);
+    std::set<std::string> reasons;
+    EXPECT_TRUE(list_all({family}, machine, scope, &reasons).empty());
+    return reasons;
+  };
+  using Reasons = std::set<std::string>;
+  EXPECT_EQ(left_out(transfer_kernel_copy(), {{"load", "vector"}, {"chunk", "2KiB"}}),
+            Reasons{"chunk and stages are of bulk copies: load is bulk"});
+  EXPECT_EQ(left_out(grain_saturation(), {{"load", "bulk"}, {"width", "4"}}),
+            Reasons{"a bulk copy has no width of an access: width is 16"});
+  EXPECT_EQ(left_out(contention(), {{"load", "bulk"}, {"method", "copy_engine"}, {"blocks", "usual"}}),
+            Reasons{"only a kernel that copies does so in bulk: method is kernel_copy"});
+  EXPECT_EQ(left_out(contention(), {{"load", "vector"}, {"method", "copy_engine"}, {"blocks", "2"}}),
+            Reasons{"blocks are a kernel's: method is kernel_copy"});
+}
+
 TEST(Duplex, between_gpus_has_every_way_to_issue_and_none_of_what_cannot_be) {
   std::map<std::string, std::set<std::string>> ways;
   for (const Benchmark& benchmark :
