@@ -254,9 +254,11 @@ latency/chase
   smoke             to=own_memory                          order=shuffled         bytes=64KiB
   quick acceptance  to=host_memory,peer_memory,own_memory  order=stride           bytes=2MiB
   quick acceptance  to=host_memory                         order=shuffled         bytes=2MiB,64MiB,256MiB
+  quick             to=host_memory  memory=managed_host    order=shuffled         bytes=256MiB
   quick acceptance  to=own_memory                          order=shuffled         bytes=64KiB,2MiB,16MiB,256MiB
   quick acceptance  to=peer_memory                         order=shuffled         bytes=2MiB
   full              to=host_memory,peer_memory             order=stride,shuffled  bytes=2MiB..16MiB,16MiB..x4..1GiB
+  full              to=host_memory  memory=managed_host    order=shuffled         bytes=2MiB..16MiB,16MiB..x4..1GiB
   full              to=own_memory                          order=stride,shuffled  bytes=64KiB..16MiB,16MiB..x4..1GiB
   paper             to=host_memory,peer_memory             order=stride,shuffled  bytes=2MiB..1GiB
   paper             to=own_memory                          order=stride,shuffled  bytes=64KiB..1GiB
@@ -586,8 +588,10 @@ gather/bag
   smoke  span=64MiB  bags=256
   quick  span=1GiB  indices=uniform,zipf
   quick  span=1GiB  store=tiered
+  quick  span=1GiB  indices=uniform  memory=managed_host
   full   gpu=first  span=4GiB  indices=uniform,zipf
   full   gpu=first  span=4GiB  row=64,128,512  store=mapped,tiered
+  full   gpu=first  span=4GiB,16GiB  row=64,128,512  store=mapped,tiered  memory=managed_host
   full   gpu=first  span=4GiB  pooling=1
   full   gpu=first  span=4GiB  pooling=80  bags=1024
   full   gpu=first  span=4GiB  store=tiered  hot=1,10,25
@@ -662,12 +666,14 @@ traversal
   quick       graph=kron:19,urand:19  placement=mapped                 edge=4    algorithm=bfs       access=merged_aligned,edge_gather
   quick       graph=kron:19,urand:19  placement=mapped,device          edge=8,4  algorithm=$program
   quick       graph=kron:19,urand:19  placement=managed                edge=8    algorithm=bfs
+  quick       graph=kron:19,urand:19  placement=mapped                 edge=8    algorithm=bfs       memory=managed_host
   quick       graph=kron:19,urand:19  placement=subway                 edge=8,4  algorithm=$program  access=compact
   full        graph=kron:21,given     placement=mapped                 edge=8    algorithm=$program  access=$walks                      gpu=first
   full        graph=$middle           placement=mapped                 edge=8    algorithm=bfs       access=$walks                      gpu=first
   full        graph=$middle           placement=mapped                 edge=4    algorithm=bfs       access=merged_aligned,edge_gather  gpu=first
   full        graph=given             placement=mapped                 edge=4    algorithm=bfs       access=$walks                      gpu=first
   full        graph=$middle,given     placement=mapped,device          edge=8,4  algorithm=$program  gpu=first
+  full        graph=$middle,given     placement=mapped                 edge=8    algorithm=$program  memory=managed_host  gpu=first
   full        graph=urand:21,web:20   placement=managed                edge=8    algorithm=bfs       gpu=first
   full        graph=kron:21           placement=managed                edge=8    algorithm=$program  gpu=first
   full        graph=given             placement=managed                edge=8,4  algorithm=$program  gpu=first
@@ -696,6 +702,7 @@ lean
   quick  graph=kron:19,urand:19  algorithm=cc,pr,sssp
   quick  graph=kron:19,urand:19  algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
   full   graph=$middle           algorithm=$program  lists=plain,compressed  gpu=first
+  full   graph=$middle           algorithm=$program  lists=plain,compressed  memory=managed_host  gpu=first
   full   graph=$middle           algorithm=pr,sssp   lists=plain,compressed  segments=hybrid  gpu=first
   full   graph=$middle           algorithm=bfs       tier=heads        hot=1,5,10  gpu=first
   full   graph=$middle           algorithm=bfs       tier=lists,reuse  hot=25      gpu=first
@@ -716,9 +723,11 @@ let sampled_from = host,device,mapped,interleaved
 sampling/neighbours
   smoke             graph=power                              fanout=5x5          batch=1000       placement=$sampled_from
   quick             graph=kron:19                            fanout=10x25        batch=1000,8000  placement=$sampled_from
+  quick             graph=kron:19                            fanout=10x25        batch=1000       placement=mapped  memory=managed_host
   acceptance        graph=kron:20                            fanout=10x25        batch=1000,8000  placement=$sampled_from
   full              graph=web:20,urand:22,kron:22,pareto:22  fanout=10x25        batch=1000,8000  placement=$sampled_from  gpu=first
   full              graph=pareto:22                          fanout=$deep        batch=1000       placement=$sampled_from  gpu=first
+  full              graph=pareto:22,kron:22                  fanout=10x25        batch=1000,8000  placement=mapped  memory=managed_host  gpu=first
   full              graph=given                              fanout=10x25,$deep  batch=1000,8000  placement=$sampled_from  gpu=first
   paper             graph=kron:24,urand:24,pareto:24,web:22  fanout=10x25,$deep  batch=1000,8000  placement=$sampled_from
 
@@ -756,6 +765,7 @@ pipeline/graphsage
   quick       graph=kron:19                  store=pageable              mode=cpu_only
   quick       graph=kron:19                  store=pinned                mode=cpu_gather_dma                        gpus=1,2
   quick       graph=kron:19                  store=device,mapped,tiered  mode=masked                                gpus=1,2
+  quick       graph=kron:19                  store=mapped                mode=masked  memory=managed_host           gpus=1,2
   quick       graph=kron:19                  store=mapped                mode=naive,circular_shift,address_ordered  window=2
   acceptance  graph=kron:20                  store=mapped                mode=masked
   full        graph=pareto:22,kron:22,given  batches=72  store=pageable              mode=cpu_only                              gpu=first
@@ -764,6 +774,7 @@ pipeline/graphsage
   full        graph=kron:22                  batches=72  store=mapped                mode=naive,circular_shift,address_ordered  window=4      gpu=first
   full        graph=pareto:22,given          batches=72  row=$rows  store=pinned                mode=cpu_gather_dma                        gpus=1,2,all  gpu=first
   full        graph=pareto:22,given          batches=72  row=$rows  store=device,mapped,tiered  mode=masked                                gpus=1,2,all  gpu=first
+  full        graph=pareto:22,given          batches=72  store=mapped,tiered         mode=masked  memory=managed_host           gpus=1,2,all  gpu=first
   full        graph=pareto:22,given          batches=72  row=$rows  store=mapped                mode=naive,circular_shift,address_ordered  window=4  gpu=first
   full        graph=pareto:22,given          batches=72  store=mapped                mode=address_ordered                       window=1,2,8  gpu=first
   full        graph=pareto:22,given          batches=72  store=tiered                mode=masked                                hot=1,5,25,50  gpu=first

@@ -3,7 +3,9 @@
 import statistics
 from functools import cache
 
-from documents import QUICK, axes_of, beside, clock, only, part, quick_rows, raw, rows_of, table
+from documents import QUICK, axes_of, beside, clock, only, part, quick_rows, raw, result, rows_of, table
+from grainscope_report.groups import reach
+from grainscope_report.units import format_bytes
 
 WAYS = {
     "`naive`": ("naive", 4),
@@ -317,3 +319,32 @@ def tier_gain(indices: str) -> str:
         stores = ("store=mapped",), ("store=tiered", "hot=10")
     mapped, tiered = (only(QUICK[0], "gather", *asked, *store) for store in stores)
     return f"{tiered.bandwidth_gb_s / mapped.bandwidth_gb_s:.2f}"
+
+
+# Ways to hold host memory.
+
+MEMORY_RUN = "h100-host-memory.json.gz"
+HELD = ("host_alloc", "transparent_huge", "managed_host")
+
+
+@part("memory.random")
+def random_rows() -> str:
+    """GB/s of random rows by span, size of row and way to hold host memory, and what share of a copy that is."""
+    [peak] = {
+        link.peak_gb_s for link in result(MEMORY_RUN).links if link.ends == ("host:0", "gpu:0")
+    }
+    rates = {
+        axes_of(row, "row", "span", "memory"): row.bandwidth_gb_s
+        for row in rows_of(MEMORY_RUN)
+        if row.ok and row.case.family == reach.FAMILY and reach.as_usual(row)
+    }
+    spans = sorted({span for _, span, _ in rates})
+    lines = []
+    for size in sorted({row for row, _, _ in rates}):
+        for memory in HELD:
+            cells = [rates.get((size, span, memory)) for span in spans]
+            if any(cells):
+                widest = next(rate for rate in reversed(cells) if rate)
+                shown = [f"{rate:.1f}" if rate else "–" for rate in cells]
+                lines.append([format_bytes(size), f"`{memory}`", *shown, f"{widest / peak:.2f}"])
+    return table(["row", "memory", *map(format_bytes, spans), "of a pinned copy, widest span"], lines)
