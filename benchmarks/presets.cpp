@@ -321,8 +321,8 @@ contention
   acceptance                   path=$both_ways  what=streams  streams=1,2,4,8                 bytes=128MiB
   full paper                   path=$both_ways  what=streams  streams=1,2,3,4,6,8,16          bytes=128MiB
   quick                        path=$both_ways  what=beside_compute  method=kernel_copy  load=bulk  blocks=2  bytes=64MiB
-  full paper                   path=$both_ways  what=$beside  method=kernel_copy  load=bulk   bytes=128MiB
-  full paper                   path=$both_ways  what=opposite_copy,beside_compute  method=kernel_copy  load=vector,bulk  blocks=2  bytes=128MiB
+  full paper                   path=$both_ways  what=opposite_copy,beside_compute  method=kernel_copy  load=bulk  bytes=128MiB
+  full paper                   path=$both_ways  what=beside_compute  method=kernel_copy  load=vector,bulk  blocks=2  bytes=128MiB
   quick                        path=$both_ways  what=engine_and_kernel                        bytes=64MiB
   full paper acceptance        path=$both_ways  what=engine_and_kernel                        bytes=128MiB
 
