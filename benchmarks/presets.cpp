@@ -492,7 +492,8 @@ gather
   quick  row=512               span=1GiB    mode=masked,vector
   quick  row=128,512           span=2GiB    mode=masked,graphbolt,address_ordered
   quick  row=128               span=2GiB    mode=address_ordered  window=4
-  quick  row=128,1024          span=256MiB  mode=masked,bulk
+  quick  row=128               span=256MiB  mode=masked,bulk
+  quick  row=1024              span=1GiB    mode=bulk
   quick  row=1028              span=1GiB    mode=cpu_gather_dma  store=pinned,pageable
   quick  row=4096,131072       span=1GiB    mode=row_dma  store=pinned  rows=512
   quick  row=4096,131072       span=1GiB    mode=masked                 rows=512
@@ -512,9 +513,10 @@ gather
   full  gpu=first  row=1024,1028,1040,188,400,1260,2312,3072  span=1GiB  mode=masked,vector
   full  gpu=first  row=4,16..x2..512,4096,16384  span=1GiB  mode=naive,masked,address_ordered
   full  gpu=first  row=128,512  span=64MiB,256MiB,4GiB,8GiB..x4..32GiB  mode=masked,graphbolt,address_ordered
-  full  gpu=first  row=64,128,512,1024,4096,16384  span=256MiB,1GiB  mode=masked,bulk
-  full  gpu=first  row=128,512  span=8GiB,32GiB  mode=bulk
-  full  gpu=first  row=128,1024  span=4GiB  store=device,tiered  mode=masked,bulk
+  full  gpu=first  row=64,128,512,4096,16384  span=1GiB    mode=bulk
+  full  gpu=first  row=128,1024               span=256MiB  mode=masked,bulk
+  full  gpu=first  row=128,512                span=32GiB   mode=bulk
+  full  gpu=first  row=128                    span=4GiB    mode=bulk  store=device,tiered
   full  gpu=first  row=128      span=32GiB  mode=address_ordered  window=2,4,8,16
   full  gpu=first  row=128      span=8GiB   mode=address_ordered  window=4
   full  gpu=first  row=512      span=32GiB  mode=address_ordered  window=4
