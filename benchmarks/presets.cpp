@@ -115,10 +115,10 @@ transfer/kernel_copy
 # In bulk (TMA), and by few blocks, of which two fill the link.
   smoke       path=$pinned  load=bulk    blocks=usual,1  bytes=1MiB
   quick       path=$pinned  load=bulk    blocks=1,2      bytes=64MiB
-  full paper  path=$pinned  load=bulk                    bytes=64KiB..x4..64MiB,512MiB
-  full paper  path=$pinned  load=vector,bulk  blocks=1,2,4,8,32  bytes=128MiB
-  full paper  path=$pinned  load=bulk    blocks=1,2  chunk=1KiB,2KiB,6KiB  stages=8,32  bytes=128MiB
-  full paper  path=$pinned  load=bulk    blocks=1,2  chunk=24KiB           stages=4,8   bytes=128MiB
+  full paper  path=$pinned  load=bulk                          bytes=256KiB,4MiB,64MiB,512MiB
+  full paper  path=$pinned  load=vector,bulk  blocks=1,2,8     bytes=128MiB
+  full paper  path=$pinned  load=bulk    blocks=1    chunk=2KiB,6KiB  stages=8,32  bytes=128MiB
+  full paper  path=$pinned  load=bulk    blocks=1,2  chunk=24KiB      stages=8     bytes=128MiB
 
 # Of all sizes one way to walk; of one size every way (EMOGI's toy); and from one block to a full GPU.
 transfer/zero_copy
@@ -368,7 +368,7 @@ grain/saturation
   smoke                   direction=read,write  load=bulk   bytes=1MiB
   quick paper             direction=read,write  load=bulk   bytes=64MiB
   full        gpu=first   direction=read,write  load=bulk   bytes=64MiB
-  full paper  gpu=first   direction=read,write  load=vector,bulk  blocks=1..128  bytes=64MiB
+  full paper  gpu=first   direction=read,write  load=vector,bulk  blocks=1,2,4,8,16  bytes=64MiB
 
 # ---- shape ---------------------------------------------------------------------------------------------------
 
