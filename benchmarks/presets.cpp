@@ -123,10 +123,10 @@ transfer/kernel_copy
 # In bulk (TMA), and by few blocks, of which two fill the link.
   smoke       path=$pinned  load=bulk    blocks=usual,1  bytes=1MiB
   quick       path=$pinned  load=bulk    blocks=1,2      bytes=64MiB
-  full paper  path=$pinned  load=bulk                    bytes=64KiB..x4..64MiB,512MiB
-  full paper  path=$pinned  load=vector,bulk  blocks=1,2,4,8,32  bytes=128MiB
-  full paper  path=$pinned  load=bulk    blocks=1,2  chunk=1KiB,2KiB,6KiB  stages=8,32  bytes=128MiB
-  full paper  path=$pinned  load=bulk    blocks=1,2  chunk=24KiB           stages=4,8   bytes=128MiB
+  full paper  path=$pinned  load=bulk                          bytes=256KiB,4MiB,64MiB,512MiB
+  full paper  path=$pinned  load=vector,bulk  blocks=1,2,8     bytes=128MiB
+  full paper  path=$pinned  load=bulk    blocks=1    chunk=2KiB,6KiB  stages=8,32  bytes=128MiB
+  full paper  path=$pinned  load=bulk    blocks=1,2  chunk=24KiB      stages=8     bytes=128MiB
 
 # Of all sizes one way to walk; of one size every way (EMOGI's toy); and from one block to a full GPU.
 transfer/zero_copy
@@ -331,8 +331,8 @@ contention
   acceptance                   path=$both_ways  what=streams  streams=1,2,4,8                 bytes=128MiB
   full paper                   path=$both_ways  what=streams  streams=1,2,3,4,6,8,16          bytes=128MiB
   quick                        path=$both_ways  what=beside_compute  method=kernel_copy  load=bulk  blocks=2  bytes=64MiB
-  full paper                   path=$both_ways  what=$beside  method=kernel_copy  load=bulk   bytes=128MiB
-  full paper                   path=$both_ways  what=opposite_copy,beside_compute  method=kernel_copy  load=vector,bulk  blocks=2  bytes=128MiB
+  full paper                   path=$both_ways  what=opposite_copy,beside_compute  method=kernel_copy  load=bulk  bytes=128MiB
+  full paper                   path=$both_ways  what=beside_compute  method=kernel_copy  load=vector,bulk  blocks=2  bytes=128MiB
   quick                        path=$both_ways  what=engine_and_kernel                        bytes=64MiB
   full paper acceptance        path=$both_ways  what=engine_and_kernel                        bytes=128MiB
 
@@ -378,7 +378,7 @@ grain/saturation
   smoke                   direction=read,write  load=bulk   bytes=1MiB
   quick paper             direction=read,write  load=bulk   bytes=64MiB
   full        gpu=first   direction=read,write  load=bulk   bytes=64MiB
-  full paper  gpu=first   direction=read,write  load=vector,bulk  blocks=1..128  bytes=64MiB
+  full paper  gpu=first   direction=read,write  load=vector,bulk  blocks=1,2,4,8,16  bytes=64MiB
 
 # ---- shape ---------------------------------------------------------------------------------------------------
 
@@ -509,7 +509,8 @@ gather
   quick  row=128,512           span=2GiB    mode=masked,graphbolt,address_ordered
   quick  row=128               span=2GiB    mode=address_ordered  window=4
   quick  row=128               span=2GiB    mode=masked,address_ordered  memory=managed_host
-  quick  row=128,1024          span=256MiB  mode=masked,bulk
+  quick  row=128               span=256MiB  mode=masked,bulk
+  quick  row=1024              span=1GiB    mode=bulk
   quick  row=1028              span=1GiB    mode=cpu_gather_dma  store=pinned,pageable
   quick  row=4096,131072       span=1GiB    mode=row_dma  store=pinned  rows=512
   quick  row=4096,131072       span=1GiB    mode=masked                 rows=512
@@ -529,10 +530,11 @@ gather
   full  gpu=first  row=1024,1028,1040,188,400,1260,2312,3072  span=1GiB  mode=masked,vector
   full  gpu=first  row=4,16..x2..512,4096,16384  span=1GiB  mode=naive,masked,address_ordered
   full  gpu=first  row=128,512  span=64MiB,256MiB,4GiB,8GiB..x4..32GiB  mode=masked,graphbolt,address_ordered
-  full  gpu=first  row=64,128,512,1024,4096,16384  span=256MiB,1GiB  mode=masked,bulk
-  full  gpu=first  row=128,512  span=8GiB,32GiB  mode=bulk
-  full  gpu=first  row=128,512  span=32GiB  mode=bulk  memory=managed_host
-  full  gpu=first  row=128,1024  span=4GiB  store=device,tiered  mode=masked,bulk
+  full  gpu=first  row=64,128,512,4096,16384  span=1GiB    mode=bulk
+  full  gpu=first  row=128,1024               span=256MiB  mode=masked,bulk
+  full  gpu=first  row=128,512                span=32GiB   mode=bulk
+  full  gpu=first  row=128                    span=4GiB    mode=bulk  store=device,tiered
+  full  gpu=first  row=128,512                span=32GiB   mode=bulk  memory=managed_host
   full  gpu=first  row=128      span=32GiB  mode=address_ordered  window=2,4,8,16
   full  gpu=first  row=32,64,128,512  span=2GiB,8GiB,32GiB  mode=masked,address_ordered  memory=managed_host
   full  gpu=first  row=128      span=32GiB  mode=masked,graphbolt  memory=registered,managed_host

@@ -55,7 +55,7 @@ FAMILIES: Mapping[str, Family] = {
     "host/memcpy": Family(in_host=True, curves=(*SIZES, Along("threads"))),
     "transfer/memcpy": Family(sets_peak=True, curves=SIZES),
     "transfer/host_copy": Family(curves=SIZES),
-    "transfer/kernel_copy": Family(curves=SIZES),
+    "transfer/kernel_copy": Family(curves=(*SIZES, Along("blocks"))),
     "transfer/zero_copy": Family(odd_requests=True, curves=(*SIZES, Along("blocks"))),
     "transfer/managed": Family(curves=SIZES),
     "transfer/duplex": Family(no_peak=True, curves=SIZES),
@@ -65,6 +65,7 @@ FAMILIES: Mapping[str, Family] = {
     "latency/chase": Family(reads=True),
     "call": Family(counted_by=("nodes", "threads", "arguments")),
     "contention": Family(spread_links=True),
+    "grain/saturation": Family(curves=(Along("blocks"),)),
     "grain/pieces": Family(curves=(Along("grain", (BYTES,)),)),
     "reach/gather": Family(reads=True, curves=(Along("span", ("rows",)),)),
     "gather": Family(

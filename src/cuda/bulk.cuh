@@ -47,6 +47,9 @@ inline void load_bulk_kernel(const void* kernel, std::uint64_t bytes, int gpu) {
   // All of it, since launches of other sizes may be ready beside this one.
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
         "let blocks have much shared memory");
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                             cudaSharedmemCarveoutMaxShared),
+        "choose how a kernel divides a multiprocessor's memory");
   load_kernel(kernel, "load a kernel of bulk copies");
 }
 template <class... Arguments>

@@ -23,9 +23,9 @@ MOST_DIFFERENCES = 6
 Cache = dict[Path, tuple[Result, list[Case]]]
 # How a thing is done, of which a program may choose the fastest. Every other axis is what is asked.
 HOW = {
-    "access", "allocation", "blocks", "by", "edge", "element", "host_threads", "lists", "method", "mode",
-    "offset", "pages", "percent", "placement", "processes", "sms", "store", "strategy", "streams", "threads",
-    "tier", "width", "window",
+    "access", "allocation", "blocks", "by", "chunk", "edge", "element", "host_threads", "lists", "load",
+    "method", "mode", "offset", "pages", "percent", "placement", "processes", "sms", "stages", "store",
+    "strategy", "streams", "threads", "tier", "width", "window",
 }  # fmt: skip
 # What goes without saying where it is left open: cold memory, near the GPU, and the copy itself.
 DEFAULTS = {
