@@ -276,24 +276,24 @@ call
   smoke             node=nearest  what=$on_gpu                         bytes=4KiB
   smoke             node=nearest  what=$from_pool                      bytes=1MiB
   smoke             node=nearest  what=$managed,managed_first_touch,managed_first_touch_by_host  bytes=64KiB
-  smoke             what=$both_ways                                      bytes=4KiB
+  smoke             what=$on_host                                      bytes=4KiB
   smoke             what=$registering                                  bytes=page
   smoke             what=$registering  pages=transparent_huge,hugetlb  bytes=64MiB
   quick acceptance  node=nearest  what=$on_gpu                         bytes=4KiB,1MiB,64MiB,1GiB
   quick acceptance  node=nearest  what=$from_pool                      bytes=1MiB,64MiB
   quick acceptance  node=nearest  what=$managed,managed_first_touch,managed_first_touch_by_host  bytes=64KiB,64MiB
-  quick acceptance  what=$both_ways                                      bytes=4KiB,1MiB,64MiB
+  quick acceptance  what=$on_host                                      bytes=4KiB,1MiB,64MiB
   quick acceptance  what=$registering                                  bytes=page,1MiB,64MiB
   quick acceptance  what=$registering  pages=transparent_huge,hugetlb  bytes=64MiB
   full              what=$on_gpu,$from_pool                            bytes=4KiB..16MiB,16MiB..x4..1GiB
   full              what=$managed,managed_first_touch                  bytes=64KiB..16MiB,16MiB..x4..1GiB
   full              what=managed_first_touch_by_host                   bytes=64KiB..16MiB,16MiB..x4..256MiB
-  full              what=$both_ways                                      bytes=4KiB..16MiB,16MiB..x4..256MiB
+  full              what=$on_host                                      bytes=4KiB..16MiB,16MiB..x4..256MiB
   full              what=$registering                                  bytes=page..16MiB,16MiB..x4..256MiB
   full              what=$registering  pages=transparent_huge,hugetlb  bytes=4MiB..16MiB,16MiB..x4..256MiB
   paper             what=$on_gpu,$from_pool                            bytes=4KiB..1GiB
   paper             what=$managed,managed_first_touch,managed_first_touch_by_host  bytes=64KiB..1GiB
-  paper             what=$both_ways                                      bytes=4KiB..1GiB
+  paper             what=$on_host                                      bytes=4KiB..1GiB
   paper             what=$registering                                  bytes=page..1GiB
   paper             what=$registering  pages=transparent_huge,hugetlb  bytes=4MiB..1GiB
 
@@ -413,7 +413,7 @@ let on_cards = one_by_one,batch,graph,kernel,bulk
 
 shape/pages
   smoke       node=nearest  orders=one  path=$card,gpu_to_peer  page=4KiB  pages=64  method=$each_way,staged
-  smoke       node=nearest              path=$both_ways           page=4KiB  pages=64  method=staged  order=packed
+  smoke       node=nearest              path=$both_ways         page=4KiB  pages=64  method=staged  order=packed
   quick       node=nearest  path=$both_ways  page=4KiB,16KiB,64KiB  pages=64,1024  method=$few_ways
   quick       node=nearest  path=$both_ways  page=4KiB              pages=4096     method=batch,kernel
   full        gpu=first  path=$both_ways  page=1KiB,4KiB,16KiB,28KiB,64KiB,256KiB  pages=16,256  method=$ways
@@ -423,7 +423,7 @@ shape/pages
   full        gpu=first  path=$both_ways  page=4KiB,64KiB  pages=256     method=batch,kernel,staged        order=packed
   full        gpu=first  path=$both_ways  page=4KiB        pages=4096    method=kernel        blocks=1,2,4,16
   full        gpu=first  path=$both_ways  page=4KiB        pages=4096    method=batch,kernel  pool=4GiB
-  full        gpu=first  path=local     page=4KiB,64KiB  pages=256     method=$on_cards
+  full        gpu=first  path=local       page=4KiB,64KiB  pages=256     method=$on_cards
   full        path=gpu_to_peer          page=4KiB,64KiB  pages=256     method=$on_cards,staged
   paper       path=$card,gpu_to_peer    page=1KiB..256KiB,24KiB,28KiB,36KiB  pages=16..x4..1024  method=$each_way,staged
   paper       path=$both_ways  page=4KiB,24KiB,28KiB,36KiB,64KiB  pages=4096,16384  method=$ways
