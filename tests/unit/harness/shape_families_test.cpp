@@ -24,6 +24,15 @@ std::vector<Benchmark> shape_cases(const Machine& machine, Preset preset) {
   return test::listed({shape_copy(), shape_pages()}, machine, preset, false);
 }
 
+// GPUs that have bulk copies.
+Machine machine_with_bulk_copies(int gpus) {
+  Machine machine = test::machine_with_gpus(gpus);
+  for (GpuReport& gpu : machine.environment.gpus) {
+    gpu.cuda->compute_major = cuda::kFirstMajorOfBulk;
+  }
+  return machine;
+}
+
 TEST(Shapes, a_quick_look_at_one_gpu_stays_small) {
   std::size_t runnable = 0;
   for (const Benchmark& benchmark : shape_cases(test::machine_with_gpus(1), Preset::quick)) {
@@ -38,7 +47,7 @@ TEST(Shapes, a_quick_look_at_one_gpu_stays_small) {
 TEST(Shapes, every_preset_has_every_path_and_method) {
   for (const Preset preset : {Preset::smoke, Preset::quick, Preset::full, Preset::paper}) {
     std::map<std::string, std::set<std::string>> methods;
-    for (const Benchmark& benchmark : shape_cases(test::machine_with_gpus(2), preset)) {
+    for (const Benchmark& benchmark : shape_cases(machine_with_bulk_copies(2), preset)) {
       EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
       methods[benchmark.id.family + " " + text_of(benchmark, "path")].insert(text_of(benchmark, "method"));
     }
@@ -379,7 +388,7 @@ TEST(Shapes, gpus_joined_by_a_switch_or_directly_are_on_nvlink_and_others_on_pci
 
 TEST(Shapes, batches_need_a_toolkit_and_a_driver_that_have_the_call) {
   for (const bool old_toolkit : {true, false}) {
-    Machine machine = test::machine_with_gpus(1);
+    Machine machine = machine_with_bulk_copies(1);
     (old_toolkit ? machine.runtime.toolkit_version : machine.runtime.driver_version) = 12040;
     std::size_t batches = 0;
     for (const Benchmark& benchmark : shape_cases(machine, Preset::smoke)) {
@@ -397,7 +406,7 @@ TEST(Shapes, batches_need_a_toolkit_and_a_driver_that_have_the_call) {
 }
 
 TEST(Shapes, kernels_that_reach_the_host_need_mapped_memory_and_others_do_not) {
-  Machine machine = test::machine_with_gpus(1);
+  Machine machine = machine_with_bulk_copies(1);
   machine.environment.gpus[0].cuda->can_map_host_memory = false;
   for (const Benchmark& benchmark : shape_cases(machine, Preset::smoke)) {
     const std::string path = text_of(benchmark, "path");
