@@ -42,7 +42,7 @@ std::vector<Family> all_families() {
       sm_share_gather(spans),
       sm_share_split(spans),
       shape_copy(),
-      shape_batch(),
+      shape_pages(),
       traversal(),
       lean_traversal(),
       sampling_neighbours(graphs),

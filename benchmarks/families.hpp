@@ -52,7 +52,7 @@ using GnnGraphs = std::shared_ptr<ClaimCache<std::string, GnnGraph>>;
 [[nodiscard]] Family sampling_neighbours(const GnnGraphs& graphs);
 [[nodiscard]] Family tiering_reorder(const GnnGraphs& graphs);
 [[nodiscard]] Family tiering_score(const GnnGraphs& graphs);
-[[nodiscard]] Family shape_batch();
+[[nodiscard]] Family shape_pages();
 [[nodiscard]] Family shape_copy();
 [[nodiscard]] Family transfer_collective();
 [[nodiscard]] Family transfer_duplex();

@@ -338,7 +338,7 @@ contention
 
 # ---- grain ---------------------------------------------------------------------------------------------------
 
-# Sizes of pieces that grain/pieces, grain/gpu_memory and shape/batch have in common, so that one question can
+# Sizes of pieces that grain/pieces, grain/gpu_memory and shape/pages have in common, so that one question can
 # be asked of all of them: a sector, a kernel's full request of 128 bytes, pages, and beyond. Prefetches begin
 # with a page.
 let few_pieces = 128,4KiB,64KiB
@@ -428,17 +428,36 @@ shape/copy
   acceptance  node=nearest  path=$card,$peers  bytes=4MiB  width=128,4KiB  method=$flat_box
   acceptance  node=nearest  path=$card,gpu_to_peer  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
 
-let each_way = one_by_one,batch,graph,kernel
+# The fastest way by the size and the number of pages, both ways. Then what else it depends on: whether pages are
+# neighbours, how large the pool is that they lie in (of 4 GiB the GPU's address translation covers a part), and
+# how many blocks a kernel has.
+let each_way = one_by_one,batch,batch_merged,graph,kernel,bulk,cpu_gather
+let few_ways = batch,kernel,cpu_gather
+let ways     = batch,kernel,bulk,cpu_gather
+let on_cards = one_by_one,batch,graph,kernel,bulk
 
-shape/batch
-  smoke       node=nearest  orders=one  path=$card,gpu_to_peer  piece=4KiB         pieces=64           method=$each_way
-  quick       node=nearest  orders=one  path=$card,gpu_to_peer  piece=$few_pieces  pieces=256          method=$each_way
-  full        gpu=first     path=$card                          piece=$pieces      pieces=256          method=$each_way
-  full        gpu=first     path=$card                          piece=$few_pieces  pieces=64,1024      method=$each_way
-  full                      path=gpu_to_peer                    piece=$pieces      pieces=256          method=$each_way
-  full                      path=gpu_to_peer                    piece=$few_pieces  pieces=64,1024      method=$each_way
-  paper                     path=$card,gpu_to_peer              piece=$pieces      pieces=64,256,1024  method=$each_way
-  acceptance  node=nearest  path=$card,gpu_to_peer              piece=4KiB         pieces=256          method=$each_way
+shape/pages
+  smoke       node=nearest  orders=one  path=$card,gpu_to_peer  page=4KiB  pages=64  method=$each_way,staged
+  smoke       node=nearest              path=$both_ways         page=4KiB  pages=64  method=staged  order=packed
+  quick       node=nearest  path=$both_ways  page=4KiB,16KiB,64KiB  pages=64,1024  method=$few_ways
+  quick       node=nearest  path=$both_ways  page=4KiB              pages=4096     method=batch,kernel
+  full        gpu=first  path=$both_ways  page=1KiB,4KiB,16KiB,28KiB,64KiB,256KiB  pages=16,256  method=$ways
+  full        gpu=first  path=$both_ways  page=4KiB,28KiB  pages=4096    method=$ways
+  full        gpu=first  path=$both_ways  page=4KiB,64KiB  pages=16,256  method=one_by_one,graph
+  full        gpu=first  path=$both_ways  page=4KiB        pages=4096    method=batch,batch_merged,kernel  order=sorted,runs
+  full        gpu=first  path=$both_ways  page=4KiB,64KiB  pages=256     method=batch,kernel,staged        order=packed
+  full        gpu=first  path=$both_ways  page=4KiB        pages=4096    method=kernel        blocks=1,2,4,16
+  full        gpu=first  path=$both_ways  page=4KiB        pages=4096    method=batch,kernel  pool=4GiB
+  full        gpu=first  path=local       page=4KiB,64KiB  pages=256     method=$on_cards
+  full        path=gpu_to_peer          page=4KiB,64KiB  pages=256     method=$on_cards,staged
+  paper       path=$card,gpu_to_peer    page=1KiB..256KiB,24KiB,28KiB,36KiB  pages=16..x4..1024  method=$each_way,staged
+  paper       path=$both_ways  page=4KiB,24KiB,28KiB,36KiB,64KiB  pages=4096,16384  method=$ways
+  paper       path=$both_ways  page=4KiB,28KiB  pages=100000    method=$ways
+  paper       path=$both_ways  page=4KiB,64KiB  pages=64,4096   method=batch,batch_merged,kernel  order=sorted,runs
+  paper       path=$both_ways  page=4KiB,64KiB  pages=64,4096   method=batch,kernel,staged        order=packed
+  paper       path=$both_ways  page=4KiB        pages=4096      method=kernel,bulk         blocks=1..32
+  paper       path=$both_ways  page=4KiB        pages=4096      method=batch,kernel,bulk   pool=256MiB..x4..16GiB
+  acceptance  node=nearest  path=$card,gpu_to_peer  page=4KiB  pages=256  method=$on_cards
 
 # ---- reach ---------------------------------------------------------------------------------------------------
 
@@ -933,8 +952,8 @@ const std::map<std::string, double>& visit_factors() {
                                                      {"reach/gather", 3},
                                                      {"sampling/neighbours", 0.29},
                                                      {"sampling/neighbours without a GPU", 1.5},
-                                                     {"shape/batch", 0.4},
                                                      {"shape/copy", 0.62},
+                                                     {"shape/pages", 0.4},
                                                      {"sm_share/gather", 0.68},
                                                      {"sm_share/split", 2.4},
                                                      {"tiering/reorder", 2.2},

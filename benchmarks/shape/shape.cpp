@@ -1,4 +1,4 @@
-// The families of shapes: shape/copy and shape/batch, and what they share. Each part opens with its question.
+// The families of shapes: shape/copy and shape/pages, and what they share. Each part opens with its question.
 
 #include <algorithm>
 #include <utility>
@@ -292,93 +292,173 @@ Family shape_copy() {
 
 namespace {
 
-// shape/batch: what do many small copies cost, and does submitting them together help?
+// shape/pages: what do many scattered pages cost, and which way to copy them is the fastest?
 //
-// Pieces of one size lie scattered, with gaps, at both ends, in another order at the destination.
-// Timed: on the host's clock, from the first call until an event behind the last copy has completed, for
-// every method alike, since submission is half of the price. Not timed: the arrays for cudaMemcpyBatchAsync,
-// the graph's instantiation and upload, the kernel's table on the GPU; a program that copies the same pieces
-// again and again pays for those once. Bytes: those of the pieces; an operation is one piece. Source:
-// Comm|Scope's `Comm_cudart_*` graph benchmarks; the CUDA runtime's documentation of cudaMemcpyBatchAsync.
-// Limits: all pieces have one size; the order of addresses is random, and the same in every run.
+// Pages of one size lie in a pool at each end, drawn anew for each, and are copied by one call a page, by
+// cudaMemcpyBatchAsync, by a graph, by a kernel with few blocks, or gathered around contiguous copies. That
+// is what servers of language models, embedding caches and samplers do. Timed: on the host's clock, from the
+// first call until an event behind the last copy has completed, for every method alike, since submission is
+// half of the price. It begins with the addresses of all pages in host memory: merging them, the arrays for
+// cudaMemcpyBatchAsync and the way of a kernel's table to the GPU are part of it; the graph's instantiation
+// and upload are not, since a graph is for the same pages again and again. Not timed: allocation, filling;
+// before each sample the pages at the destination are overwritten. Bytes: those of the pages; an operation is
+// one page. Source: Kwon et al., Efficient Memory Management for Large Language Model Serving with
+// PagedAttention (SOSP 2023); the CUDA runtime's documentation of cudaMemcpyBatchAsync; Comm|Scope's
+// `Comm_cudart_*` graph benchmarks. Limits: all pages have one size; the tables are the same in every run;
+// the host's caches are left as the overwriting left them.
 
-using transfer::Batch;
-using transfer::BatchCopy;
-using transfer::BatchMethod;
+using transfer::PageCopy;
+using transfer::PageMethod;
+using transfer::PageOrder;
+using transfer::Pages;
 
-const char* const kBatchFamily = "shape/batch";
+const char* const kPagesFamily = "shape/pages";
+const char* const kUsual = "usual";
+constexpr std::uint64_t kMostPages = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostBlocks = 65535;
 
-constexpr BatchMethod kBatchMethods[] = {BatchMethod::one_by_one, BatchMethod::batch, BatchMethod::graph,
-                                         BatchMethod::kernel};
+constexpr PageMethod kPageMethods[] = {
+    PageMethod::one_by_one, PageMethod::batch, PageMethod::batch_merged, PageMethod::graph,
+    PageMethod::kernel,     PageMethod::bulk,  PageMethod::staged,       PageMethod::cpu_gather};
+constexpr PageOrder kPageOrders[] = {PageOrder::drawn, PageOrder::sorted, PageOrder::runs, PageOrder::packed};
 
-std::string why_not(const Machine& machine, const ShapePath& path, BatchMethod method) {
+// The pages of a point. Packed are those on the host, or where there is no host those at the destination;
+// those at the other end are drawn then. The pool whose size is named is the host's, or else the source's.
+Pages pages_of(const ShapePath& path, const Values& values) {
+  const auto order = enumerator(values.word("order"), kPageOrders, [](PageOrder each) { return name(each); });
+  Pages pages;
+  pages.page_bytes = values.number("page");
+  pages.count = values.number("pages");
+  pages.source = pages.destination = transfer::usual_pool(order, pages.count);
+  const bool at_source = path.route.source.on_host() || !path.route.has_host();
+  if (order == PageOrder::packed) {
+    const bool packed_source = path.route.source.on_host();
+    (packed_source ? pages.destination : pages.source) = transfer::usual_pool(PageOrder::drawn, pages.count);
+  }
+  if (!values.is("pool", kUsual)) {
+    if (order == PageOrder::packed) {
+      throw UsageError("pages in order packed fill their pool: its size is usual");
+    }
+    (at_source ? pages.source : pages.destination).slots = values.number("pool") / pages.page_bytes;
+  }
+  return pages;
+}
+
+// Throws UsageError, saying why, where it cannot be.
+PageCopy page_copy(const ShapePath& path, const Values& values) {
+  PageCopy copy{path.route,
+                pages_of(path, values),
+                enumerator(values.word("method"), kPageMethods, [](PageMethod each) { return name(each); }),
+                {}};
+  if (!values.is("blocks", kUsual)) {
+    copy.blocks = values.number_as<unsigned>("blocks");
+  }
+  require_possible(copy);
+  return copy;
+}
+
+std::string why_not(const Machine& machine, const ShapePath& path, PageMethod method) {
   if (!path.why_not.empty()) {
     return path.why_not;
   }
-  if (method == BatchMethod::batch) {
+  if (method == PageMethod::batch || method == PageMethod::batch_merged) {
     return why_no_batch_copy(machine);
   }
-  return method == BatchMethod::kernel && path.route.has_host() ? why_no_mapping(machine, path.gpu.ordinal)
-                                                                : std::string();
+  const std::string why = method == PageMethod::bulk ? why_no_bulk(machine, path.gpu.ordinal) : std::string();
+  return why.empty() && has_blocks(method) && path.route.has_host()
+             ? why_no_mapping(machine, path.gpu.ordinal)
+             : why;
 }
 
-std::string submitted_by(BatchMethod method) {
+std::string copied_by(PageMethod method) {
   switch (method) {
-    case BatchMethod::one_by_one:
-      return "one cudaMemcpyAsync a piece";
-    case BatchMethod::batch:
-      return "one cudaMemcpyBatchAsync; its arrays are made beforehand";
-    case BatchMethod::graph:
+    case PageMethod::one_by_one:
+      return "one cudaMemcpyAsync a page";
+    case PageMethod::batch:
+      return "one cudaMemcpyBatchAsync, with the making of its arrays";
+    case PageMethod::batch_merged:
+      return "one cudaMemcpyBatchAsync, with the making of its arrays, pages that are neighbours at both "
+             "ends "
+             "merged";
+    case PageMethod::graph:
       return "one launch of a graph of independent copies, instantiated and uploaded beforehand";
-    case BatchMethod::kernel:
-      return "one kernel, a warp a piece (a block where pieces are over 8 KiB), whose table lies on the GPU "
-             "beforehand";
+    case PageMethod::kernel:
+      return "the copy of a table to the GPU and one kernel, a warp a chunk of 4 KiB";
+    case PageMethod::bulk:
+      return "the copy of a table to the GPU and one kernel that copies chunks of 4 KiB in bulk (TMA)";
+    case PageMethod::staged:
+      return "a kernel that gathers or scatters, with the copy of its table, on each GPU whose pages are not "
+             "packed, and one contiguous copy";
+    case PageMethod::cpu_gather:
+      return "host threads that gather or scatter parts of 2 MiB, contiguous copies of these beside them, "
+             "and a "
+             "kernel, with the copy of its table, on the GPU's side";
   }
   return {};
 }
 
-Explanation explain_batch(BatchMethod method) {
-  return {
-      "the time of many small copies that are wanted together",
-      submitted_by(method) +
-          "; on the host's clock, from the first call until an event behind the last "
-          "copy has completed",
-      "bandwidth = piece * pieces / median time; an operation is one piece",
-      "CUDA runtime API, cudaMemcpyBatchAsync; Comm|Scope (c3sr/comm_scope), graphs of cudaMemcpyAsync",
-      "pieces of one size in a random order of addresses, the same in every run; what is made beforehand is "
-      "not counted"};
+Explanation explain_pages(PageMethod method) {
+  return {"the time of many scattered pages that are wanted together",
+          copied_by(method) +
+              "; on the host's clock, from the first call until an event behind the last copy has completed",
+          "bandwidth = page * pages / median time; an operation is one page",
+          "PagedAttention (Kwon et al., SOSP 2023); CUDA runtime API, cudaMemcpyBatchAsync; Comm|Scope "
+          "(c3sr/comm_scope), graphs of cudaMemcpyAsync",
+          "pages of one size; tables that are the same in every run; the host's caches are not flushed"};
 }
 
-Benchmark make_benchmark_batch(const Machine& machine, const ShapePath& path, const Batch& batch,
-                               BatchMethod method) {
-  const BatchCopy copy{path.route, batch, method};
+// What both pools take, with the buffers of a method that stages.
+Needs page_needs(const PageCopy& copy) {
+  const auto end = [&](const transfer::PagePool& pool) {
+    return copy.pages.memory_bytes(pool) + stage_bytes(copy, pool);
+  };
+  const std::uint64_t from = end(copy.pages.source);
+  const std::uint64_t to = end(copy.pages.destination);
+  if (copy.source.on_host()) {
+    return {from, to, 0};
+  }
+  if (copy.destination.on_host()) {
+    return {to, from, 0};
+  }
+  return {0, copy.between_gpus() ? std::max(from, to) : from + to, 0};
+}
+
+Benchmark make_benchmark_pages(const Machine& machine, const ShapePath& path, const PageCopy& copy,
+                               const Values& values) {
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   Benchmark benchmark;
-  benchmark.id = shape_case(kBatchFamily, path, name(method),
-                            {{"piece", number(batch.piece_bytes)},
-                             {"pieces", number(batch.pieces)},
-                             {"bytes", number(batch.bytes())}});
-  benchmark.skip = why_not(machine, path, method);
-  benchmark.needs = shape_needs(path, batch.memory_bytes());
-  benchmark.explanation = explain_batch(method);
+  std::vector<Axis> axes{{"page", number(copy.pages.page_bytes)},
+                         {"pages", number(copy.pages.count)},
+                         {"order", values.at("order")},
+                         {"pool", values.at("pool")}};
+  if (has_blocks(copy.method)) {
+    axes.push_back({"blocks", values.at("blocks")});
+  }
+  axes.push_back({"bytes", number(copy.pages.bytes())});
+  benchmark.id = shape_case(kPagesFamily, path, name(copy.method), axes);
+  benchmark.skip = why_not(machine, path, copy.method);
+  benchmark.needs = page_needs(copy);
+  benchmark.explanation = explain_pages(copy.method);
   benchmark.run = [copy, path](Session& session) {
     Measurement measurement = measure_mover(
-        session, [&] { return transfer::make_batch_mover(copy, session.surroundings()); },
-        path.as_transfer(copy.batch.bytes()));
-    measurement.operations = copy.batch.pieces;
+        session, [&] { return transfer::make_page_mover(copy, session.surroundings()); },
+        path.as_transfer(copy.pages.bytes()));
+    measurement.operations = copy.pages.count;
     return measurement;
   };
   return benchmark;
 }
 
-std::vector<Benchmark> list_batch(const Machine& machine, const Scope& scope, const Grids& grids) {
+std::vector<Benchmark> list_pages(const Machine& machine, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
   each_path(machine, scope, grids, [&](const ShapePath& path, const Grid& /*grid*/, const Values& values) {
-    const Batch batch = transfer::scattered(values.number("piece"), values.number("pieces"));
-    if (scope.in_range(batch.bytes())) {
-      benchmarks.push_back(make_benchmark_batch(
-          machine, path, batch,
-          enumerator(values.word("method"), kBatchMethods, [](BatchMethod each) { return name(each); })));
+    try {
+      const PageCopy copy = page_copy(path, values);
+      if (scope.in_range(copy.pages.bytes())) {
+        benchmarks.push_back(make_benchmark_pages(machine, path, copy, values));
+      }
+    } catch (const UsageError& error) {
+      grids.leave_out(error.what());
     }
   });
   return benchmarks;
@@ -386,15 +466,23 @@ std::vector<Benchmark> list_batch(const Machine& machine, const Scope& scope, co
 
 }  // namespace
 
-Family shape_batch() {
-  return {kBatchFamily,
-          "What do many small copies cost one by one, in a batch, as a graph and by a kernel?",
+Family shape_pages() {
+  return {kPagesFamily,
+          "What do many scattered pages cost, by each way to copy them?",
           {word_axis("path", "from where to where", {"host_to_gpu", "gpu_to_host", "local", "gpu_to_peer"}),
-           word_axis("method", "how the copies are submitted",
-                     names_of(kBatchMethods, [](BatchMethod each) { return name(each); })),
-           size_axis("piece", "bytes of a piece", {1, kGiB}, false),
-           number_axis("pieces", "how many", {1, 65536})},
-          list_batch};
+           word_axis("method", "how the pages are copied",
+                     names_of(kPageMethods, [](PageMethod each) { return name(each); })),
+           size_axis("page", "bytes of a page", {1, kGiB}, false),
+           number_axis("pages", "how many", {1, kMostPages}),
+           word_axis("order",
+                     "how pages lie in their pools; runs: of 16 neighbours; packed: on the host one "
+                     "behind another, and drawn at the other end",
+                     names_of(kPageOrders, [](PageOrder each) { return name(each); }), "drawn"),
+           size_axis("pool", "of the host, or else of the source; usual: twice what the pages take",
+                     {1, DeclaredAxis::Range{}.most}, false, kUsual, {kUsual}),
+           number_axis("blocks", "of a kernel; usual: 8 over a link to the host, else all that fit",
+                       {1, kMostBlocks}, kUsual, {kUsual})},
+          list_pages};
 }
 
 }  // namespace grainscope::harness

@@ -73,9 +73,9 @@ void LoadLatencies::add_in_flight(const cuda::Surroundings& surroundings, const 
 
 namespace {
 
-using transfer::BatchMethod;
 using transfer::Endpoint;
 using transfer::Engine;
+using transfer::PageMethod;
 using transfer::Placement;
 using transfer::Transfer;
 using transfer::Walk;
@@ -102,10 +102,10 @@ const std::vector<GrainMethod>& grain_methods() {
       {"copy_engine", Engine::copy_engine, false, {}},
       {"pageable_copy", Engine::copy_engine, true, {}, true},
       {"pageable_copy", Engine::copy_engine, false, {}, true},
-      {"batch", Engine::copy_engine, true, BatchMethod::batch},
-      {"batch", Engine::copy_engine, false, BatchMethod::batch},
-      {"graph", Engine::copy_engine, true, BatchMethod::graph},
-      {"graph", Engine::copy_engine, false, BatchMethod::graph},
+      {"batch", Engine::copy_engine, true, PageMethod::batch},
+      {"batch", Engine::copy_engine, false, PageMethod::batch},
+      {"graph", Engine::copy_engine, true, PageMethod::graph},
+      {"graph", Engine::copy_engine, false, PageMethod::graph},
       {"zero_copy_random", Engine::sm, true, {}},
       {"kernel_write_random", Engine::sm, false, {}},
       {"managed_prefetch", Engine::prefetch, true, {}},
@@ -163,7 +163,7 @@ Transfer grain_transfer(const GrainMethod& method, int node, int gpu, std::uint6
 }
 
 std::string why_not(const Machine& machine, int gpu, const GrainMethod& method) {
-  if (method.batch == BatchMethod::batch) {
+  if (method.batch == PageMethod::batch) {
     return why_no_batch_copy(machine);
   }
   switch (method.engine) {
@@ -191,8 +191,8 @@ Explanation explain(const GrainMethod& method) {
     text.limits +=
         "; timed on the host's clock: the driver copies within the calls, so that none waits at a gate";
   } else if (method.batch) {
-    text.timed = std::string(method.batch == BatchMethod::batch ? "one cudaMemcpyBatchAsync"
-                                                                : "one launch of a graph of copies") +
+    text.timed = std::string(method.batch == PageMethod::batch ? "one cudaMemcpyBatchAsync"
+                                                               : "one launch of a graph of copies") +
                  " of pieces that lie scattered at both ends, from the call until an event behind the last "
                  "copy has completed; what is made beforehand is not timed";
     text.limits += "; timed on the host's clock, unlike copies one by one";
@@ -228,7 +228,7 @@ namespace {
 // Source: EMOGI, section 3.3; Hockney's n½ for copies.
 // Limits: pieces lie within a span that the GPU's address translation covers; reach/gather goes beyond.
 
-using transfer::BatchCopy;
+using transfer::PageCopy;
 
 constexpr std::uint64_t kChaseBytes = 2 * kMiB;
 
@@ -250,10 +250,10 @@ Measurement measure_pieces(Session& session, const Transfer& transfer, std::uint
   return measurement;
 }
 
-Measurement measure_batch(Session& session, const BatchCopy& copy, const Transfer& transfer) {
+Measurement measure_batch(Session& session, const PageCopy& copy, const Transfer& transfer) {
   Measurement measurement = measure_mover(
-      session, [&] { return transfer::make_batch_mover(copy, session.surroundings()); }, transfer);
-  measurement.operations = copy.batch.pieces;
+      session, [&] { return transfer::make_page_mover(copy, session.surroundings()); }, transfer);
+  measurement.operations = copy.pages.count;
   return measurement;
 }
 
@@ -261,12 +261,12 @@ Measurement measure_batch(Session& session, const BatchCopy& copy, const Transfe
 void submit_at_once(Benchmark& benchmark, const GrainMethod& method, const Transfer& transfer,
                     const GpuTarget& gpu) {
   const ShapePath path{method.path(), {transfer.source, transfer.destination, transfer.node()}, gpu, "", ""};
-  const BatchCopy copy{path.route,
-                       transfer::scattered(transfer.piece_bytes, transfer.bytes / transfer.piece_bytes),
-                       *method.batch};
-  benchmark.needs = shape_needs(path, copy.batch.memory_bytes());
+  const std::uint64_t pieces = transfer.bytes / transfer.piece_bytes;
+  const transfer::PagePool pool = transfer::usual_pool(transfer::PageOrder::drawn, pieces);
+  const PageCopy copy{path.route, {transfer.piece_bytes, pieces, pool, pool}, *method.batch};
+  benchmark.needs = shape_needs(path, copy.pages.memory_bytes(pool));
   benchmark.run = [=](Session& session) {
-    return measure_batch(session, copy, path.as_transfer(copy.batch.bytes()));
+    return measure_batch(session, copy, path.as_transfer(copy.pages.bytes()));
   };
 }
 

@@ -74,10 +74,22 @@ SamplingPlan share_of(const SamplingPlan& plan, int visits) {
   return share;
 }
 
-double process_cpu_s() {
+namespace {
+
+double seconds_on(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+double process_cpu_s() {
+  return seconds_on(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+double thread_cpu_s() {
+  return seconds_on(CLOCK_THREAD_CPUTIME_ID);
 }
 
 double steady_now_s() {

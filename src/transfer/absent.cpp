@@ -56,7 +56,7 @@ std::unique_ptr<Mover> make_host_copy_mover(const HostCopy& /*copy*/, const Surr
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<Mover> make_batch_mover(const BatchCopy& /*copy*/, const Surroundings& /*surroundings*/) {
+std::unique_ptr<Mover> make_page_mover(const PageCopy& /*copy*/, const Surroundings& /*surroundings*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -1,4 +1,4 @@
-// Where the bytes of boxes and batches lie, and whether they are what they must be: all that needs no GPU.
+// Where the bytes of boxes and pages lie, and whether they are what they must be: all that needs no GPU.
 
 #include "grainscope/transfer/shape.hpp"
 
@@ -21,8 +21,7 @@ constexpr std::uint64_t kWord = sizeof(std::uint32_t);
 constexpr std::uint64_t kTooMany = std::uint64_t{1} << 31;
 constexpr std::uint64_t kTooLarge = std::uint64_t{1} << 61;
 constexpr std::int64_t kParallelRows = 4096;
-constexpr std::int64_t kParallelPieces = 256;
-constexpr std::uint64_t kSlotAlignment = 64;
+constexpr std::int64_t kParallelPages = 256;
 constexpr std::uint32_t kSourceSeed = 3;
 constexpr std::uint32_t kDestinationSeed = 4;
 
@@ -171,69 +170,202 @@ std::vector<std::uint64_t> shuffled(std::uint64_t count, std::uint32_t seed) {
 
 }  // namespace
 
-std::uint64_t Batch::memory_bytes() const {
+const char* name(PageOrder order) {
+  switch (order) {
+    case PageOrder::drawn:
+      return "drawn";
+    case PageOrder::sorted:
+      return "sorted";
+    case PageOrder::runs:
+      return "runs";
+    case PageOrder::packed:
+      return "packed";
+  }
+  return "drawn";
+}
+
+std::uint64_t Pages::slot_offset(std::uint64_t slot) const {
+  return kGuardBytes + slot * page_bytes;
+}
+
+std::uint64_t Pages::memory_bytes(const PagePool& pool) const {
   // Whole words, so that the pattern fills it.
-  return (slot_offset(pieces) + kGuardBytes + 3) / 4 * 4;
+  return (slot_offset(pool.slots) + kGuardBytes + 3) / 4 * 4;
 }
 
-std::uint64_t Batch::slot_offset(std::uint64_t slot) const {
-  return kGuardBytes + slot * slot_bytes;
+PagePool usual_pool(PageOrder order, std::uint64_t count) {
+  return {order, order == PageOrder::packed ? count : 2 * count};
 }
 
-Batch scattered(std::uint64_t piece_bytes, std::uint64_t pieces) {
-  const std::uint64_t gap = std::max(piece_bytes, kSlotAlignment);
-  return {piece_bytes, pieces, (piece_bytes + gap + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment};
+namespace {
+
+// Of that many pages.
+std::uint64_t run_of(std::uint64_t count) {
+  return std::min(kPagesOfRun, count);
 }
 
-void require_possible(const Batch& batch) {
-  if (batch.piece_bytes == 0 || batch.pieces == 0 || batch.slot_bytes < batch.piece_bytes ||
-      batch.pieces >= kTooMany || batch.slot_bytes > kTooLarge / batch.pieces) {
-    throw UsageError("a batch of " + std::to_string(batch.pieces) + " pieces of " +
-                     std::to_string(batch.piece_bytes) + " B in slots of " +
-                     std::to_string(batch.slot_bytes) +
-                     " B cannot be: it is empty, overlaps itself, or is larger than any memory");
+bool has_room(const PagePool& pool, std::uint64_t count) {
+  if (pool.order == PageOrder::runs) {
+    const std::uint64_t run = run_of(count);
+    return pool.slots / run >= (count + run - 1) / run;
+  }
+  return pool.slots >= count;
+}
+
+std::vector<std::uint64_t> table_of(const PagePool& pool, std::uint64_t count, std::uint32_t seed) {
+  std::vector<std::uint64_t> table(count);
+  if (pool.order == PageOrder::packed) {
+    std::iota(table.begin(), table.end(), std::uint64_t{0});
+  } else if (pool.order == PageOrder::runs) {
+    const std::uint64_t run = run_of(count);
+    const std::vector<std::uint64_t> runs = shuffled(pool.slots / run, seed);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      table[i] = runs[i / run] * run + i % run;
+    }
+  } else {
+    const std::vector<std::uint64_t> slots = shuffled(pool.slots, seed);
+    std::copy_n(slots.begin(), count, table.begin());
+  }
+  if (pool.order == PageOrder::sorted) {
+    std::sort(table.begin(), table.end());
+  }
+  return table;
+}
+
+}  // namespace
+
+void require_possible(const Pages& pages) {
+  const auto refuse = [&](const std::string& why) {
+    throw UsageError(std::to_string(pages.count) + " pages of " + std::to_string(pages.page_bytes) + " B " +
+                     why);
+  };
+  if (pages.page_bytes == 0 || pages.count == 0) {
+    refuse("are none");
+  }
+  for (const PagePool& pool : {pages.source, pages.destination}) {
+    if (pool.slots >= kTooMany || pages.page_bytes > kTooLarge / std::max<std::uint64_t>(pool.slots, 1)) {
+      refuse("lie in a pool that is larger than any memory");
+    }
+    if (!has_room(pool, pages.count)) {
+      refuse("have no room in a pool of " + std::to_string(pool.slots) + " in order " + name(pool.order));
+    }
   }
 }
 
-std::vector<std::uint64_t> source_slots(std::uint64_t pieces) {
-  return shuffled(pieces, kSourceSeed);
+std::vector<std::uint64_t> source_table(const Pages& pages) {
+  return table_of(pages.source, pages.count, kSourceSeed);
 }
 
-std::vector<std::uint64_t> destination_slots(std::uint64_t pieces) {
-  return shuffled(pieces, kDestinationSeed);
+std::vector<std::uint64_t> destination_table(const Pages& pages) {
+  return table_of(pages.destination, pages.count, kDestinationSeed);
 }
 
-std::optional<std::uint64_t> find_batch_mismatch(const std::byte* memory, const Batch& batch) {
-  const std::vector<std::uint64_t> from = source_slots(batch.pieces);
-  const std::vector<std::uint64_t> to = destination_slots(batch.pieces);
-  const auto pieces = static_cast<std::int64_t>(batch.pieces);
-  std::uint64_t first = first_wrong_byte(memory, 0, batch.slot_offset(0), 0, kPoison);
-#pragma omp parallel for schedule(static) reduction(min : first) if (pieces > kParallelPieces)
-  for (std::int64_t i = 0; i < pieces; ++i) {
-    // The piece, then the gap behind it.
-    const auto piece = static_cast<std::size_t>(i);
-    const std::uint64_t begin = batch.slot_offset(to[piece]);
-    const std::uint64_t end = begin + batch.piece_bytes;
-    first = std::min({first, first_wrong_byte(memory, begin, end, batch.slot_offset(from[piece]), kPayload),
-                      first_wrong_byte(memory, end, batch.slot_offset(to[piece] + 1), end, kPoison)});
+std::optional<std::uint64_t> find_page_mismatch(const std::byte* memory, const Pages& pages) {
+  const std::vector<std::uint64_t> from = source_table(pages);
+  const std::vector<std::uint64_t> to = destination_table(pages);
+  std::vector<std::uint64_t> source_of(pages.destination.slots, kNoMismatch);  // slot by slot; none: free
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    source_of[to[i]] = from[i];
   }
-  const std::uint64_t rest = batch.slot_offset(batch.pieces);
-  first = std::min(first, first_wrong_byte(memory, rest, batch.memory_bytes(), rest, kPoison));
+  const auto slots = static_cast<std::int64_t>(source_of.size());
+  std::uint64_t first = first_wrong_byte(memory, 0, pages.slot_offset(0), 0, kPoison);
+#pragma omp parallel for schedule(static) reduction(min : first) if (slots > kParallelPages)
+  for (std::int64_t i = 0; i < slots; ++i) {
+    const auto slot = static_cast<std::uint64_t>(i);
+    const std::uint64_t source = source_of[slot];
+    const std::uint64_t begin = pages.slot_offset(slot);
+    first = std::min(first, source == kNoMismatch
+                                ? first_wrong_byte(memory, begin, begin + pages.page_bytes, begin, kPoison)
+                                : first_wrong_byte(memory, begin, begin + pages.page_bytes,
+                                                   pages.slot_offset(source), kPayload));
+  }
+  const std::uint64_t rest = pages.slot_offset(pages.destination.slots);
+  first =
+      std::min(first, first_wrong_byte(memory, rest, pages.memory_bytes(pages.destination), rest, kPoison));
   return first == kNoMismatch ? std::nullopt : std::optional(first);
 }
 
-const char* name(BatchMethod method) {
+void poison_pages(std::byte* memory, const Pages& pages, const std::vector<std::uint64_t>& table) {
+  const auto count = static_cast<std::int64_t>(table.size());
+  // Of pages that share a word each writes the same one: by one thread.
+  const bool parallel = pages.page_bytes % kWord == 0 && count > kParallelPages;
+#pragma omp parallel for schedule(static) if (parallel)
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint64_t begin = pages.slot_offset(table[static_cast<std::size_t>(i)]);
+    const std::uint64_t end = begin + pages.page_bytes;
+    for (std::uint64_t at = begin / kWord * kWord; at < end; at += kWord) {
+      const std::uint32_t word = pattern_word(at / kWord, kPoison);
+      std::memcpy(memory + at, &word, kWord);
+    }
+  }
+}
+
+void merge_runs(const std::vector<PieceCopy>& pieces, std::vector<PieceCopy>& merged) {
+  merged.clear();
+  for (const PieceCopy& piece : pieces) {
+    if (!merged.empty() && merged.back().to + merged.back().bytes == piece.to &&
+        merged.back().from + merged.back().bytes == piece.from) {
+      merged.back().bytes += piece.bytes;
+    } else {
+      merged.push_back(piece);
+    }
+  }
+}
+
+const char* name(PageMethod method) {
   switch (method) {
-    case BatchMethod::one_by_one:
+    case PageMethod::one_by_one:
       return "one_by_one";
-    case BatchMethod::batch:
+    case PageMethod::batch:
       return "batch";
-    case BatchMethod::graph:
+    case PageMethod::batch_merged:
+      return "batch_merged";
+    case PageMethod::graph:
       return "graph";
-    case BatchMethod::kernel:
+    case PageMethod::kernel:
       return "kernel";
+    case PageMethod::bulk:
+      return "bulk";
+    case PageMethod::staged:
+      return "staged";
+    case PageMethod::cpu_gather:
+      return "cpu_gather";
   }
   return "one_by_one";
+}
+
+bool has_blocks(PageMethod method) {
+  return method == PageMethod::kernel || method == PageMethod::bulk;
+}
+
+std::uint64_t stage_bytes(const PageCopy& copy, const PagePool& pool) {
+  const bool stages = copy.method == PageMethod::staged || copy.method == PageMethod::cpu_gather;
+  return stages && pool.order != PageOrder::packed ? copy.pages.bytes() : 0;
+}
+
+void require_possible(const PageCopy& copy) {
+  require_possible(copy.pages);
+  const auto refuse = [&](const std::string& why) {
+    throw UsageError(std::string("method ") + name(copy.method) + " " + why);
+  };
+  const bool packed_host = (copy.source.on_host() && copy.pages.source.order == PageOrder::packed) ||
+                           (copy.destination.on_host() && copy.pages.destination.order == PageOrder::packed);
+  if (copy.by_destination) {
+    refuse("sends pages to another GPU and does not fetch them");
+  }
+  if (copy.blocks && (!has_blocks(copy.method) || *copy.blocks == 0)) {
+    refuse(has_blocks(copy.method) ? "takes one block or more" : "has no blocks to choose");
+  }
+  if (copy.method == PageMethod::bulk && copy.pages.page_bytes % kBulkBytes != 0) {
+    refuse("moves multiples of " + std::to_string(kBulkBytes) + " B, no pages of " +
+           std::to_string(copy.pages.page_bytes));
+  }
+  if (copy.method == PageMethod::cpu_gather && (!copy.has_host() || packed_host)) {
+    refuse("is for pages that lie scattered on the host");
+  }
+  if (copy.method == PageMethod::staged && (copy.has_host() ? !packed_host : !copy.between_gpus())) {
+    refuse("is for pages that lie packed on the host (order packed), or on another GPU");
+  }
 }
 
 }  // namespace grainscope::transfer

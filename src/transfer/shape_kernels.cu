@@ -1,10 +1,14 @@
-// The kernels that copy boxes and pieces. One kernel copies a box to a box, whatever lies between their
+// The kernels that copy boxes and pages. One kernel copies a box to a box, whatever lies between their
 // rows: direct copies, packing and unpacking differ in the layouts alone.
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
+#include "../cuda/bulk.cuh"
+#include "../cuda/launch.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/transfer/shape.hpp"
@@ -52,52 +56,107 @@ Kernel kernel_for(int element_bytes) {
   }
 }
 
-constexpr unsigned kWarp = 32;
-constexpr int kInFlight = 4;  // independent loads of a thread before the first store
-// Up to this a warp has a piece done in a few rounds of loads, and more warps have work.
-constexpr std::uint64_t kBytesForWarp = 8 * 1024;
+constexpr unsigned kPieceThreads = 1024;
+constexpr unsigned kWarps = kPieceThreads / cuda::kLanesOfWarp;
+constexpr unsigned kInFlight = 8;  // independent loads of a thread before its first store
+// What a warp has under way at once by loads of 16 bytes; in bulk the same, in shared memory.
+constexpr unsigned kChunkBytes = cuda::kLanesOfWarp * kInFlight * sizeof(uint4);
 
-// Copies a piece as elements of `T`: `lanes` threads side by side, of which this is `lane`.
+// Copies `bytes` of a chunk as elements of `T`, all lanes of a warp side by side.
 template <class T>
-__device__ void copy_elements(const PieceCopy& piece, unsigned lane, unsigned lanes) {
-  auto* to = reinterpret_cast<T*>(piece.to);
-  const auto* from = reinterpret_cast<const T*>(piece.from);
-  const std::uint64_t count = piece.bytes / sizeof(T);
-  std::uint64_t i = lane;
-  for (; i + std::uint64_t{kInFlight - 1} * lanes < count; i += std::uint64_t{kInFlight} * lanes) {
+__device__ void copy_chunk(std::byte* to, const std::byte* from, unsigned bytes) {
+  auto* elements = reinterpret_cast<T*>(to);
+  const auto* source = reinterpret_cast<const T*>(from);
+  const unsigned count = bytes / sizeof(T);
+  for (unsigned first = static_cast<unsigned>(cuda::lane_of_warp()); first < count;
+       first += kInFlight * cuda::kLanesOfWarp) {
     T values[kInFlight];
 #pragma unroll
-    for (int k = 0; k < kInFlight; ++k) {
-      values[k] = from[i + static_cast<std::uint64_t>(k) * lanes];
+    for (unsigned k = 0; k < kInFlight; ++k) {
+      if (first + k * cuda::kLanesOfWarp < count) {
+        values[k] = source[first + k * cuda::kLanesOfWarp];
+      }
     }
 #pragma unroll
-    for (int k = 0; k < kInFlight; ++k) {
-      to[i + static_cast<std::uint64_t>(k) * lanes] = values[k];
+    for (unsigned k = 0; k < kInFlight; ++k) {
+      if (first + k * cuda::kLanesOfWarp < count) {
+        elements[first + k * cuda::kLanesOfWarp] = values[k];
+      }
     }
-  }
-  for (; i < count; i += lanes) {
-    to[i] = from[i];
   }
 }
 
-__global__ void copy_pieces(const PieceCopy* table, std::uint64_t pieces, unsigned lanes) {
-  const unsigned groups = blockDim.x / lanes;
-  const std::uint64_t index = std::uint64_t{blockIdx.x} * groups + threadIdx.x / lanes;
-  if (index >= pieces) {
+// A chunk of a piece: nothing where the piece is shorter than the longest.
+struct Chunk {
+  std::byte* to;
+  const std::byte* from;
+  unsigned bytes;
+};
+
+__device__ Chunk chunk_of(const PieceCopy* table, std::uint64_t index, unsigned chunks) {
+  const std::uint64_t piece_index = index / chunks;
+  const std::uint64_t offset = (index - piece_index * chunks) * kChunkBytes;
+  const PieceCopy piece = table[piece_index];
+  if (offset >= piece.bytes) {
+    return {nullptr, nullptr, 0};
+  }
+  const std::uint64_t rest = piece.bytes - offset;
+  return {piece.to + offset, piece.from + offset,
+          rest < kChunkBytes ? static_cast<unsigned>(rest) : kChunkBytes};
+}
+
+// `chunks`: of the largest piece. Neighbouring warps take neighbouring chunks.
+__global__ void __launch_bounds__(kPieceThreads)
+    copy_pieces(const PieceCopy* table, std::uint64_t pieces, unsigned chunks) {
+  const std::uint64_t all = pieces * chunks;
+  const std::uint64_t stride = std::uint64_t{gridDim.x} * kWarps;
+  for (std::uint64_t i = cuda::thread_of_grid() / cuda::kLanesOfWarp; i < all; i += stride) {
+    const Chunk chunk = chunk_of(table, i, chunks);
+    // The widest element that both ends and the length allow; the same for all lanes.
+    const auto aligned = reinterpret_cast<std::uintptr_t>(chunk.to) |
+                         reinterpret_cast<std::uintptr_t>(chunk.from) | chunk.bytes;
+    if (aligned % sizeof(uint4) == 0) {
+      copy_chunk<uint4>(chunk.to, chunk.from, chunk.bytes);
+    } else if (aligned % sizeof(std::uint32_t) == 0) {
+      copy_chunk<std::uint32_t>(chunk.to, chunk.from, chunk.bytes);
+    } else {
+      copy_chunk<std::uint8_t>(chunk.to, chunk.from, chunk.bytes);
+    }
+  }
+}
+
+// The same in bulk: the first lane of each warp has a chunk loaded into the warp's stage, and stored from
+// there. Addresses and lengths are multiples of kBulkUnit.
+__global__ void __launch_bounds__(kPieceThreads)
+    copy_pieces_in_bulk(const PieceCopy* table, std::uint64_t pieces, unsigned chunks) {
+  cuda::BulkStage stage(kChunkBytes);
+  if (cuda::lane_of_warp() != 0) {
     return;
   }
-  const PieceCopy piece = table[index];
-  const unsigned lane = threadIdx.x % lanes;
-  // The widest element that both ends and the length allow; the same for all lanes.
-  const auto all =
-      reinterpret_cast<std::uintptr_t>(piece.to) | reinterpret_cast<std::uintptr_t>(piece.from) | piece.bytes;
-  if (all % sizeof(uint4) == 0) {
-    copy_elements<uint4>(piece, lane, lanes);
-  } else if (all % sizeof(std::uint32_t) == 0) {
-    copy_elements<std::uint32_t>(piece, lane, lanes);
-  } else {
-    copy_elements<std::uint8_t>(piece, lane, lanes);
+  const std::uint64_t all = pieces * chunks;
+  for (std::uint64_t i = cuda::stage_of_grid(); i < all; i += cuda::stages_of_grid()) {
+    const Chunk chunk = chunk_of(table, i, chunks);
+    if (chunk.bytes == 0) {
+      continue;
+    }
+    stage.expect(chunk.bytes);
+    stage.load(0, chunk.from, chunk.bytes);
+    stage.wait();
+    cuda::bulk_store(chunk.to, stage.chunk(), chunk.bytes);
+    cuda::bulk_commit();
+    cuda::bulk_wait_read<0>();
   }
+  cuda::bulk_wait_stored();
+}
+
+unsigned chunks_of(std::uint64_t bytes) {
+  const std::uint64_t chunks = (bytes + kChunkBytes - 1) / kChunkBytes;
+  return static_cast<unsigned>(std::max<std::uint64_t>(chunks, 1));
+}
+
+const void* piece_kernel(bool bulk) {
+  return bulk ? reinterpret_cast<const void*>(copy_pieces_in_bulk)
+              : reinterpret_cast<const void*>(copy_pieces);
 }
 
 }  // namespace
@@ -121,12 +180,33 @@ void launch_box_kernel(const PlacedBox& to, const PlacedBox& from, bool chunked,
   cuda::check_launch("copy_box");
 }
 
-void launch_piece_kernel(const PieceCopy* table, std::uint64_t pieces, std::uint64_t largest_bytes,
-                         const cuda::Stream& stream) {
-  const unsigned lanes = largest_bytes <= kBytesForWarp ? kWarp : kThreads;
-  const unsigned groups = kThreads / lanes;
-  const auto blocks = static_cast<unsigned>((pieces + groups - 1) / groups);
-  copy_pieces<<<blocks, kThreads, 0, stream.get()>>>(table, pieces, lanes);
+void load_piece_kernel(bool bulk) {
+  if (bulk) {
+    cuda::load_bulk_kernel(piece_kernel(bulk), cuda::BulkStage::shared_bytes(kChunkBytes, kWarps),
+                           cuda::current_gpu());
+  } else {
+    cuda::load_kernel(piece_kernel(bulk), "load the kernel that copies pieces");
+  }
+}
+
+unsigned piece_blocks(std::uint64_t pieces, std::uint64_t largest_bytes, bool bulk,
+                      std::optional<unsigned> most) {
+  const std::uint64_t useful = (pieces * chunks_of(largest_bytes) + kWarps - 1) / kWarps;
+  const int gpu = cuda::current_gpu();
+  // In bulk a block takes most of a multiprocessor's shared memory.
+  const unsigned full = bulk ? static_cast<unsigned>(cuda::sm_count(gpu))
+                             : cuda::full_grid(piece_kernel(bulk), static_cast<int>(kPieceThreads), gpu);
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(useful, 1, most.value_or(full)));
+}
+
+void launch_piece_kernel(const PieceLaunch& launch, const cuda::Stream& stream) {
+  const unsigned chunks = chunks_of(launch.largest_bytes);
+  if (launch.bulk) {
+    copy_pieces_in_bulk<<<launch.blocks, kPieceThreads, cuda::BulkStage::shared_bytes(kChunkBytes, kWarps),
+                          stream.get()>>>(launch.table, launch.pieces, chunks);
+  } else {
+    copy_pieces<<<launch.blocks, kPieceThreads, 0, stream.get()>>>(launch.table, launch.pieces, chunks);
+  }
   cuda::check_launch("copy_pieces");
 }
 

@@ -1,16 +1,21 @@
-// Copies of boxes and of many small pieces, by every method.
+// Copies of boxes and of pages, by every method.
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/compat.hpp"
+#include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/runtime.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/transfer/shape.hpp"
 #include "grainscope/transfer/shape_copy.hpp"
@@ -231,88 +236,228 @@ TEST_F(BoxCopies, of_wide_rows_are_no_slower_than_of_narrow_ones) {
 }  // namespace
 namespace {
 
-class BatchCopies : public TransferTest {
+class PageCopies : public TransferTest {
  protected:
-  // The methods that toolkit and driver have.
-  [[nodiscard]] static std::vector<BatchMethod> methods() {
-    std::vector<BatchMethod> all{BatchMethod::one_by_one, BatchMethod::graph, BatchMethod::kernel};
-    if (cuda::kHasBatchCopy && runtime().driver_version.value_or(0) >= 12080) {
-      all.push_back(BatchMethod::batch);
+  // Of those, what toolkit, driver and GPU have.
+  [[nodiscard]] static std::vector<PageMethod> available(const std::vector<PageMethod>& methods) {
+    const bool batch = cuda::kHasBatchCopy && runtime().driver_version.value_or(0) >= 12080;
+    int major = 0;
+    cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0),
+                "ask what a GPU can do");
+    std::vector<PageMethod> all;
+    for (const PageMethod method : methods) {
+      const bool in_batch = method == PageMethod::batch || method == PageMethod::batch_merged;
+      if ((!in_batch || batch) && (method != PageMethod::bulk || major >= cuda::kFirstMajorOfBulk)) {
+        all.push_back(method);
+      }
     }
     return all;
   }
+  // Those that submit copies, and all.
+  [[nodiscard]] static std::vector<PageMethod> submitted() {
+    return available({PageMethod::one_by_one, PageMethod::batch, PageMethod::batch_merged, PageMethod::graph,
+                      PageMethod::kernel, PageMethod::bulk});
+  }
+  [[nodiscard]] static std::vector<PageMethod> all_methods() {
+    std::vector<PageMethod> all = submitted();
+    all.insert(all.end(), {PageMethod::staged, PageMethod::cpu_gather});
+    return all;
+  }
 
-  [[nodiscard]] std::unique_ptr<Mover> make(const BatchCopy& copy) {
-    return make_batch_mover(copy, surroundings());
+  [[nodiscard]] static Pages usual_pages(std::uint64_t page_bytes, std::uint64_t count,
+                                         PageOrder order = PageOrder::drawn) {
+    return {page_bytes, count, usual_pool(order, count), usual_pool(order, count)};
+  }
+
+  [[nodiscard]] static bool is_possible(const PageCopy& copy) {
+    try {
+      require_possible(copy);
+      return true;
+    } catch (const UsageError&) {
+      return false;
+    }
+  }
+
+  [[nodiscard]] static std::string text(const PageCopy& copy) {
+    return std::string(name(copy.method)) + ", " + std::to_string(copy.pages.count) + " of " +
+           std::to_string(copy.pages.page_bytes) + ", " + name(copy.pages.source.order) + " to " +
+           name(copy.pages.destination.order) + ", blocks " + std::to_string(copy.blocks.value_or(0)) +
+           (copy.source.on_host()        ? ", from the host"
+            : copy.destination.on_host() ? ", to the host"
+                                         : "");
+  }
+
+  [[nodiscard]] std::unique_ptr<Mover> make(const PageCopy& copy) {
+    return make_page_mover(copy, surroundings());
+  }
+
+  // Samples it where it can be; the mover, else null.
+  std::unique_ptr<Mover> expect_copies(const PageCopy& copy) {
+    if (!is_possible(copy)) {
+      return nullptr;
+    }
+    SCOPED_TRACE(text(copy));
+    auto mover = make(copy);
+    expect_moves(*mover);
+    EXPECT_EQ(mover->timing().clock, Clock::steady);
+    EXPECT_FALSE(mover->timing().gated);
+    return mover;
   }
 };
 
-TEST_F(BatchCopies, by_every_method_on_every_path_move_all_pieces_and_nothing_else) {
-  const Batch batches[] = {scattered(256, 256), scattered(4 * kKiB, 64), scattered(64 * kKiB, 64),
-                           scattered(64, 1024), scattered(37, 100),      scattered(100, 3),
-                           scattered(1, 1),     Batch{96, 50, 96},       Batch{20 * kKiB + 4, 9, 21 * kKiB}};
+TEST_F(PageCopies, by_every_method_on_every_path_move_all_pages_and_nothing_else) {
+  // Even and odd sizes: a chunk of a kernel, less, more, and none that words or 16 bytes divide; one page,
+  // sixteen, and more than the warps of 8 blocks.
+  const Pages sets[] = {usual_pages(4 * kKiB, 16),
+                        usual_pages(4 * kKiB, 300),
+                        usual_pages(64 * kKiB, 64),
+                        usual_pages(28 * kKiB, 33),
+                        usual_pages(64, 1024),
+                        usual_pages(37, 100),
+                        usual_pages(100, 3),
+                        usual_pages(1, 1),
+                        usual_pages(4 * kKiB, 1),
+                        usual_pages(20 * kKiB + 4, 9),
+                        usual_pages(8 * kKiB + 48, 40),
+                        usual_pages(4112, 700)};
   for (const Route& route : routes()) {
-    for (const Batch& batch : batches) {
-      for (const BatchMethod method : methods()) {
-        SCOPED_TRACE(std::string(name(method)) + ", " + std::to_string(batch.pieces) + " of " +
-                     std::to_string(batch.piece_bytes));
-        const auto mover = make({route, batch, method});
-        expect_moves(*mover);
-        EXPECT_EQ(mover->timing().clock, Clock::steady);
-        EXPECT_FALSE(mover->timing().gated);
+    for (const Pages& pages : sets) {
+      for (const PageMethod method : all_methods()) {
+        expect_copies({route, pages, method, {}});
       }
     }
   }
 }
 
-TEST_F(BatchCopies, that_moved_nothing_are_caught) {
+TEST_F(PageCopies, in_every_order_move_all_pages_and_nothing_else) {
   for (const Route& route : routes()) {
-    for (const BatchMethod method : methods()) {
-      const auto mover = make({route, scattered(256, 20), method});
-      EXPECT_THROW(static_cast<void>(mover->verify()), FailedError) << name(method);
+    for (const PageOrder order : {PageOrder::drawn, PageOrder::sorted, PageOrder::runs, PageOrder::packed}) {
+      for (const std::uint64_t count : {1U, 16U, 50U, 1000U}) {
+        Pages both = usual_pages(4 * kKiB, count, order);
+        Pages one = both;
+        (route.source.on_host() ? one.destination : one.source) = usual_pool(PageOrder::drawn, count);
+        for (const PageMethod method : all_methods()) {
+          expect_copies({route, both, method, {}});
+          expect_copies({route, one, method, {}});
+        }
+      }
     }
+  }
+}
+
+TEST_F(PageCopies, from_and_to_large_pools_move_all_pages_and_nothing_else) {
+  for (const Route& route : routes()) {
+    Pages pages = usual_pages(4 * kKiB, 256);
+    (route.destination.on_host() ? pages.destination : pages.source).slots = 64 * kMiB / pages.page_bytes;
+    for (const PageMethod method : all_methods()) {
+      expect_copies({route, pages, method, {}});
+    }
+  }
+}
+
+TEST_F(PageCopies, by_a_kernel_of_any_number_of_blocks_move_all_pages_and_say_how_many) {
+  const int sms = cuda::sm_count(0);
+  for (const Route& route : routes()) {
+    for (const PageMethod method : available({PageMethod::kernel, PageMethod::bulk})) {
+      for (const unsigned blocks : {1U, 2U, 7U, 200U, 1000U}) {
+        // 3000 chunks of 4 KiB: work for 94 blocks of 32 warps.
+        const auto mover = expect_copies({route, usual_pages(12 * kKiB, 1000), method, blocks});
+        Measurement measurement;
+        mover->describe(measurement);
+        const double expected = std::min(blocks, 94U);
+        EXPECT_EQ(measurement.counters.at("blocks"), expected);
+        EXPECT_EQ(measurement.counters.at("multiprocessors"), std::min<double>(expected, sms));
+      }
+    }
+  }
+}
+
+TEST_F(PageCopies, say_what_they_cost_the_cpu_and_how_many_copies_they_are) {
+  for (const PageMethod method : submitted()) {
+    const auto mover =
+        expect_copies({route(host(), card()), usual_pages(4 * kKiB, 320, PageOrder::runs), method, {}});
+    Measurement measurement;
+    mover->describe(measurement);
+    EXPECT_GT(measurement.counters.at("cpu_s"), 0);
+    EXPECT_LT(measurement.counters.at("cpu_s"), 1);
+    const bool kernel = has_blocks(method);
+    EXPECT_EQ(measurement.counters.contains("copies"), !kernel);
+    if (method == PageMethod::batch_merged) {
+      EXPECT_LE(measurement.counters.at("copies"), 20);
+    } else if (!kernel) {
+      EXPECT_EQ(measurement.counters.at("copies"), 320);
+    }
+  }
+}
+
+TEST_F(PageCopies, that_moved_nothing_are_caught) {
+  for (const Route& route : routes()) {
+    for (const PageMethod method : all_methods()) {
+      const PageCopy copy{route, usual_pages(256, 20), method, {}};
+      if (is_possible(copy)) {
+        EXPECT_THROW(static_cast<void>(make(copy)->verify()), FailedError) << text(copy);
+      }
+    }
+  }
+}
+
+// Otherwise a sample that moved nothing would pass by what the sample before left.
+TEST_F(PageCopies, that_moved_nothing_in_the_last_sample_are_caught) {
+  for (const Route& route : routes()) {
+    const auto mover = make({route, usual_pages(4 * kKiB, 50), PageMethod::kernel, {}});
+    mover->prepare();
+    static_cast<void>(mover->run());
+    EXPECT_FALSE(mover->verify().empty());
+    mover->prepare();
+    EXPECT_THROW(static_cast<void>(mover->verify()), FailedError);
   }
 }
 
 // What a wrong mover would leave behind, by the same ends and the same check as a mover's.
-TEST_F(BatchCopies, with_a_piece_missing_too_long_or_too_short_are_caught) {
+TEST_F(PageCopies, with_a_page_missing_too_long_or_too_short_are_caught) {
   const NodeBinding binding(topology_, node());
   const cuda::Stream stream;
   for (const Route& route : routes()) {
-    const BatchCopy copy{route, scattered(256, 20), BatchMethod::one_by_one};
+    const PageCopy copy{route, usual_pages(256, 20), PageMethod::one_by_one, {}};
     if (copy.between_gpus()) {
       continue;
     }
-    const BatchEnds ends(copy, surroundings());
-    for (const BatchMethod method : methods()) {
+    const PageEnds ends(copy, surroundings());
+    for (const PageMethod method : submitted()) {
       SCOPED_TRACE(name(method));
-      const auto after = [&](std::vector<PieceCopy> pieces) {
+      const auto after = [&](const std::vector<PieceCopy>& pieces) {
         ends.fill();
         make_piece_copier(method, pieces)->issue(stream);
         stream.synchronize();
       };
-      const auto right = ends.pieces(method == BatchMethod::kernel);
+      const auto right = ends.pieces(has_blocks(method));
       after(right);
       EXPECT_FALSE(ends.verify().empty());
+      const std::uint64_t step = method == PageMethod::bulk ? kBulkBytes : 1;
       for (const std::size_t which : {0U, 7U, 19U}) {
         auto pieces = right;
         pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(which));
         after(pieces);
-        EXPECT_THROW(static_cast<void>(ends.verify()), FailedError) << "without piece " << which;
+        EXPECT_THROW(static_cast<void>(ends.verify()), FailedError) << "without page " << which;
         pieces = right;
-        pieces[which].bytes += 1;
+        pieces[which].bytes -= step;
         after(pieces);
-        EXPECT_THROW(static_cast<void>(ends.verify()), FailedError) << "piece " << which << " too long";
-        pieces[which].bytes -= 2;
-        after(pieces);
-        EXPECT_THROW(static_cast<void>(ends.verify()), FailedError) << "piece " << which << " too short";
+        EXPECT_THROW(static_cast<void>(ends.verify()), FailedError) << "page " << which << " too short";
       }
+      // Behind the last slot that is taken there is no page whose own copy could hide it.
+      auto pieces = right;
+      const auto last = std::max_element(pieces.begin(), pieces.end(),
+                                         [](const PieceCopy& a, const PieceCopy& b) { return a.to < b.to; });
+      last->bytes += step;
+      after(pieces);
+      EXPECT_THROW(static_cast<void>(ends.verify()), FailedError) << "the last page too long";
     }
   }
 }
 
-// Pieces of all sizes and alignments in one submission, held against memcpy on the host.
-TEST_F(BatchCopies, of_random_pieces_agree_with_a_serial_oracle) {
+// Pieces of all sizes and alignments in one submission, held against memcpy on the host. In bulk all are
+// multiples of 16 bytes.
+TEST_F(PageCopies, of_random_pieces_agree_with_a_serial_oracle) {
   std::mt19937 random(6);
   const cuda::Stream stream;
   for (int i = 0; i < 30; ++i) {
@@ -348,30 +493,40 @@ TEST_F(BatchCopies, of_random_pieces_agree_with_a_serial_oracle) {
       pieces.push_back({static_cast<std::byte*>(destination.data()) + piece.to,
                         static_cast<const std::byte*>(source.data()) + piece.from, piece.bytes});
     }
-    for (const BatchMethod method : methods()) {
-      cuda::check(cudaMemcpy(destination.data(), before.data(), before.size(), cudaMemcpyHostToDevice),
-                  "fill a destination");
-      make_piece_copier(method, pieces)->issue(stream);
-      stream.synchronize();
-      std::vector<std::byte> found(before.size());
-      cuda::check(cudaMemcpy(found.data(), destination.data(), found.size(), cudaMemcpyDeviceToHost),
-                  "read a destination");
-      EXPECT_EQ(found, expected) << i << " " << name(method);
+    for (const PageMethod method : submitted()) {
+      if (method == PageMethod::bulk && unit < kBulkBytes) {
+        EXPECT_THROW(static_cast<void>(make_piece_copier(method, {{pieces[0].to, pieces[0].from, 8}})),
+                     UsageError);
+        continue;
+      }
+      for (const std::optional<unsigned> blocks :
+           {std::optional<unsigned>{}, std::optional<unsigned>{1}, std::optional<unsigned>{5}}) {
+        cuda::check(cudaMemcpy(destination.data(), before.data(), before.size(), cudaMemcpyHostToDevice),
+                    "fill a destination");
+        make_piece_copier(method, pieces, blocks)->issue(stream);
+        stream.synchronize();
+        std::vector<std::byte> found(before.size());
+        cuda::check(cudaMemcpy(found.data(), destination.data(), found.size(), cudaMemcpyDeviceToHost),
+                    "read a destination");
+        EXPECT_EQ(found, expected) << i << " " << name(method) << " " << blocks.value_or(0);
+      }
     }
   }
 }
 
-TEST_F(BatchCopies, that_cannot_be_are_refused) {
-  EXPECT_THROW(static_cast<void>(make({route(host(), card()), Batch{0, 1, 1}, BatchMethod::kernel})),
-               UsageError);
-  EXPECT_THROW(static_cast<void>(make({route(host(), card()), Batch{64, 2, 32}, BatchMethod::kernel})),
-               UsageError);
-  EXPECT_THROW(static_cast<void>(make({route(host(), host()), scattered(64, 2), BatchMethod::graph})),
+TEST_F(PageCopies, that_cannot_be_are_refused) {
+  const Route to_gpu = route(host(), card());
+  EXPECT_THROW(static_cast<void>(make({to_gpu, usual_pages(0, 1), PageMethod::kernel, {}})), UsageError);
+  EXPECT_THROW(static_cast<void>(make({to_gpu, {64, 2, {}, {}}, PageMethod::kernel, {}})), UsageError);
+  EXPECT_THROW(static_cast<void>(make({to_gpu, usual_pages(64, 2), PageMethod::staged, {}})), UsageError);
+  EXPECT_THROW(static_cast<void>(make({to_gpu, usual_pages(64, 2), PageMethod::graph, 3})), UsageError);
+  EXPECT_THROW(static_cast<void>(make({to_gpu, usual_pages(24, 2), PageMethod::bulk, {}})), UsageError);
+  EXPECT_THROW(static_cast<void>(make({route(host(), host()), usual_pages(64, 2), PageMethod::graph, {}})),
                UsageError);
 }
 
 // The reason for the shim's contract.
-TEST_F(BatchCopies, by_the_batch_call_are_refused_on_the_legacy_default_stream) {
+TEST_F(PageCopies, by_the_batch_call_are_refused_on_the_legacy_default_stream) {
   if (!cuda::kHasBatchCopy || runtime().driver_version.value_or(0) < 12080) {
     GTEST_SKIP() << "needs CUDA 12.8";
   }

@@ -65,6 +65,8 @@ struct Interrupted {};
 [[nodiscard]] double steady_now_s();
 // CPU time of this process so far, all threads together, in seconds.
 [[nodiscard]] double process_cpu_s();
+// The same of the calling thread alone.
+[[nodiscard]] double thread_cpu_s();
 
 }  // namespace grainscope
 

@@ -2,7 +2,7 @@
 #define GRAINSCOPE_TRANSFER_SHAPE_HPP
 
 // Copies that are not contiguous, as data: a box inside a larger allocation, which is what a halo exchange
-// moves, and many small pieces that lie scattered. Both ends of a copy have the same shape.
+// moves, and pages that lie scattered in pools.
 // Source of the boxes: Comm|Scope's `Comm_3d_*`, `Comm_chunk_*` and `Comm_stride_*` benchmarks.
 
 #include <cstddef>
@@ -180,53 +180,102 @@ constexpr BoxWalk walk_box(const BoxExtent& extent, const GridThread& at, bool c
   return walk;
 }
 
-// Memory in slots of equal size, each with one piece at its beginning and a gap behind it.
-struct Batch {
-  std::uint64_t piece_bytes = 1;
-  std::uint64_t pieces = 1;
-  std::uint64_t slot_bytes = 1;
+// How the pages of one end lie in their pool.
+enum class PageOrder {
+  drawn,   // anywhere, in any order
+  sorted,  // anywhere, in the order of addresses
+  runs,    // runs of kPagesOfRun neighbours, anywhere, in any order
+  packed,  // one behind another from the pool's beginning
+};
+[[nodiscard]] const char* name(PageOrder order);
+inline constexpr std::uint64_t kPagesOfRun = 16;
 
-  [[nodiscard]] std::uint64_t bytes() const { return piece_bytes * pieces; }
-  // Of the slots, with a guard on either side.
-  [[nodiscard]] std::uint64_t memory_bytes() const;
-  // Where a slot begins in that memory.
+// Memory in slots of a page each, side by side, with a guard on either side; pages lie in some of them.
+struct PagePool {
+  PageOrder order = PageOrder::drawn;
+  std::uint64_t slots = 1;
+};
+
+// Pages of one size, from slots of one pool to slots of another.
+struct Pages {
+  std::uint64_t page_bytes = 1;
+  std::uint64_t count = 1;
+  PagePool source;
+  PagePool destination;
+
+  [[nodiscard]] std::uint64_t bytes() const { return page_bytes * count; }
+  // Where a slot begins in the memory of its pool, and how much memory a pool takes.
   [[nodiscard]] std::uint64_t slot_offset(std::uint64_t slot) const;
+  [[nodiscard]] std::uint64_t memory_bytes(const PagePool& pool) const;
 };
 
-// A batch whose gaps are as large as its pieces, and 64 bytes at least; slots begin at multiples of 64.
-[[nodiscard]] Batch scattered(std::uint64_t piece_bytes, std::uint64_t pieces);
+// A pool that has as many free slots as `count` pages take; a packed one has none.
+[[nodiscard]] PagePool usual_pool(PageOrder order, std::uint64_t count);
 
-// Throws UsageError for a batch that is empty, whose pieces overlap, or that no memory holds.
-void require_possible(const Batch& batch);
+// Throws UsageError for pages that are none, that their pools have no room for, or that no memory holds.
+void require_possible(const Pages& pages);
 
-// Which slot holds piece i, at the source and at the destination: two orders of all slots, drawn from a fixed
-// seed, the same on every machine.
-[[nodiscard]] std::vector<std::uint64_t> source_slots(std::uint64_t pieces);
-[[nodiscard]] std::vector<std::uint64_t> destination_slots(std::uint64_t pieces);
+// The page tables: which slot holds page i, at the source and at the destination. Drawn from fixed seeds, the
+// same on every machine; no slot twice.
+[[nodiscard]] std::vector<std::uint64_t> source_table(const Pages& pages);
+[[nodiscard]] std::vector<std::uint64_t> destination_table(const Pages& pages);
 
-// What all copies of `batch` must leave in `memory` (host, memory_bytes() long) that held the pattern of
-// `kPoison`, where the source held that of `kPayload` throughout: the first byte that is otherwise, in a
-// piece or between them.
-[[nodiscard]] std::optional<std::uint64_t> find_batch_mismatch(const std::byte* memory, const Batch& batch);
+// What copies of all pages must leave in the destination's `memory` (host) that held the pattern of
+// `kPoison`, where the source held that of `kPayload` throughout: the first byte that is otherwise, in a page
+// or between them.
+[[nodiscard]] std::optional<std::uint64_t> find_page_mismatch(const std::byte* memory, const Pages& pages);
 
-// How the pieces are submitted.
-enum class BatchMethod {
-  one_by_one,  // cudaMemcpyAsync, one call a piece
-  batch,       // cudaMemcpyBatchAsync, one call
-  graph,       // one launch of a graph of independent copies
-  kernel,      // one kernel that reads a table of pieces in device memory
-};
-[[nodiscard]] const char* name(BatchMethod method);
+// Writes the pattern of `kPoison` to the destination's pages, whose `memory` (host) holds it elsewhere;
+// `table` is that of the destination.
+void poison_pages(std::byte* memory, const Pages& pages, const std::vector<std::uint64_t>& table);
 
-struct BatchCopy : Route {
-  Batch batch;
-  BatchMethod method = BatchMethod::one_by_one;
+// One copy, with addresses as whoever makes it sees them.
+struct PieceCopy {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::uint64_t bytes = 0;
+  friend bool operator==(const PieceCopy&, const PieceCopy&) = default;
 };
 
-// Allocates and initialises. Throws UsageError for a batch that cannot be, SkipError for
-// cudaMemcpyBatchAsync where the toolkit or the driver has none; otherwise as make_mover does.
-[[nodiscard]] std::unique_ptr<Mover> make_batch_mover(const BatchCopy& copy,
-                                                      const Surroundings& surroundings);
+// The same copies in the same order, those that go on where the one before ends, at both ends, made one with
+// it. Into `merged`, whatever that held before.
+void merge_runs(const std::vector<PieceCopy>& pieces, std::vector<PieceCopy>& merged);
+
+// How pages are copied.
+enum class PageMethod {
+  one_by_one,    // cudaMemcpyAsync, one call a page
+  batch,         // cudaMemcpyBatchAsync, one call
+  batch_merged,  // the same, pages that are neighbours at both ends made one copy
+  graph,         // one launch of a graph of independent copies
+  kernel,        // one kernel that reads a table of pages in device memory
+  bulk,          // the same by bulk copies (TMA)
+  staged,        // gathered and scattered by kernels around one contiguous copy
+  cpu_gather,    // the same, but gathered or scattered by threads where the pages lie on the host
+};
+[[nodiscard]] const char* name(PageMethod method);
+// Whether one kernel reads pages and writes them, with as many blocks as one likes.
+[[nodiscard]] bool has_blocks(PageMethod method);
+
+// Bulk copies move multiples of so many bytes.
+inline constexpr std::uint64_t kBulkBytes = 16;
+
+struct PageCopy : Route {
+  Pages pages;
+  PageMethod method = PageMethod::one_by_one;
+  std::optional<unsigned> blocks = {};  // of a method that has_blocks; empty: what its path usually needs
+};
+
+// Bytes of the contiguous buffers between two pools, beside each of them that is not packed; 0 for a method
+// that has none.
+[[nodiscard]] std::uint64_t stage_bytes(const PageCopy& copy, const PagePool& pool);
+
+// Throws UsageError, saying why, for a method that does not copy such pages on such a route.
+void require_possible(const PageCopy& copy);
+
+// Allocates and initialises. Throws UsageError for what cannot be, SkipError for cudaMemcpyBatchAsync where
+// the toolkit or the driver has none and for bulk copies where the GPU has none; otherwise as make_mover
+// does.
+[[nodiscard]] std::unique_ptr<Mover> make_page_mover(const PageCopy& copy, const Surroundings& surroundings);
 
 }  // namespace grainscope::transfer
 

@@ -2,11 +2,12 @@
 #define GRAINSCOPE_TRANSFER_SHAPE_COPY_HPP
 
 // The parts of copies that are not contiguous: memory at both ends with its check, and the calls and
-// kernels that move boxes and pieces.
+// kernels that move boxes and pages.
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,35 +76,45 @@ struct BoxLaunch {
 };
 [[nodiscard]] BoxLaunch box_launch(const Box& to, const Box& from, bool chunked);
 
-// One copy, with addresses as whoever makes it sees them.
-struct PieceCopy {
-  std::byte* to = nullptr;
-  const std::byte* from = nullptr;
-  std::uint64_t bytes = 0;
-};
-
-// Source and destination of a batch with their memory: the source full of payload, the destination of poison,
-// between the pieces and around them too.
-class BatchEnds {
+// Both pools of pages with their memory: the source full of payload, the destination of poison, in free slots
+// and around them too.
+class PageEnds {
  public:
-  BatchEnds(const BatchCopy& copy, const Surroundings& surroundings);
+  PageEnds(const PageCopy& copy, const Surroundings& surroundings);
   // Writes payload and poison, and waits.
-  void fill() const { memory_.fill(); }
-  // All copies of the batch: for kernels of the current GPU, or for the runtime's copies.
+  void fill() const;
+  // Writes poison alone, where a copy since fill() should have written, and waits.
+  void poison() const;
+  // The copies of all pages: for kernels of the current GPU, or for the runtime's copies and the host.
   [[nodiscard]] std::vector<PieceCopy> pieces(bool for_kernel) const;
-  // Throws FailedError, naming the first wrong byte, unless the destination holds every piece and nothing
-  // else of it changed; says what was checked.
+  // Throws FailedError, naming the first wrong byte, unless the destination holds every page and nothing else
+  // of it changed; says what was checked.
   [[nodiscard]] std::string verify() const;
 
  private:
-  BatchCopy copy_;
-  BothEnds memory_;
+  PageCopy copy_;
+  std::vector<std::uint64_t> source_table_;
+  std::vector<std::uint64_t> destination_table_;
+  EndMemory source_;
+  EndMemory destination_;
 };
 
-// One kernel that copies `pieces` pieces, the largest of `largest_bytes`, from a table in device memory: a
-// warp a piece, or a block where pieces are large.
-void launch_piece_kernel(const PieceCopy* table, std::uint64_t pieces, std::uint64_t largest_bytes,
-                         const cuda::Stream& stream);
+// One kernel that copies the pieces of a table in device memory, a warp a chunk of a piece; in bulk, or each
+// thread as much at once as both ends allow.
+struct PieceLaunch {
+  const PieceCopy* table = nullptr;
+  std::uint64_t pieces = 0;
+  std::uint64_t largest_bytes = 0;  // of a piece
+  bool bulk = false;
+  unsigned blocks = 0;
+};
+void launch_piece_kernel(const PieceLaunch& launch, const cuda::Stream& stream);
+// Makes it ready on the current GPU. Throws SkipError for bulk copies where the GPU has none.
+void load_piece_kernel(bool bulk);
+// As many blocks as have work, and no more than `most`, or than the current GPU holds at once where that is
+// empty.
+[[nodiscard]] unsigned piece_blocks(std::uint64_t pieces, std::uint64_t largest_bytes, bool bulk,
+                                    std::optional<unsigned> most);
 
 // Pieces in the form that one way to submit them wants: arrays, a graph, a table on the GPU.
 class PieceCopier {
@@ -112,16 +123,22 @@ class PieceCopier {
   PieceCopier(const PieceCopier&) = delete;
   PieceCopier& operator=(const PieceCopier&) = delete;
   // Enqueues all of them on a stream of the GPU that was current at construction; not the default stream.
-  virtual void issue(const cuda::Stream& stream) const = 0;
+  virtual void issue(const cuda::Stream& stream) = 0;
+  // Copies that were submitted, and blocks that a kernel has; 0: there are none.
+  [[nodiscard]] virtual std::uint64_t copies() const { return 0; }
+  [[nodiscard]] virtual unsigned blocks() const { return 0; }
 
  protected:
   PieceCopier() = default;
 };
 
-// For the current GPU. Pieces must not overlap. Throws SkipError for BatchMethod::batch where the toolkit has
-// no cudaMemcpyBatchAsync; issue() does where the driver is too old for it.
-[[nodiscard]] std::unique_ptr<PieceCopier> make_piece_copier(BatchMethod method,
-                                                             const std::vector<PieceCopy>& pieces);
+// For the current GPU; `blocks` of a kernel at most, where the GPU does not hold fewer. Pieces must not
+// overlap. Throws SkipError for PageMethod::batch where the toolkit has no cudaMemcpyBatchAsync, for bulk
+// where the GPU has no bulk copies; issue() does where the driver is too old; UsageError for the methods that
+// stage.
+[[nodiscard]] std::unique_ptr<PieceCopier> make_piece_copier(PageMethod method,
+                                                             const std::vector<PieceCopy>& pieces,
+                                                             std::optional<unsigned> blocks = {});
 
 }  // namespace grainscope::transfer
 

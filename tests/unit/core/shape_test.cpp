@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "grainscope/core/error.hpp"
@@ -227,106 +230,295 @@ namespace {
 
 using Memory = std::vector<std::byte>;
 
-Memory filled_batch(const Batch& batch, std::uint32_t seed) {
-  Memory memory(batch.memory_bytes());
+constexpr PageOrder kOrders[] = {PageOrder::drawn, PageOrder::sorted, PageOrder::runs, PageOrder::packed};
+
+Memory filled_pool(const Pages& pages, const PagePool& pool, std::uint32_t seed) {
+  Memory memory(pages.memory_bytes(pool));
   fill_pattern(reinterpret_cast<std::uint32_t*>(memory.data()), memory.size() / 4, seed);
   return memory;
 }
 
-// What the copies of all pieces but `without` leave at the destination.
-Memory moved_batch(const Batch& batch, std::uint64_t without = UINT64_MAX) {
-  const Memory source = filled_batch(batch, kPayload);
-  Memory memory = filled_batch(batch, kPoison);
-  const auto from = source_slots(batch.pieces);
-  const auto to = destination_slots(batch.pieces);
-  for (std::size_t i = 0; i < batch.pieces; ++i) {
-    for (std::uint64_t x = 0; x < batch.piece_bytes && i != without; ++x) {
-      memory[batch.slot_offset(to[i]) + x] = source[batch.slot_offset(from[i]) + x];
+// What the copies of all pages but `without` leave at the destination.
+Memory moved_pages(const Pages& pages, std::uint64_t without = UINT64_MAX) {
+  const Memory source = filled_pool(pages, pages.source, kPayload);
+  Memory memory = filled_pool(pages, pages.destination, kPoison);
+  const auto from = source_table(pages);
+  const auto to = destination_table(pages);
+  for (std::size_t i = 0; i < pages.count; ++i) {
+    for (std::uint64_t x = 0; x < pages.page_bytes && i != without; ++x) {
+      memory[256 + to[i] * pages.page_bytes + x] = source[256 + from[i] * pages.page_bytes + x];
     }
   }
   return memory;
 }
 
-Batch random_batch(std::mt19937& random) {
-  const std::uint64_t piece = 1 + random() % 100;
-  return {piece, 1 + random() % 20, piece + random() % 50};
+Pages usual_pages(std::uint64_t page_bytes, std::uint64_t count, PageOrder order = PageOrder::drawn) {
+  return {page_bytes, count, usual_pool(order, count), usual_pool(order, count)};
 }
 
-TEST(Batches, scatter_pieces_with_gaps_at_least_as_large) {
-  for (const std::uint64_t piece : {1U, 64U, 100U, 4096U, 65536U}) {
-    const Batch batch = scattered(piece, 10);
-    EXPECT_GE(batch.slot_bytes, 2 * piece);
-    EXPECT_GE(batch.slot_bytes, piece + 64);
-    EXPECT_EQ(batch.slot_bytes % 64, 0U);
-    EXPECT_EQ(batch.bytes(), 10 * piece);
-    EXPECT_GE(batch.memory_bytes(), batch.slot_offset(10));
-  }
+Pages random_pages(std::mt19937& random) {
+  const auto order = [&] { return kOrders[random() % 4]; };
+  Pages pages = usual_pages(1 + random() % 100, 1 + random() % 40);
+  pages.source = usual_pool(order(), pages.count);
+  pages.destination = usual_pool(order(), pages.count);
+  pages.source.slots += random() % 9;
+  pages.destination.slots += random() % 9;
+  return pages;
 }
 
-TEST(Batches, order_their_pieces_differently_at_both_ends_and_the_same_each_time) {
-  for (const std::uint64_t pieces : {1U, 2U, 64U, 1000U}) {
-    for (const auto& slots : {source_slots(pieces), destination_slots(pieces)}) {
-      EXPECT_EQ(std::set<std::uint64_t>(slots.begin(), slots.end()).size(), pieces);
-      EXPECT_EQ(*std::max_element(slots.begin(), slots.end()), pieces - 1);
+TEST(PageTables, give_each_page_a_slot_of_its_own_the_same_each_time) {
+  for (const PageOrder order : kOrders) {
+    for (const std::uint64_t count : {1U, 2U, 15U, 16U, 17U, 31U, 64U, 1000U}) {
+      SCOPED_TRACE(std::string(name(order)) + " " + std::to_string(count));
+      const Pages pages = usual_pages(4096, count, order);
+      EXPECT_NO_THROW(require_possible(pages));
+      for (const auto& table : {source_table(pages), destination_table(pages)}) {
+        EXPECT_EQ(table.size(), count);
+        EXPECT_EQ(std::set<std::uint64_t>(table.begin(), table.end()).size(), count);
+        EXPECT_LT(*std::max_element(table.begin(), table.end()), pages.source.slots);
+      }
+      EXPECT_EQ(source_table(pages), source_table(pages));
     }
   }
-  EXPECT_NE(source_slots(1000), destination_slots(1000));
-  EXPECT_EQ(source_slots(1000), source_slots(1000));
-  const auto slots = source_slots(1000);
-  EXPECT_FALSE(std::is_sorted(slots.begin(), slots.end()));
 }
 
-TEST(Batches, that_cannot_be_are_refused) {
-  EXPECT_NO_THROW(require_possible(Batch{1, 1, 1}));
-  for (const Batch& batch : {Batch{0, 1, 1}, Batch{1, 0, 1}, Batch{9, 1, 8}, Batch{1, UINT64_MAX, 1},
-                             Batch{1, 4096, std::uint64_t{1} << 50}}) {
-    EXPECT_THROW(require_possible(batch), UsageError);
+TEST(PageTables, drawn_are_in_no_order_spread_over_the_pool_and_different_at_both_ends) {
+  const Pages pages = usual_pages(4096, 1000);
+  const auto table = source_table(pages);
+  EXPECT_NE(table, destination_table(pages));
+  EXPECT_FALSE(std::is_sorted(table.begin(), table.end()));
+  const auto in_first_half = std::count_if(table.begin(), table.end(), [](auto slot) { return slot < 1000; });
+  EXPECT_GT(in_first_half, 400);
+  EXPECT_LT(in_first_half, 600);
+}
+
+TEST(PageTables, sorted_ascend_over_the_same_slots_as_drawn) {
+  const Pages sorted = usual_pages(4096, 1000, PageOrder::sorted);
+  auto drawn = source_table(usual_pages(4096, 1000));
+  EXPECT_FALSE(std::is_sorted(drawn.begin(), drawn.end()));
+  std::sort(drawn.begin(), drawn.end());
+  EXPECT_EQ(source_table(sorted), drawn);
+}
+
+TEST(PageTables, of_runs_have_sixteen_neighbours_at_a_time_and_runs_in_no_order) {
+  const Pages pages = usual_pages(4096, 1000, PageOrder::runs);
+  for (const auto& table : {source_table(pages), destination_table(pages)}) {
+    std::uint64_t ascending = 0;
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      if (i % 16 != 0) {
+        EXPECT_EQ(table[i], table[i - 1] + 1) << i;
+      } else if (i > 0) {
+        ascending += table[i] > table[i - 1] ? 1 : 0;
+      }
+    }
+    EXPECT_GT(ascending, 10U);
+    EXPECT_LT(ascending, 50U);
   }
 }
 
-TEST(BatchCheck, agrees_with_serial_copies_of_any_batch) {
+TEST(PageTables, packed_begin_at_the_pools_beginning) {
+  const auto table = source_table(usual_pages(4096, 5, PageOrder::packed));
+  EXPECT_EQ(table, (std::vector<std::uint64_t>{0, 1, 2, 3, 4}));
+}
+
+TEST(PagePools, have_as_much_free_as_taken_unless_they_are_packed) {
+  for (const PageOrder order : kOrders) {
+    const Pages pages = usual_pages(100, 10, order);
+    EXPECT_EQ(pages.source.slots, order == PageOrder::packed ? 10U : 20U);
+    EXPECT_EQ(pages.bytes(), 1000U);
+    EXPECT_EQ(pages.slot_offset(3), 256U + 300U);
+    EXPECT_EQ(pages.memory_bytes(pages.source), 512U + 100 * pages.source.slots);
+  }
+}
+
+TEST(PagePools, that_have_no_room_or_cannot_be_are_refused) {
+  const auto pool = [](PageOrder order, std::uint64_t slots) { return PagePool{order, slots}; };
+  EXPECT_NO_THROW(require_possible(Pages{1, 1, {}, {}}));
+  EXPECT_NO_THROW(require_possible(Pages{1, 17, pool(PageOrder::runs, 32), pool(PageOrder::drawn, 17)}));
+  for (const Pages& pages :
+       {Pages{0, 1, {}, {}}, Pages{1, 0, {}, {}}, Pages{1, 2, {}, pool(PageOrder::drawn, 2)},
+        Pages{1, 2, pool(PageOrder::drawn, 2), {}},
+        Pages{1, 17, pool(PageOrder::runs, 31), pool(PageOrder::drawn, 17)},
+        Pages{1, 1, pool(PageOrder::drawn, UINT64_MAX), {}},
+        Pages{std::uint64_t{1} << 60, 1, pool(PageOrder::drawn, 4), {}}}) {
+    EXPECT_THROW(require_possible(pages), UsageError) << pages.page_bytes << " " << pages.count;
+  }
+}
+
+TEST(PageCheck, agrees_with_serial_copies_of_any_pages) {
   std::mt19937 random(1);
   for (int i = 0; i < 300; ++i) {
-    const Batch batch = random_batch(random);
-    EXPECT_FALSE(find_batch_mismatch(moved_batch(batch).data(), batch).has_value()) << i;
+    const Pages pages = random_pages(random);
+    EXPECT_FALSE(find_page_mismatch(moved_pages(pages).data(), pages).has_value()) << i;
   }
 }
 
-TEST(BatchCheck, finds_any_single_byte_that_is_wrong_in_a_piece_or_a_gap) {
+TEST(PageCheck, finds_any_single_byte_that_is_wrong_in_a_page_or_elsewhere) {
   std::mt19937 random(2);
   for (int i = 0; i < 300; ++i) {
-    const Batch batch = random_batch(random);
-    Memory memory = moved_batch(batch);
+    const Pages pages = random_pages(random);
+    Memory memory = moved_pages(pages);
     const std::uint64_t place = random() % memory.size();
     memory[place] ^= std::byte{0x40};
-    EXPECT_EQ(find_batch_mismatch(memory.data(), batch), place) << i;
+    EXPECT_EQ(find_page_mismatch(memory.data(), pages), place) << i;
   }
 }
 
-TEST(BatchCheck, catches_a_missing_piece_whichever_it_is) {
-  const Batch batch = scattered(256, 20);
-  for (std::uint64_t without = 0; without < batch.pieces; ++without) {
-    EXPECT_TRUE(find_batch_mismatch(moved_batch(batch, without).data(), batch).has_value()) << without;
+TEST(PageCheck, catches_a_missing_page_whichever_it_is) {
+  const Pages pages = usual_pages(256, 20);
+  for (std::uint64_t without = 0; without < pages.count; ++without) {
+    EXPECT_TRUE(find_page_mismatch(moved_pages(pages, without).data(), pages).has_value()) << without;
   }
-  EXPECT_TRUE(find_batch_mismatch(filled_batch(batch, kPoison).data(), batch).has_value());
+  EXPECT_TRUE(find_page_mismatch(filled_pool(pages, pages.destination, kPoison).data(), pages).has_value());
 }
 
-TEST(BatchCheck, catches_pieces_that_changed_places) {
-  const Batch batch = scattered(256, 20);
-  Memory memory = moved_batch(batch);
-  const auto to = destination_slots(batch.pieces);
-  std::swap_ranges(memory.begin() + static_cast<std::ptrdiff_t>(batch.slot_offset(to[3])),
-                   memory.begin() + static_cast<std::ptrdiff_t>(batch.slot_offset(to[3]) + 256),
-                   memory.begin() + static_cast<std::ptrdiff_t>(batch.slot_offset(to[7])));
-  EXPECT_TRUE(find_batch_mismatch(memory.data(), batch).has_value());
+TEST(PageCheck, catches_pages_that_changed_places) {
+  const Pages pages = usual_pages(256, 20);
+  Memory memory = moved_pages(pages);
+  const auto to = destination_table(pages);
+  const auto at = [&](std::size_t page) {
+    return memory.begin() + static_cast<std::ptrdiff_t>(pages.slot_offset(to[page]));
+  };
+  std::swap_ranges(at(3), at(3) + 256, at(7));
+  EXPECT_TRUE(find_page_mismatch(memory.data(), pages).has_value());
 }
 
-TEST(BatchMethods, have_names_of_their_own) {
+TEST(PagePoison, undoes_the_copies_of_all_pages) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 100; ++i) {
+    const Pages pages = random_pages(random);
+    Memory memory = moved_pages(pages);
+    poison_pages(memory.data(), pages, destination_table(pages));
+    EXPECT_EQ(memory, filled_pool(pages, pages.destination, kPoison)) << i;
+  }
+}
+
+// Copies as merged, of pages at these places of two memories.
+std::vector<PieceCopy> merged_of(const std::vector<std::pair<int, int>>& places) {
+  static std::byte to[1000];
+  static const std::byte from[1000] = {};
+  std::vector<PieceCopy> pieces;
+  pieces.reserve(places.size());
+  for (const auto& [at, source] : places) {
+    pieces.push_back({to + at, from + source, 10});
+  }
+  std::vector<PieceCopy> merged{{nullptr, nullptr, 1}};
+  merge_runs(pieces, merged);
+  for (PieceCopy& piece : merged) {
+    piece.to = reinterpret_cast<std::byte*>(piece.to - to);
+    piece.from = reinterpret_cast<const std::byte*>(piece.from - from);
+  }
+  return merged;
+}
+
+PieceCopy piece_at(std::uintptr_t to, std::uintptr_t from, std::uint64_t bytes) {
+  return {reinterpret_cast<std::byte*>(to), reinterpret_cast<const std::byte*>(from), bytes};
+}
+
+TEST(Runs, are_merged_where_pages_are_neighbours_at_both_ends_and_nowhere_else) {
+  EXPECT_TRUE(merged_of({}).empty());
+  EXPECT_EQ(merged_of({{50, 20}}), (std::vector{piece_at(50, 20, 10)}));
+  EXPECT_EQ(merged_of({{0, 20}, {10, 30}, {20, 40}}), (std::vector{piece_at(0, 20, 30)}));
+  // Neighbours at one end alone, in the other direction, or with a page between.
+  EXPECT_EQ(merged_of({{0, 20}, {10, 40}}).size(), 2U);
+  EXPECT_EQ(merged_of({{0, 20}, {20, 30}}).size(), 2U);
+  EXPECT_EQ(merged_of({{10, 30}, {0, 20}}).size(), 2U);
+  EXPECT_EQ(merged_of({{0, 20}, {500, 500}, {10, 30}}).size(), 3U);
+  EXPECT_EQ(merged_of({{0, 20}, {10, 30}, {90, 40}, {100, 50}}),
+            (std::vector{piece_at(0, 20, 20), piece_at(90, 40, 20)}));
+}
+
+TEST(Runs, merged_have_as_many_copies_as_there_are_runs) {
+  const Pages pages = usual_pages(8, 160, PageOrder::runs);
+  Memory to(pages.memory_bytes(pages.destination));
+  const Memory from(pages.memory_bytes(pages.source));
+  std::vector<PieceCopy> pieces;
+  for (std::size_t i = 0; i < pages.count; ++i) {
+    pieces.push_back({to.data() + pages.slot_offset(destination_table(pages)[i]),
+                      from.data() + pages.slot_offset(source_table(pages)[i]), 8});
+  }
+  std::vector<PieceCopy> merged;
+  merge_runs(pieces, merged);
+  // Two runs may be neighbours by chance.
+  EXPECT_LE(merged.size(), 10U);
+  EXPECT_GE(merged.size(), 8U);
+}
+
+constexpr PageMethod kMethods[] = {PageMethod::one_by_one, PageMethod::batch,     PageMethod::batch_merged,
+                                   PageMethod::graph,      PageMethod::kernel,    PageMethod::bulk,
+                                   PageMethod::staged,     PageMethod::cpu_gather};
+
+TEST(PageMethods, and_orders_have_names_of_their_own) {
   std::set<std::string> names;
-  for (const BatchMethod method :
-       {BatchMethod::one_by_one, BatchMethod::batch, BatchMethod::graph, BatchMethod::kernel}) {
+  for (const PageMethod method : kMethods) {
     EXPECT_TRUE(names.insert(name(method)).second) << name(method);
   }
+  for (const PageOrder order : kOrders) {
+    EXPECT_TRUE(names.insert(name(order)).second) << name(order);
+  }
+}
+
+// Whether a method copies pages of 256 bytes that lie so at both ends.
+bool copies(PageMethod method, const Route& route, PageOrder source, PageOrder destination) {
+  PageCopy copy{route, usual_pages(256, 20), method, {}};
+  copy.pages.source = usual_pool(source, 20);
+  copy.pages.destination = usual_pool(destination, 20);
+  try {
+    require_possible(copy);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+TEST(PageCopies, are_staged_where_they_are_packed_on_the_host_and_gathered_by_the_cpu_where_not) {
+  const Endpoint host = Endpoint::host(Placement::pinned, 0);
+  const Endpoint one = Endpoint::gpu(Placement::device, 0);
+  const Endpoint two = Endpoint::gpu(Placement::device, 1);
+  constexpr auto kDrawn = PageOrder::drawn;
+  constexpr auto kPacked = PageOrder::packed;
+  for (const PageMethod method : kMethods) {
+    SCOPED_TRACE(name(method));
+    const bool staged = method == PageMethod::staged;
+    const bool by_cpu = method == PageMethod::cpu_gather;
+    EXPECT_EQ(copies(method, {host, one}, kDrawn, kDrawn), !staged);
+    EXPECT_EQ(copies(method, {one, host}, kDrawn, kDrawn), !staged);
+    EXPECT_EQ(copies(method, {host, one}, kPacked, kDrawn), !by_cpu);
+    EXPECT_EQ(copies(method, {one, host}, kDrawn, kPacked), !by_cpu);
+    EXPECT_EQ(copies(method, {host, one}, kDrawn, kPacked), !staged);
+    EXPECT_EQ(copies(method, {one, one}, kDrawn, kDrawn), !staged && !by_cpu);
+    EXPECT_EQ(copies(method, {one, two}, kDrawn, kDrawn), !by_cpu);
+    EXPECT_FALSE(copies(method, {one, two, 0, true}, kDrawn, kDrawn));
+  }
+}
+
+TEST(PageCopies, take_blocks_where_a_kernel_has_them_and_multiples_of_16_bytes_in_bulk) {
+  const Route route{Endpoint::host(Placement::pinned, 0), Endpoint::gpu(Placement::device, 0)};
+  for (const PageMethod method : kMethods) {
+    SCOPED_TRACE(name(method));
+    const bool direct = method != PageMethod::staged;
+    const bool blocks = method == PageMethod::kernel || method == PageMethod::bulk;
+    const auto refuses = [&](std::uint64_t page_bytes, std::optional<unsigned> number) {
+      try {
+        require_possible(PageCopy{route, usual_pages(page_bytes, 20), method, number});
+        return false;
+      } catch (const UsageError&) {
+        return true;
+      }
+    };
+    EXPECT_EQ(refuses(256, {}), !direct);
+    EXPECT_EQ(refuses(256, 4), !blocks);
+    EXPECT_TRUE(refuses(256, 0));
+    EXPECT_EQ(refuses(24, {}), !direct || method == PageMethod::bulk);
+  }
+}
+
+TEST(PageCopies, that_stage_take_a_buffer_beside_each_pool_that_is_not_packed) {
+  const Route route{Endpoint::host(Placement::pinned, 0), Endpoint::gpu(Placement::device, 0)};
+  const PageCopy copy{route, usual_pages(256, 20), PageMethod::cpu_gather, {}};
+  EXPECT_EQ(stage_bytes(copy, copy.pages.source), 20 * 256U);
+  EXPECT_EQ(stage_bytes(copy, usual_pool(PageOrder::packed, 20)), 0U);
+  EXPECT_EQ(stage_bytes({route, copy.pages, PageMethod::kernel, {}}, copy.pages.source), 0U);
 }
 
 }  // namespace

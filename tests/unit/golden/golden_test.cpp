@@ -82,7 +82,7 @@ bool is_taken(const Benchmark& benchmark) {
       "transfer/kernel_copy", "transfer/zero_copy",    "transfer/managed",
       "transfer/duplex",      "transfer/peer",         "latency/chase",
       "latency/flag",         "latency/managed_touch", "call",
-      "shape/copy",           "shape/batch",           "grain/pieces"};
+      "shape/copy",           "shape/pages",           "grain/pieces"};
   const std::string name = benchmark.id.name();
   return kTaken.contains(benchmark.id.family) && benchmark.skip.empty() &&
          name.find("huge") == std::string::npos && name.find("hugetlb") == std::string::npos;

@@ -453,23 +453,26 @@ TEST(Grains, bytes_are_whole_pieces_and_demand_is_of_memory_that_holds_each_in_a
 }
 
 // One question, of pieces of one size, can be asked of a copy each, of a batch and of a kernel.
-TEST(Grains, are_those_of_batches_and_of_the_gpus_memory_too) {
+TEST(Grains, are_those_of_pages_and_of_the_gpus_memory_too) {
   for (const Preset preset : {Preset::quick, Preset::full}) {
     std::map<std::string, std::set<std::uint64_t>> sizes;
-    for (const Benchmark& benchmark : test::listed({grain_pieces(), grain_gpu_memory(), shape_batch()},
+    for (const Benchmark& benchmark : test::listed({grain_pieces(), grain_gpu_memory(), shape_pages()},
                                                    test::machine_with_gpus(2), preset, false)) {
       const std::string& family = benchmark.id.family;
       const bool own = family == "grain/gpu_memory";
+      const bool pages = family == "shape/pages";
+      if (pages &&
+          (text_of(benchmark, "method") != "kernel" || text_of(benchmark, "path") == "gpu_to_peer")) {
+        continue;
+      }
       sizes[family + " " + text_of(benchmark, own ? "memory" : "method") + " " +
             text_of(benchmark, own ? "direction" : "path")]
-          .insert(number(benchmark, family == "shape/batch" ? "piece" : "grain"));
+          .insert(number(benchmark, pages ? "page" : "grain"));
     }
-    const std::set<std::uint64_t> common = sizes.at("shape/batch batch host_to_gpu");
-    EXPECT_EQ(common.size(), preset == Preset::quick ? 3U : 7U);
+    EXPECT_TRUE(sizes.contains("shape/pages kernel host_to_gpu"));
     for (const auto& [where, there] : sizes) {
-      for (const std::uint64_t size : common) {
-        const bool page = size >= 4 * kKiB || where.find("managed_prefetch") == std::string::npos;
-        EXPECT_EQ(there.contains(size), page) << where << " " << size << " " << name(preset);
+      for (const std::uint64_t size : {4 * kKiB, 64 * kKiB}) {
+        EXPECT_TRUE(there.contains(size)) << where << " " << size << " " << name(preset);
       }
     }
   }
