@@ -20,6 +20,7 @@
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/verification.hpp"
 #include "grainscope/transfer/shape_copy.hpp"
 #include "shape_lane.hpp"
 
@@ -38,11 +39,15 @@ void PageEnds::fill() const {
 }
 
 void PageEnds::poison() const {
-  if (destination_.on_host()) {
-    poison_pages(destination_.data(), copy_.pages, destination_table_);
-  } else {
+  if (!destination_.on_host()) {
     destination_.fill(kPoison);
+    return;
   }
+  // By the GPU: what the CPU wrote last would be in its caches, and what it needs to submit copies no longer.
+  const cuda::Stream stream;
+  const std::uint64_t words = (copy_.pages.memory_bytes(copy_.pages.destination) + 3) / sizeof(std::uint32_t);
+  cuda::fill_pattern(reinterpret_cast<std::uint32_t*>(destination_.device_data()), words, kPoison, stream);
+  stream.synchronize();
 }
 
 std::vector<PieceCopy> PageEnds::pieces(bool for_kernel) const {
@@ -156,15 +161,18 @@ class AsGraph final : public PieceCopier {
   cuda::CopyGraph graph_;
 };
 
-// The table is brought to the GPU each time, since a program's pages are others each time.
+// A program's pages are others each time. So the table comes to the GPU each time, or the kernel reads it where
+// it lies: beside pages that cross the link an entry costs less than a copy before the kernel.
 class ByKernel final : public PieceCopier {
  public:
-  ByKernel(const std::vector<PieceCopy>& pieces, bool bulk, std::optional<unsigned> blocks)
-      : on_host_(pieces.size() * sizeof(PieceCopy), cuda::PinnedBuffer::Kind::cached),
-        on_gpu_(cuda::current_gpu(), pieces.size() * sizeof(PieceCopy)) {
+  ByKernel(const std::vector<PieceCopy>& pieces, bool bulk, TableAt table, std::optional<unsigned> blocks)
+      : on_host_(pieces.size() * sizeof(PieceCopy), cuda::PinnedBuffer::Kind::cached) {
+    if (table == TableAt::gpu) {
+      on_gpu_.emplace(cuda::current_gpu(), on_host_.bytes());
+    }
     std::copy(pieces.begin(), pieces.end(), static_cast<PieceCopy*>(on_host_.data()));
     load_piece_kernel(bulk);
-    launch_.table = static_cast<const PieceCopy*>(on_gpu_.data());
+    launch_.table = static_cast<const PieceCopy*>(on_gpu_ ? on_gpu_->data() : on_host_.device_data());
     launch_.pieces = pieces.size();
     launch_.bulk = bulk;
     for (const PieceCopy& piece : pieces) {
@@ -181,23 +189,25 @@ class ByKernel final : public PieceCopier {
   }
 
   void issue(const cuda::Stream& stream) override {
-    cuda::check(cudaMemcpyAsync(on_gpu_.data(), on_host_.data(), on_gpu_.bytes(), cudaMemcpyHostToDevice,
-                                stream.get()),
-                "bring a table of pieces to the GPU");
+    if (on_gpu_) {
+      cuda::check(cudaMemcpyAsync(on_gpu_->data(), on_host_.data(), on_gpu_->bytes(), cudaMemcpyHostToDevice,
+                                  stream.get()),
+                  "bring a table of pieces to the GPU");
+    }
     launch_piece_kernel(launch_, stream);
   }
   [[nodiscard]] unsigned blocks() const override { return launch_.blocks; }
 
  private:
   cuda::PinnedBuffer on_host_;
-  cuda::DeviceBuffer on_gpu_;
+  std::optional<cuda::DeviceBuffer> on_gpu_;
   PieceLaunch launch_;
 };
 
 }  // namespace
 
 std::unique_ptr<PieceCopier> make_piece_copier(PageMethod method, const std::vector<PieceCopy>& pieces,
-                                               std::optional<unsigned> blocks) {
+                                               TableAt table, std::optional<unsigned> blocks) {
   switch (method) {
     case PageMethod::one_by_one:
       return std::make_unique<OneByOne>(pieces);
@@ -208,7 +218,7 @@ std::unique_ptr<PieceCopier> make_piece_copier(PageMethod method, const std::vec
       return std::make_unique<AsGraph>(pieces);
     case PageMethod::kernel:
     case PageMethod::bulk:
-      return std::make_unique<ByKernel>(pieces, method == PageMethod::bulk, blocks);
+      return std::make_unique<ByKernel>(pieces, method == PageMethod::bulk, table, blocks);
     case PageMethod::staged:
     case PageMethod::cpu_gather:
       break;
@@ -261,7 +271,8 @@ class DirectPageLane final : public PageLane {
  public:
   DirectPageLane(const PageCopy& copy, const Surroundings& surroundings)
       : PageLane(copy, surroundings),
-        copier_(make_piece_copier(copy.method, ends().pieces(has_blocks(copy.method)), blocks_of(copy))) {}
+        copier_(make_piece_copier(copy.method, ends().pieces(has_blocks(copy.method)),
+                                  copy.has_host() ? TableAt::host : TableAt::gpu, blocks_of(copy))) {}
 
   [[nodiscard]] bool launches_kernels() const override { return has_blocks(copy().method); }
 

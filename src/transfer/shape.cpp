@@ -285,21 +285,6 @@ std::optional<std::uint64_t> find_page_mismatch(const std::byte* memory, const P
   return first == kNoMismatch ? std::nullopt : std::optional(first);
 }
 
-void poison_pages(std::byte* memory, const Pages& pages, const std::vector<std::uint64_t>& table) {
-  const auto count = static_cast<std::int64_t>(table.size());
-  // Of pages that share a word each writes the same one: by one thread.
-  const bool parallel = pages.page_bytes % kWord == 0 && count > kParallelPages;
-#pragma omp parallel for schedule(static) if (parallel)
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint64_t begin = pages.slot_offset(table[static_cast<std::size_t>(i)]);
-    const std::uint64_t end = begin + pages.page_bytes;
-    for (std::uint64_t at = begin / kWord * kWord; at < end; at += kWord) {
-      const std::uint32_t word = pattern_word(at / kWord, kPoison);
-      std::memcpy(memory + at, &word, kWord);
-    }
-  }
-}
-
 void merge_runs(const std::vector<PieceCopy>& pieces, std::vector<PieceCopy>& merged) {
   merged.clear();
   for (const PieceCopy& piece : pieces) {

@@ -212,6 +212,9 @@ TEST_F(FeatureGather, rows_of_managed_memory_on_the_host_are_gathered_by_every_m
       for (const std::uint32_t row_bytes : {6U, 128U, 1028U}) {
         const auto store = store_of(store_kind, row_bytes);
         const std::vector<std::uint32_t> widths = widths_of(mode, row_bytes);
+        if (is_kernel(mode) && widths.empty()) {
+          continue;
+        }
         expect_right(*store, lists_of(*store, 500), {mode, widths.empty() ? 4 : widths.back(), 0, 3});
         EXPECT_NO_THROW(memory_->expect_on_host()) << name(mode) << ", " << name(store_kind);
       }

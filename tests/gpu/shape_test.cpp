@@ -499,11 +499,12 @@ TEST_F(PageCopies, of_random_pieces_agree_with_a_serial_oracle) {
                      UsageError);
         continue;
       }
-      for (const std::optional<unsigned> blocks :
-           {std::optional<unsigned>{}, std::optional<unsigned>{1}, std::optional<unsigned>{5}}) {
+      for (const auto& [table, blocks] :
+           {std::pair(TableAt::gpu, std::optional<unsigned>{}), std::pair(TableAt::host, std::optional(1U)),
+            std::pair(TableAt::gpu, std::optional(5U)), std::pair(TableAt::host, std::optional(5U))}) {
         cuda::check(cudaMemcpy(destination.data(), before.data(), before.size(), cudaMemcpyHostToDevice),
                     "fill a destination");
-        make_piece_copier(method, pieces, blocks)->issue(stream);
+        make_piece_copier(method, pieces, table, blocks)->issue(stream);
         stream.synchronize();
         std::vector<std::byte> found(before.size());
         cuda::check(cudaMemcpy(found.data(), destination.data(), found.size(), cudaMemcpyDeviceToHost),

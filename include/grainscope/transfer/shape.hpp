@@ -225,10 +225,6 @@ void require_possible(const Pages& pages);
 // or between them.
 [[nodiscard]] std::optional<std::uint64_t> find_page_mismatch(const std::byte* memory, const Pages& pages);
 
-// Writes the pattern of `kPoison` to the destination's pages, whose `memory` (host) holds it elsewhere;
-// `table` is that of the destination.
-void poison_pages(std::byte* memory, const Pages& pages, const std::vector<std::uint64_t>& table);
-
 // One copy, with addresses as whoever makes it sees them.
 struct PieceCopy {
   std::byte* to = nullptr;

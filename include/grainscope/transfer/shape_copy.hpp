@@ -132,12 +132,15 @@ class PieceCopier {
   PieceCopier() = default;
 };
 
+// Where a kernel reads its table of pieces from: brought to the GPU before it, or in place.
+enum class TableAt { gpu, host };
 // For the current GPU; `blocks` of a kernel at most, where the GPU does not hold fewer. Pieces must not
 // overlap. Throws SkipError for PageMethod::batch where the toolkit has no cudaMemcpyBatchAsync, for bulk
 // where the GPU has no bulk copies; issue() does where the driver is too old; UsageError for the methods that
 // stage.
 [[nodiscard]] std::unique_ptr<PieceCopier> make_piece_copier(PageMethod method,
                                                              const std::vector<PieceCopy>& pieces,
+                                                             TableAt table = TableAt::gpu,
                                                              std::optional<unsigned> blocks = {});
 
 }  // namespace grainscope::transfer

@@ -383,16 +383,6 @@ TEST(PageCheck, catches_pages_that_changed_places) {
   EXPECT_TRUE(find_page_mismatch(memory.data(), pages).has_value());
 }
 
-TEST(PagePoison, undoes_the_copies_of_all_pages) {
-  std::mt19937 random(3);
-  for (int i = 0; i < 100; ++i) {
-    const Pages pages = random_pages(random);
-    Memory memory = moved_pages(pages);
-    poison_pages(memory.data(), pages, destination_table(pages));
-    EXPECT_EQ(memory, filled_pool(pages, pages.destination, kPoison)) << i;
-  }
-}
-
 // Copies as merged, of pages at these places of two memories.
 std::vector<PieceCopy> merged_of(const std::vector<std::pair<int, int>>& places) {
   static std::byte to[1000];
