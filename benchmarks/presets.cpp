@@ -441,6 +441,7 @@ shape/pages
   smoke       node=nearest              path=$both_ways         page=4KiB  pages=64  method=staged  order=packed
   quick       node=nearest  path=$both_ways  page=4KiB,16KiB,64KiB  pages=64,1024  method=$few_ways
   quick       node=nearest  path=$both_ways  page=4KiB              pages=4096     method=batch,kernel
+  quick       node=nearest  path=$both_ways  page=4KiB              pages=4096     method=kernel  memory=managed_host
   full        gpu=first  path=$both_ways  page=1KiB,4KiB,16KiB,28KiB,64KiB,256KiB  pages=16,256  method=$ways
   full        gpu=first  path=$both_ways  page=4KiB,28KiB  pages=4096    method=$ways
   full        gpu=first  path=$both_ways  page=4KiB,64KiB  pages=16,256  method=one_by_one,graph
@@ -448,6 +449,7 @@ shape/pages
   full        gpu=first  path=$both_ways  page=4KiB,64KiB  pages=256     method=batch,kernel,staged        order=packed
   full        gpu=first  path=$both_ways  page=4KiB        pages=4096    method=kernel        blocks=1,2,4,16
   full        gpu=first  path=$both_ways  page=4KiB        pages=4096    method=batch,kernel  pool=4GiB
+  full        gpu=first  path=$both_ways  page=4KiB        pages=4096    method=kernel,bulk,cpu_gather  memory=registered,managed_host
   full        gpu=first  path=local       page=4KiB,64KiB  pages=256     method=$on_cards
   full        path=gpu_to_peer          page=4KiB,64KiB  pages=256     method=$on_cards,staged
   paper       path=$card,gpu_to_peer    page=1KiB..256KiB,24KiB,28KiB,36KiB  pages=16..x4..1024  method=$each_way,staged
@@ -477,6 +479,7 @@ reach/gather
   quick       memory=$other_memories  locality=local   span=256MiB,2GiB
   quick       memory=managed_host     locality=local   span=2GiB  row=32,512
   quick       memory=managed_host     locality=local   span=2GiB  touch_threads=1
+  quick       memory=host_alloc,managed_host  locality=local  gpu=first  span=2GiB  gpus=2
   quick       memory=host_alloc       locality=remote  span=256MiB,2GiB
   quick       memory=host_alloc       locality=local   span=64MiB,256MiB..2GiB  row=128,4096
   quick       memory=host_alloc       locality=local   span=64MiB,256MiB..2GiB  order=sorted
@@ -486,6 +489,7 @@ reach/gather
   full        memory=$other_memories  locality=local   gpu=first  span=256MiB,1GiB,8GiB  row=4096
   full        memory=managed_host     locality=local   gpu=first  span=64MiB..32GiB      row=32,64,128,512,4096
   full        memory=managed_host     locality=local   gpu=first  span=8GiB  row=32,64,128,512  touch_threads=1
+  full        memory=host_alloc,managed_host  locality=local  gpu=first  span=2GiB,32GiB  row=128,512  gpus=2
   full        memory=host_alloc       locality=remote  gpu=first  span=256MiB,1GiB,8GiB  order=as_asked,sorted
   full        memory=host_alloc       locality=remote  gpu=first  span=256MiB,1GiB,8GiB  row=4096
   full        memory=host_alloc       locality=local   gpu=first  span=64MiB..32GiB      row=32..4096

@@ -110,6 +110,8 @@ const char* const kMost = "most";
 struct Point {
   SpanKey where;
   GatherRequest gather;
+  std::vector<int> others = {};  // GPUs that read the same memory at the same time
+  [[nodiscard]] std::uint64_t gpus() const { return 1 + others.size(); }
   [[nodiscard]] bool on_host() const { return where.kind != cuda::MemoryKind::peer; }
 };
 
@@ -136,24 +138,31 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
     binding.emplace(topology, point.where.home);
   }
   const SpanLease lease(cache, claim, session.surroundings());
-  const auto gather = reach::make_row_gather(lease.memory(), point.gather);
+  const auto gather = reach::make_row_gather(lease.memory(), point.gather, point.others);
 
   const auto [gpu, home] = std::pair(point.where.gpu, point.where.home);
   MeasureOptions options{.gpu = gpu};
   options.residency = residency_of(&lease.memory());
   if (point.on_host()) {
     options.limit = host_link_limit(session.machine(), gpu);
-    options.link = LinkPath::host_to_gpu(home, gpu);
+    if (point.others.empty()) {
+      options.link = LinkPath::host_to_gpu(home, gpu);
+    } else if (options.limit) {
+      options.limit->gb_s *= static_cast<double>(point.gpus());
+      options.limit->source += ", on each of " + std::to_string(point.gpus()) + " GPUs";
+    }
   } else {
     options.limit = peer_link_limit(session.machine(), home, gpu);
     options.link = LinkPath::between(home, gpu);
   }
   Measurement measurement = harness::measure(session, *gather, options);
-  add_bytes(point.gather, gather->unique_rows(), measurement);
+  GatherRequest asked = point.gather;
+  asked.rows *= point.gpus();
+  add_bytes(asked, gather->unique_rows(), measurement);
   if (const auto share = contiguous_share(lease.memory())) {
     measurement.counters["contiguous_share"] = *share;
   }
-  if (point.on_host()) {
+  if (point.on_host() && point.others.empty()) {
     add_traffic(point.gather, gather->rows_of(0), measurement);
   }
   return measurement;
@@ -249,10 +258,35 @@ class Lister {
       grids_.leave_out("memory " + std::string(cuda::name(kind)) + " is touched by no threads of ours");
       return;
     }
-    listed_.push_back({gpu,
-                       {{.kind = kind, .gpu = gpu.ordinal, .home = home, .touch_threads = threads}, gather},
-                       pair,
-                       wall});
+    Point point{{.kind = kind, .gpu = gpu.ordinal, .home = home, .touch_threads = threads}, gather};
+    if (!add_others(values, point)) {
+      return;
+    }
+    listed_.push_back({gpu, std::move(point), pair, wall});
+  }
+
+  // The GPUs that read beside the first: those that follow it. False, with the reason, where there can be none.
+  bool add_others(const Values& values, Point& point) {
+    const std::uint64_t gpus = values.number("gpus");
+    if (gpus == 1) {
+      return true;
+    }
+    if (!point.on_host() || point.where.kind == cuda::MemoryKind::vmm_host) {
+      grids_.leave_out("several GPUs read host memory that is mapped for each of them: memory is not " +
+                       std::string(cuda::name(point.where.kind)));
+      return false;
+    }
+    const auto there = static_cast<int>(machine_.runtime.devices.size());
+    for (int next = 1; next < there && point.gpus() < gpus; ++next) {
+      const int other = (point.where.gpu + next) % there;
+      point.others.push_back(other);
+      point.where.others |= std::uint64_t{1} << other;
+    }
+    if (point.gpus() < gpus) {
+      grids_.leave_out("needs " + std::to_string(gpus) + " GPUs; this machine has " + std::to_string(there));
+      return false;
+    }
+    return true;
   }
 
   // `pair` where the memory is a peer's.
@@ -289,6 +323,9 @@ class Lister {
                            {"row", static_cast<std::int64_t>(gather.row_bytes)},
                            {"rows", static_cast<std::int64_t>(gather.rows)},
                            {"span", static_cast<std::int64_t>(gather.span_bytes)}};
+    if (!point.others.empty()) {
+      axes.push_back({"gpus", static_cast<std::int64_t>(point.gpus())});
+    }
     if (point.where.touch_threads != kTouchThreads) {
       axes.push_back({"touch_threads", std::int64_t{point.where.touch_threads}});
     }
@@ -371,6 +408,7 @@ Family reach_gather(const Spans& spans) {
                      cuda::name(cuda::MemoryKind::host_alloc)),
            number_axis("touch_threads", "threads that touch host memory first, where the driver does not",
                        {1, 256}, std::to_string(kTouchThreads)),
+           number_axis("gpus", "GPUs that read the memory at once, each as many rows", {1, gnn::kMostGpus}, "1"),
            word_axis("order", "whether a batch is read in the order of its addresses", {kAsAsked, kSorted},
                      kAsAsked),
            size_axis("row", "bytes of a row, a power of two", {reach::kSmallestRow, reach::kLargestRow},

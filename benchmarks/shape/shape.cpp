@@ -299,7 +299,8 @@ namespace {
 // is what servers of language models, embedding caches and samplers do. Timed: on the host's clock, from the
 // first call until an event behind the last copy has completed, for every method alike, since submission is
 // half of the price. It begins with the addresses of all pages in host memory: merging them, the arrays for
-// cudaMemcpyBatchAsync and the way of a kernel's table to the GPU are part of it; the graph's instantiation
+// cudaMemcpyBatchAsync and the way of a kernel's table to the GPU are part of it (a kernel reads the table over
+// the link that the pages cross); the graph's instantiation
 // and upload are not, since a graph is for the same pages again and again. Not timed: allocation, filling;
 // before each sample the pages at the destination are overwritten. Bytes: those of the pages; an operation is
 // one page. Source: Kwon et al., Efficient Memory Management for Large Language Model Serving with
@@ -344,12 +345,32 @@ Pages pages_of(const ShapePath& path, const Values& values) {
   return pages;
 }
 
+// Of memory on the host. Throws UsageError, saying why, for a kind that pages are not in.
+Placement placement_of(cuda::MemoryKind memory) {
+  switch (memory) {
+    case cuda::MemoryKind::host_alloc:
+      return Placement::pinned;
+    case cuda::MemoryKind::registered:
+      return Placement::registered;
+    case cuda::MemoryKind::managed_host:
+      return Placement::managed_host;
+    default:
+      throw UsageError("pages on the host lie in memory host_alloc, registered or managed_host");
+  }
+}
+
 // Throws UsageError, saying why, where it cannot be.
 PageCopy page_copy(const ShapePath& path, const Values& values) {
   PageCopy copy{path.route,
                 pages_of(path, values),
                 enumerator(values.word("method"), kPageMethods, [](PageMethod each) { return name(each); }),
                 {}};
+  const cuda::MemoryKind memory = memory_of(values);
+  if (path.route.has_host()) {
+    (copy.source.on_host() ? copy.source : copy.destination).placement = placement_of(memory);
+  } else if (memory != cuda::MemoryKind::host_alloc) {
+    throw UsageError("no page is on the host: memory is host_alloc");
+  }
   if (!values.is("blocks", kUsual)) {
     copy.blocks = values.number_as<unsigned>("blocks");
   }
@@ -357,7 +378,9 @@ PageCopy page_copy(const ShapePath& path, const Values& values) {
   return copy;
 }
 
-std::string why_not(const Machine& machine, const ShapePath& path, PageMethod method) {
+std::string why_not(const Machine& machine, const ShapePath& path, const PageCopy& copy,
+                    cuda::MemoryKind memory) {
+  const PageMethod method = copy.method;
   if (!path.why_not.empty()) {
     return path.why_not;
   }
@@ -365,8 +388,11 @@ std::string why_not(const Machine& machine, const ShapePath& path, PageMethod me
     return why_no_batch_copy(machine);
   }
   const std::string why = method == PageMethod::bulk ? why_no_bulk(machine, path.gpu.ordinal) : std::string();
-  return why.empty() && has_blocks(method) && path.route.has_host()
-             ? why_no_mapping(machine, path.gpu.ordinal)
+  const bool mapped = has_blocks(method) || memory == cuda::MemoryKind::managed_host;
+  return why.empty() && mapped && path.route.has_host()
+             ? why_no_memory(machine, memory, path.gpu.ordinal,
+                             std::max(copy.pages.memory_bytes(copy.pages.source),
+                                      copy.pages.memory_bytes(copy.pages.destination)))
              : why;
 }
 
@@ -383,9 +409,10 @@ std::string copied_by(PageMethod method) {
     case PageMethod::graph:
       return "one launch of a graph of independent copies, instantiated and uploaded beforehand";
     case PageMethod::kernel:
-      return "the copy of a table to the GPU and one kernel, a warp a chunk of 4 KiB";
+      return "one kernel, a warp a chunk of 4 KiB; its table is read from the host where pages come from there "
+             "or go there, and else copied to the GPU before";
     case PageMethod::bulk:
-      return "the copy of a table to the GPU and one kernel that copies chunks of 4 KiB in bulk (TMA)";
+      return "one kernel that copies chunks of 4 KiB in bulk (TMA); its table as a kernel's";
     case PageMethod::staged:
       return "a kernel that gathers or scatters, with the copy of its table, on each GPU whose pages are not "
              "packed, and one contiguous copy";
@@ -431,12 +458,13 @@ Benchmark make_benchmark_pages(const Machine& machine, const ShapePath& path, co
                          {"pages", number(copy.pages.count)},
                          {"order", values.at("order")},
                          {"pool", values.at("pool")}};
+  add_memory(memory_of(values), axes);
   if (has_blocks(copy.method)) {
     axes.push_back({"blocks", values.at("blocks")});
   }
   axes.push_back({"bytes", number(copy.pages.bytes())});
   benchmark.id = shape_case(kPagesFamily, path, name(copy.method), axes);
-  benchmark.skip = why_not(machine, path, copy.method);
+  benchmark.skip = why_not(machine, path, copy, memory_of(values));
   benchmark.needs = page_needs(copy);
   benchmark.explanation = explain_pages(copy.method);
   benchmark.run = [copy, path](Session& session) {
@@ -478,6 +506,7 @@ Family shape_pages() {
                      "how pages lie in their pools; runs: of 16 neighbours; packed: on the host one "
                      "behind another, and drawn at the other end",
                      names_of(kPageOrders, [](PageOrder each) { return name(each); }), "drawn"),
+           memory_axis("how the host memory came to be in which pages lie"),
            size_axis("pool", "of the host, or else of the source; usual: twice what the pages take",
                      {1, DeclaredAxis::Range{}.most}, false, kUsual, {kUsual}),
            number_axis("blocks", "of a kernel; usual: 8 over a link to the host, else all that fit",

@@ -24,7 +24,8 @@ std::vector<void*> SpanMemory::host_chunks() const {
 
 void SpanMemory::expect_on_host() const {}
 
-std::unique_ptr<RowGather> make_row_gather(const SpanMemory& /*memory*/, const GatherRequest& /*request*/) {
+std::unique_ptr<RowGather> make_row_gather(const SpanMemory& /*memory*/, const GatherRequest& /*request*/,
+                                           const std::vector<int>& /*others*/) {
   throw SkipError("built without CUDA");
 }
 

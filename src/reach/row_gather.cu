@@ -9,7 +9,10 @@
 #include <bit>
 #include <cstdint>
 #include <cub/device/device_radix_sort.cuh>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../cuda/launch.cuh"
@@ -206,9 +209,9 @@ unsigned full_grid(int gpu) {
 
 class CudaRowGather final : public RowGather {
  public:
-  CudaRowGather(const SpanMemory& memory, const GatherRequest& request)
+  CudaRowGather(const SpanMemory& memory, const GatherRequest& request, int gpu)
       : request_(request),
-        gpu_(memory.request().memory.gpu),
+        gpu_(gpu),
         guard_(gpu_),
         lists_(draw_row_lists(request, kSpanSeed, gpu_, stream_)),
         layout_(layout_of(memory, request)),
@@ -218,9 +221,13 @@ class CudaRowGather final : public RowGather {
   void prepare() override { rig_.make_cold(stream_); }
 
   double run() override {
-    const RowList& list = lists_[rig_.next_list()];
-    return stopwatch_.time_s(stream_, [&] { gather(list); });
+    return stopwatch_.time_s(stream_, [&] { gather_next(); });
   }
+
+  // The work of a sample, for whoever holds the gate.
+  void gather_next() { gather(lists_[rig_.next_list()]); }
+  [[nodiscard]] int gpu() const { return gpu_; }
+  [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
 
   void run_counted() override {
     prepare();
@@ -278,16 +285,112 @@ class CudaRowGather final : public RowGather {
   std::uint64_t expected_ = 0;
 };
 
+// Several GPUs that read one memory at the same time, each rows of its own. One gate lets all of them begin; a
+// sample's time is that of the GPU that takes longest.
+class SharedRowGather final : public RowGather {
+ public:
+  SharedRowGather(const SpanMemory& memory, const GatherRequest& request, const std::vector<int>& gpus) {
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      GatherRequest own = request;
+      own.seed += i;
+      Reader& reader = readers_.emplace_back();
+      reader.gather = std::make_unique<CudaRowGather>(memory, own, gpus[i]);
+      reader.start.emplace();
+      reader.stop.emplace();
+      cuda::Gate::load();
+    }
+  }
+  ~SharedRowGather() override {
+    // Each holds its GPU current for as long as it lives.
+    while (!readers_.empty()) {
+      readers_.pop_back();
+    }
+  }
+
+  void prepare() override {
+    for (const Reader& reader : readers_) {
+      const cuda::DeviceGuard guard(reader.gather->gpu());
+      reader.gather->prepare();
+    }
+    for (const Reader& reader : readers_) {
+      const cuda::DeviceGuard guard(reader.gather->gpu());
+      reader.gather->stream().synchronize();
+    }
+  }
+
+  double run() override {
+    std::vector<cuda::GatedWork> works;
+    works.reserve(readers_.size());
+    for (const Reader& reader : readers_) {
+      works.push_back({&reader.gather->stream(), [&reader] { reader.gather->gather_next(); }, &*reader.start,
+                       &*reader.stop, reader.gather->gpu()});
+    }
+    cuda::GatedRun(gate_, std::move(works)).open();
+    double longest_s = 0;
+    for (const Reader& reader : readers_) {
+      const cuda::DeviceGuard guard(reader.gather->gpu());
+      longest_s = std::max(longest_s, cuda::elapsed_s(*reader.start, *reader.stop));
+    }
+    return longest_s;
+  }
+
+  std::string verify() override {
+    std::string checked;
+    for (const Reader& reader : readers_) {
+      const cuda::DeviceGuard guard(reader.gather->gpu());
+      checked = reader.gather->verify();
+    }
+    return checked + ", on each GPU";
+  }
+
+  [[nodiscard]] Timing timing() const override {
+    return {Clock::event, true, "one kernel on each GPU between two events, of all at once the longest"};
+  }
+
+  [[nodiscard]] std::uint64_t unique_rows() const override {
+    std::uint64_t sum = 0;
+    for (const Reader& reader : readers_) {
+      sum += reader.gather->unique_rows();
+    }
+    return sum;
+  }
+  [[nodiscard]] std::vector<std::uint64_t> rows_of(int list) const override {
+    return readers_.front().gather->rows_of(list);
+  }
+  [[nodiscard]] std::uint64_t sum_of(int list) const override {
+    std::uint64_t sum = 0;
+    for (const Reader& reader : readers_) {
+      sum += reader.gather->sum_of(list);
+    }
+    return sum;
+  }
+
+ private:
+  struct Reader {
+    std::unique_ptr<CudaRowGather> gather;
+    std::optional<cuda::Event> start;
+    std::optional<cuda::Event> stop;
+  };
+  cuda::Gate gate_;
+  std::vector<Reader> readers_;
+};
+
 }  // namespace
 
-std::unique_ptr<RowGather> make_row_gather(const SpanMemory& memory, const GatherRequest& request) {
+std::unique_ptr<RowGather> make_row_gather(const SpanMemory& memory, const GatherRequest& request,
+                                           const std::vector<int>& others) {
   require_possible(request);
   if (request.span_bytes > memory.bytes() || request.row_bytes > memory.request().chunk_bytes) {
     throw UsageError("a gather over " + format_bytes(request.span_bytes) + " in rows of " +
                      format_bytes(request.row_bytes) + " does not fit into " + format_bytes(memory.bytes()) +
                      " in chunks of " + format_bytes(memory.request().chunk_bytes));
   }
-  return std::make_unique<CudaRowGather>(memory, request);
+  if (others.empty()) {
+    return std::make_unique<CudaRowGather>(memory, request, memory.request().memory.gpu);
+  }
+  std::vector<int> gpus{memory.request().memory.gpu};
+  gpus.insert(gpus.end(), others.begin(), others.end());
+  return std::make_unique<SharedRowGather>(memory, request, gpus);
 }
 
 }  // namespace grainscope::reach

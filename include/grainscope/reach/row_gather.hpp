@@ -83,10 +83,13 @@ class RowGather : public Operation {
 };
 
 // Draws and sorts the lists on the GPU that reads `memory`, which outlives the gather and does not shrink.
+// `others`: GPUs that read it at the same time, as many rows each; host memory that the driver locked or that
+// was asked for with these GPUs.
 // Throws UsageError for an impossible request or one beyond the memory, SkipError where the GPU has no room
 // for the lists; in a build without CUDA always SkipError.
 [[nodiscard]] std::unique_ptr<RowGather> make_row_gather(const SpanMemory& memory,
-                                                         const GatherRequest& request);
+                                                         const GatherRequest& request,
+                                                         const std::vector<int>& others = {});
 
 }  // namespace grainscope::reach
 
