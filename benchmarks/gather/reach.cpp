@@ -110,8 +110,8 @@ const char* const kMost = "most";
 struct Point {
   SpanKey where;
   GatherRequest gather;
-  std::vector<int> others = {};  // GPUs that read the same memory at the same time
-  [[nodiscard]] std::uint64_t gpus() const { return 1 + others.size(); }
+  std::uint64_t gpus = 1;        // that read the same memory at the same time
+  std::vector<int> others = {};  // of them, beside the first; fewer where the machine has fewer
   [[nodiscard]] bool on_host() const { return where.kind != cuda::MemoryKind::peer; }
 };
 
@@ -148,8 +148,8 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
     if (point.others.empty()) {
       options.link = LinkPath::host_to_gpu(home, gpu);
     } else if (options.limit) {
-      options.limit->gb_s *= static_cast<double>(point.gpus());
-      options.limit->source += ", on each of " + std::to_string(point.gpus()) + " GPUs";
+      options.limit->gb_s *= static_cast<double>(point.gpus);
+      options.limit->source += ", on each of " + std::to_string(point.gpus) + " GPUs";
     }
   } else {
     options.limit = peer_link_limit(session.machine(), home, gpu);
@@ -157,7 +157,7 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   }
   Measurement measurement = harness::measure(session, *gather, options);
   GatherRequest asked = point.gather;
-  asked.rows *= point.gpus();
+  asked.rows *= point.gpus;
   add_bytes(asked, gather->unique_rows(), measurement);
   if (const auto share = contiguous_share(lease.memory())) {
     measurement.counters["contiguous_share"] = *share;
@@ -192,7 +192,7 @@ struct Listed {
 
   [[nodiscard]] auto order() const {
     return std::tuple(point.on_host(), gpu.ordinal, wall, point.where.home, point.where.kind,
-                      point.where.touch_threads,
+                      point.where.touch_threads, point.where.others,
                       point.gather.span_bytes);
   }
 };
@@ -265,10 +265,10 @@ class Lister {
     listed_.push_back({gpu, std::move(point), pair, wall});
   }
 
-  // The GPUs that read beside the first: those that follow it. False, with the reason, where there can be none.
+  // The GPUs that read beside the first: those that follow it. False, with the reason, where none can.
   bool add_others(const Values& values, Point& point) {
-    const std::uint64_t gpus = values.number("gpus");
-    if (gpus == 1) {
+    point.gpus = values.number("gpus");
+    if (point.gpus == 1) {
       return true;
     }
     if (!point.on_host() || point.where.kind == cuda::MemoryKind::vmm_host) {
@@ -277,14 +277,10 @@ class Lister {
       return false;
     }
     const auto there = static_cast<int>(machine_.runtime.devices.size());
-    for (int next = 1; next < there && point.gpus() < gpus; ++next) {
+    for (int next = 1; next < there && 1 + point.others.size() < point.gpus; ++next) {
       const int other = (point.where.gpu + next) % there;
       point.others.push_back(other);
       point.where.others |= std::uint64_t{1} << other;
-    }
-    if (point.gpus() < gpus) {
-      grids_.leave_out("needs " + std::to_string(gpus) + " GPUs; this machine has " + std::to_string(there));
-      return false;
     }
     return true;
   }
@@ -323,8 +319,8 @@ class Lister {
                            {"row", static_cast<std::int64_t>(gather.row_bytes)},
                            {"rows", static_cast<std::int64_t>(gather.rows)},
                            {"span", static_cast<std::int64_t>(gather.span_bytes)}};
-    if (!point.others.empty()) {
-      axes.push_back({"gpus", static_cast<std::int64_t>(point.gpus())});
+    if (point.gpus > 1) {
+      axes.push_back({"gpus", static_cast<std::int64_t>(point.gpus)});
     }
     if (point.where.touch_threads != kTouchThreads) {
       axes.push_back({"touch_threads", std::int64_t{point.where.touch_threads}});
@@ -335,6 +331,9 @@ class Lister {
   [[nodiscard]] std::string why_not(const GpuTarget& gpu, const Point& point, const GpuPair* pair) const {
     if (!gpu.unavailable.empty()) {
       return gpu.unavailable;
+    }
+    if (const auto there = machine_.runtime.devices.size(); there < point.gpus) {
+      return "needs " + std::to_string(point.gpus) + " GPUs; this machine has " + std::to_string(there);
     }
     const std::uint64_t span = point.gather.span_bytes;
     if (point.on_host()) {

@@ -148,6 +148,33 @@ TEST_F(Reach, managed_memory_that_left_the_host_is_found_out) {
   EXPECT_THROW(memory->expect_on_host(), FailedError);
 }
 
+TEST_F(Reach, several_gpus_read_one_memory_at_once_each_rows_of_its_own) {
+  // Twice the same GPU where there is no other: two streams that one gate lets begin.
+  const int other = runtime().devices.size() > 1 ? 1 : 0;
+  for (const cuda::MemoryKind kind : {cuda::MemoryKind::host_alloc, cuda::MemoryKind::managed_host}) {
+    SpanRequest request = request_of(kind);
+    request.memory.others = std::uint64_t{1} << other;
+    SpanMemory memory(surroundings(), request);
+    try {
+      memory.grow(4 * kChunk);
+    } catch (const SkipError& error) {
+      std::cout << cuda::name(kind) << ": " << error.what() << '\n';
+      continue;
+    }
+    const GatherRequest rows = gather_of(128, 5000, 4 * kChunk);
+    const auto both = make_row_gather(memory, rows, {other});
+    const auto alone = make_row_gather(memory, rows);
+    EXPECT_GT(both->unique_rows(), alone->unique_rows());
+    EXPECT_NE(both->sum_of(0), 2 * alone->sum_of(0)) << "the same rows on both";
+    EXPECT_THROW(static_cast<void>(both->verify()), FailedError) << "nothing was read";
+    for (int turn = 0; turn < kLists + 1; ++turn) {
+      EXPECT_GT(sample(*both), 0);
+    }
+    EXPECT_FALSE(both->verify().empty());
+    memory.expect_on_host();
+  }
+}
+
 TEST_F(Reach, managed_memory_goes_back_to_its_budget) {
   const std::uint64_t before = budget_.available(0, cuda::ManagedUse::stays_on_host);
   {
