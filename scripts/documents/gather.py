@@ -327,6 +327,28 @@ MEMORY_RUN = "h100-host-memory.json.gz"
 HELD = ("host_alloc", "transparent_huge", "managed_host")
 
 
+SHARED_RUN = "two-h100-host-memory.json.gz"
+
+
+@part("memory.shared")
+def shared_rows() -> str:
+    """GB/s of rows of one memory that one GPU reads, and that two read at once; times as fast."""
+    rates = {
+        axes_of(row, "memory", "row", "span", "gpus"): row.bandwidth_gb_s
+        for row in rows_of(SHARED_RUN)
+        if row.ok and row.case.family == reach.FAMILY
+    }
+    widest = max(span for _, _, span, _ in rates)
+    lines = []
+    for memory in HELD:
+        for size in sorted({row for _, row, _, _ in rates}):
+            one, two = (rates.get((memory, size, widest, gpus)) for gpus in (None, 2))
+            if one and two:
+                lines.append([f"`{memory}`", format_bytes(size), f"{one:.1f}", f"{two:.1f}", f"{two / one:.2f}"])
+    span = format_bytes(widest)
+    return table(["memory", "row", f"one H100, {span}", "two at once", "times"], lines)
+
+
 @part("memory.random")
 def random_rows() -> str:
     """GB/s of random rows by span, size of row and way to hold host memory, and what share of a copy that is."""

@@ -52,8 +52,9 @@ def test_rows_of_fewer_bytes_than_a_line_are_told_of_only_where_there_are_no_oth
     assert reach.remedy(only).there.row == 32
 
 
-def test_memory_that_another_number_of_threads_touched_makes_no_wall_and_no_remedy(tmp_path):
-    result = read(walls(4.0, 42.0, touch_threads=1).write(tmp_path / "r.json"))
+@pytest.mark.parametrize("more", [{"touch_threads": 1}, {"gpus": 2}])
+def test_memory_that_others_touch_or_read_too_makes_no_wall_and_no_remedy(tmp_path, more):
+    result = read(walls(4.0, 42.0, **more).write(tmp_path / "r.json"))
     assert reach.remedy(result) is None
     assert [wall.memory for wall in reach.walls_of(result)] == ["host_alloc"]
 

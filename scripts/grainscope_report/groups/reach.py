@@ -43,8 +43,8 @@ LINE_BYTES = 128
 
 
 def as_usual(row: Row) -> bool:
-    """Touched first as a program would: not by another number of threads."""
-    return "touch_threads" not in row.case.axes
+    """Read by one GPU, and touched first as a program would: not by another number of threads."""
+    return not {"touch_threads", "gpus"} & row.case.axes.keys()
 
 
 Site = tuple[tuple[str, int], ...]
