@@ -1,11 +1,10 @@
 """What a run answers to a question: the ways that are fastest, where one overtakes another, or the rows."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from grainscope_report import naming, statistics
+from grainscope_report import metrics, naming, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.asking.sentence import CROSSOVER, Sentence, exact, families
 from grainscope_report.families import BYTES
@@ -88,7 +87,7 @@ def _ranked(asked: "_Asked", out: Terminal) -> Iterator[str]:
 
 
 def _verdict(asked: "_Asked", rows: Sequence[Row]) -> str:
-    """`fastest is batch, 27.4 ± 0.1 GB/s; graph is as fast within the uncertainty.`"""
+    """`fastest is batch, 27.4 GB/s ± 0.4 %; graph is as fast within the uncertainty.`"""
     first = rows[0]
     said = {"best": "fastest", "slowest": "slowest", "peak": "highest"}[asked.sentence.want]
     text = f"{said} is {asked.name(first)}, {asked.value(first)}"
@@ -376,10 +375,10 @@ class _Asked:
         return format_bytes(float(row.case.axes[axis])) if axis else ""
 
     def value(self, row: Row) -> str:
-        """`27.4 ± 0.1 GB/s`, or the time where rates do not count."""
+        """`27.4 GB/s ± 0.4 %`, or the time where rates do not count."""
         if self._by_rate(row):
             rate = statistics.rate_gb_s(row.time, row.bytes)
-            return f"{_spread(rate)} GB/s"
+            return metrics.with_error(f"{_digits(rate)} GB/s", rate)
         return _time_text(row)
 
     def cells(self, row: Row, first: Row | None) -> tuple[str, ...]:
@@ -429,15 +428,13 @@ def _time(row: Row) -> float:
 def _time_text(row: Row) -> str:
     time_s = _per_operation(row)
     scale, unit = time_unit(time_s.value)
-    return f"{_spread(time_s.scaled(1 / scale))} {unit}{' each' if row.operations else ''}"
+    each = " each" if row.operations else ""
+    return metrics.with_error(f"{_digits(time_s.scaled(1 / scale))} {unit}{each}", time_s)
 
 
-def _spread(value: Estimate) -> str:
-    """`27.41 ± 0.12`, with the decimals that the interval justifies."""
-    half = max(value.high - value.value, value.value - value.low)
-    said, _ = format_interval(value.value, value.low, value.high)
-    places = len(said.partition(".")[2])
-    return f"{said} ± {half:.{places}f}" if half > 0 and math.isfinite(half) else said
+def _digits(value: Estimate) -> str:
+    """A value with the decimals that its interval justifies."""
+    return format_interval(value.value, value.low, value.high)[0]
 
 
 def _times(first: float, other: float) -> str:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grainscope_report import families, metrics
+from grainscope_report import metrics
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
 from grainscope_report.families import PAIRS, Pairs
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Result, Row
+from grainscope_report.model import Result, Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.units import format_bytes, format_rate, significant
@@ -110,19 +110,12 @@ def _matrix(result: Result, pairs: Pairs) -> Matrix:
     cells = {pair: _cell(metrics.best_row(rows, pairs.best.least), pairs) for pair, rows in there.items()}
     for link in result.links:
         # Every link's copy peak is measured, also of GPUs that a preset has no rows of.
-        if link.direction == _peak_direction(pairs):
-            peak = Cell(Estimate(link.peak_gb_s, *link.within_gb_s), link.bytes, False, None)
+        if link.direction == metrics.peak_direction(pairs):
+            row = metrics.peak_row(result, link)
+            known = bool(row and row.both_known)
+            peak = Cell(metrics.peak_estimate(result, link), link.bytes, known, None)
             cells.setdefault((getattr(link, pairs.rows), getattr(link, pairs.columns)), peak)
     return Matrix(pairs, cells)
-
-
-def _peak_direction(pairs: Pairs) -> str | None:
-    """Which links' copy peaks are of these pairs, if any: pinned copies, and what a GPU writes to a peer."""
-    axes = pairs.best.axes
-    if families.of(pairs.best.family).sets_peak:
-        return HOST_TO_GPU if axes["path"].endswith("_to_gpu") else GPU_TO_HOST
-    writes = axes.get("method") == "copy_engine" and axes.get("direction") == "write"
-    return TO_PEER if writes and "between" not in axes else None
 
 
 def _cell(row: Row, pairs: Pairs) -> Cell:
