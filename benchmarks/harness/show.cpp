@@ -86,15 +86,33 @@ std::string family_text(const Family& family) {
   return text;
 }
 
+// As many of its words as there is room for.
+std::string beginning(const std::string& text, std::size_t room) {
+  constexpr std::string_view kMore = " ..";
+  const std::size_t end = text.rfind(' ', room - std::min(room, kMore.size()));
+  return (end == std::string::npos ? "" : text.substr(0, end)).append(kMore);
+}
+
 }  // namespace
 
-std::string families_text(const std::vector<Family>& families) {
-  constexpr std::size_t kNameWidth = 24;
+std::string families_text(const std::vector<Family>& families, std::size_t width, bool whole) {
+  constexpr std::size_t kNameWidth = 23;
+  constexpr std::ptrdiff_t kMostLines = 40;
   std::string text;
   for (const Family& family : families) {
-    text += wrapped(family.name, family.question, kNameWidth);
+    text += wrapped(family.name, family.question, kNameWidth, width);
   }
-  return text;
+  if (whole || std::count(text.begin(), text.end(), '\n') <= kMostLines) {
+    return text;
+  }
+  text.clear();
+  const std::size_t room = width - std::min(width - 1, kNameWidth);
+  for (const Family& family : families) {
+    const bool fits = letters(family.question) <= room;
+    text +=
+        filled(family.name, kNameWidth) + (fits ? family.question : beginning(family.question, room)) + "\n";
+  }
+  return text + "--families --full has the questions whole, --explain FAMILY its axes\n";
 }
 
 std::string families_json(const std::vector<Family>& families) {
@@ -207,7 +225,7 @@ std::string plan_text(const Selection& selection, const Scope& scope, std::size_
   }
   if (!whole) {
     return text + "\n" + reasons_text(reasons, "", width) +
-           "--plan --v=1 lists families, and each case that is skipped\n";
+           "--plan --full lists families, and each case that is skipped\n";
   }
   for (const auto& [what, names] : skipped) {
     text +=

@@ -18,7 +18,7 @@ namespace grainscope::harness {
                                     bool whole);
 
 // `--families`: each with its question; as JSON also its axes and what each preset takes of them.
-[[nodiscard]] std::string families_text(const std::vector<Family>& families);
+[[nodiscard]] std::string families_text(const std::vector<Family>& families, std::size_t width, bool whole);
 [[nodiscard]] std::string families_json(const std::vector<Family>& families);
 
 // `--explain`: of the family named, its axes and what each preset takes of them; of the case named; or else
