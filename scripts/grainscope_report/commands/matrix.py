@@ -16,6 +16,7 @@ from grainscope_report.units import format_bytes, format_rate, significant
 from grainscope_report.writing import csv_text, json_text
 
 FORMAT = 1
+MOST_LINES = 40
 INDENT = "  "
 FORMATS = ("text", "csv", "json")
 CSV = ("what", "unit", "row", "column", "value", "low", "high", "both_known", "case")
@@ -75,6 +76,7 @@ def add_matrix(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         help="the pairs of one family or group alone: `transfer/peer`, `latency`",
     )
     parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
+    files.add_full(parser, f"every matrix, not {MOST_LINES} lines")
     return parser
 
 
@@ -87,7 +89,7 @@ def run_matrix(arguments: argparse.Namespace) -> int:
         there = ", ".join(dict.fromkeys(pair.best.family for pair in PAIRS))
         raise ReportError(f"{result.path} has no pairs of places{of}: run any of {there}")
     formats: dict[str, Callable[[], str]] = {
-        "text": lambda: "\n".join(lines(found, terminal())),
+        "text": lambda: "\n".join(lines(found, terminal(), arguments.full)),
         "csv": lambda: _csv(found),
         "json": lambda: json_text(_document(result, found)),
     }
@@ -124,18 +126,44 @@ def _cell(row: Row, pairs: Pairs) -> Cell:
     return Cell(metrics.best_estimate(row, pairs.best.least), size, row.both_known, row.name)
 
 
-def lines(found: Sequence[Matrix], out: Terminal) -> Iterator[str]:
-    """Each matrix under its heading, with the lowest and the highest value below."""
-    for at, one in enumerate(found):
-        if at:
-            yield ""
-        yield out.paint(out.wrap(f"{one.pairs.best.text}, {_unit(one)}{_sizes(one)}", ""), "bold")
-        # Numbers are not cut: where errors have no room they go, and then a narrow terminal wraps.
-        shown = out.table(*_table(one, True))
-        if max(map(len, shown)) + len(INDENT) > out.width:
-            shown = out.table(*_table(one, False))
-        yield from (f"{INDENT}{line}" for line in shown)
-        yield out.note(_span(one))
+def lines(found: Sequence[Matrix], out: Terminal, every: bool = False) -> list[str]:
+    """Each matrix under its heading, with the lowest and the highest value below.
+
+    Where they have no room on a screen, and not `every` one is asked for, the last have a sentence each.
+    """
+    tables = [_whole(one, out) for one in found]
+    sentences = [_sentence(one, out) for one in found]
+    whole = len(found)
+    while not every and whole and _height([*tables[:whole], *sentences[whole:]], whole, out) > MOST_LINES:
+        whole -= 1
+    shown = [line for table in tables[:whole] for line in ("", *table)][1:]
+    if whole < len(found):
+        shown += [*([""] if shown else []), *(line for one in sentences[whole:] for line in one)]
+        shown.append("--full shows these as matrices, too")
+    return shown
+
+
+def _height(parts: Sequence[Sequence[str]], whole: int, out: Terminal) -> int:
+    """With an empty line between tables and before sentences, and a last line below these."""
+    more = 1 if whole < len(parts) else 0
+    return sum(out.height(line) for part in parts for line in part) + max(0, whole - 1 + more) + more
+
+
+def _whole(one: Matrix, out: Terminal) -> list[str]:
+    # Numbers are not cut: where errors have no room they go, and then a narrow terminal wraps.
+    shown = out.table(*_table(one, True))
+    if max(map(len, shown)) + len(INDENT) > out.width:
+        shown = out.table(*_table(one, False))
+    heading = out.wrap(f"{one.pairs.best.text}, {_unit(one)}{_sizes(one)}", "").split("\n")
+    note = out.note(_span(one)).split("\n")
+    return [*(out.paint(line, "bold") for line in heading), *(f"{INDENT}{line}" for line in shown), *note]
+
+
+def _sentence(one: Matrix, out: Terminal) -> list[str]:
+    values = [_value(one, cell.value.value) for cell in one.cells.values()]
+    alone = f"{values[0]}; " if len(values) == 1 else ""
+    said = f"{one.pairs.best.text}, {_unit(one)}{_sizes(one)}: {alone}{_span(one)}"
+    return out.wrap(said, "").split("\n")
 
 
 def _table(matrix: Matrix, errors: bool) -> tuple[list[Column], list[list[str]]]:
