@@ -158,7 +158,9 @@ int act(const Options& options) {
   const Selection selection = selection_of(all_families(), options, machine, scope);
   std::cerr << understood_text(selection, scope);
   if (options.action == Action::plan) {
-    std::cout << plan_text(selection, scope, screen_of(STDOUT_FILENO).width, options.verbosity > 0);
+    const std::size_t width = screen_of(STDOUT_FILENO).width;
+    std::cout << plan_text(selection, scope, width, options.verbosity > 0)
+              << load_text(machine.environment, width);
     return 0;
   }
   std::cout << list_text(selection);

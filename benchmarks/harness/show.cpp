@@ -237,6 +237,24 @@ std::string plan_text(const Selection& selection, const Scope& scope, std::size_
   return text;
 }
 
+std::string load_text(const Environment& environment, std::size_t width) {
+  constexpr double kFewTimes = 1.25;
+  const auto& load = environment.load.average_1;
+  const std::size_t cpus = environment.cpu.online.size();
+  if (!load || cpus == 0) {
+    return {};
+  }
+  const double times = (*load + 1) / static_cast<double>(cpus);
+  if (times < kFewTimes) {
+    return {};
+  }
+  std::array<char, 128> text{};
+  std::snprintf(text.data(), text.size(),
+                "warning: other work has the CPUs (load average %.1f of %zu): it may take %.1f times as long",
+                *load, cpus, times);
+  return wrapped("", text.data(), 0, width);
+}
+
 std::string explain_text(const std::string& text, const std::vector<Family>& families,
                          const std::vector<Benchmark>& all) {
   for (const Family& family : families) {
