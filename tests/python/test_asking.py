@@ -263,6 +263,36 @@ def test_an_answer_fits_the_terminal(files, capsys, monkeypatch, columns, questi
     assert max(map(len, said.splitlines())) <= columns, said
 
 
+def test_links_are_answered_by_their_copy_peaks(files, capsys):
+    lines = ask(capsys, files["two_nodes"], "link speed").splitlines()
+    assert lines[1].split() == ["Links", "GB/s", "±", "95", "%", "specified", "reached", "negotiated"]
+    assert any(line.startswith("remote host → GPU, 2 links  38.0 ") for line in lines[2:])
+    # With a size rows are meant.
+    assert "Links" not in ask(capsys, files["two_nodes"], "links 64MiB")
+
+
+def test_utilisation_is_the_share_of_the_link_highest_first(capsys):
+    run = ROOT / "results/reference/acceptance/h100-c2.json.gz"
+    lines = ask(capsys, run, "link utilisation h2d 1MiB").splitlines()
+    assert lines[1].endswith("of link")
+    shares = [float(line.split()[-2]) for line in lines[2:]]
+    assert len(shares) > 4
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_random_reads_begin_with_how_far_they_reach(capsys):
+    run = ROOT / "results/reference/acceptance/h100-c2.json.gz"
+    said = " ".join(ask(capsys, run, "random reads").split())
+    assert "Random rows in host memory keep the rate of small spans: 128 B rows as asked up to" in said
+
+
+def test_load_is_what_a_copy_has_beside_it(capsys):
+    run = ROOT / "results/reference/acceptance/h100-c2.json.gz"
+    for question in ("h2d under load", "loaded h2d", "h2d contention"):
+        assert ask(capsys, run, question).startswith("contention, ")
+    assert "beside_compute copy_engine" in ask(capsys, run, "h2d under load")
+
+
 def test_help_fits_a_screen(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["ask", "--help"]) == 0

@@ -7,6 +7,7 @@ from functools import cached_property
 from grainscope_report import metrics, naming, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.asking.sentence import CROSSOVER, Sentence, exact, families
+from grainscope_report.commands import summary
 from grainscope_report.families import BYTES
 from grainscope_report.figures import parts
 from grainscope_report.figures.frame import select
@@ -61,12 +62,16 @@ def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
 
 
 def _said(asked: "_Asked", out: Terminal) -> Iterator[str]:
-    want = asked.sentence.want
-    if want == CROSSOVER:
+    want, plain = asked.sentence.want, not asked.sentence.sizes
+    if asked.by_links and plain and (table := summary.links(asked.machine.result, out)):
+        yield from table
+    elif want == CROSSOVER:
         yield from (_point(swap.text, out) for swap in asked.swaps)
-    elif want == "best" and not asked.sentence.sizes and (said := asked.stretches or asked.finding):
+    elif want == "best" and plain and (said := asked.stretches or asked.finding):
         yield from (_point(one, out) for one in said)
     else:
+        if not want and plain:
+            yield from (_point(one, out) for one in asked.finding)
         yield from _ranked(asked, out) if want else _table(asked, asked.chosen, out)
 
 
@@ -134,7 +139,12 @@ class _Asked:
         self.matching = [row for row in machine.result.rows if sentence.matches(row.case, sizes=False)]
         self.usable = [row for row in self.matching if row.ok and row.time]
         self.exact = [row for row in self.usable if sentence.matches_size(row.case)]
-        self.by_time = any(word.says == "latency" for word in sentence.words)
+        said = {word.says for word in sentence.words}
+        self.by_time = "latency" in said
+        self.by_links = "links" in said
+        self.by_share = "share of the link" in said
+        if self.by_share:
+            self.usable = [row for row in self.usable if row.link_fraction]
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -168,6 +178,9 @@ class _Asked:
 
         Of no size asked for, where that is much, the best of each curve.
         """
+        if self.by_share:
+            shares = [max(rows, key=_share) for rows in self.curves]
+            return sorted(self.exact if self.sentence.sizes else shares, key=_share, reverse=True)
         if self.by_time and not self.sentence.sizes:
             least = [min(rows, key=_time) for rows in self.curves]
             return sorted(least, key=_time)
@@ -189,10 +202,11 @@ class _Asked:
     @property
     def notes(self) -> list[str]:
         """What to know of the sizes."""
-        if self.sentence.want == CROSSOVER:
+        if self.sentence.want == CROSSOVER or (self.by_links and not self.sentence.sizes):
             return []
         if not self.sentence.sizes:
             best = "shortest time" if self.by_time else "highest rate or shortest time"
+            best = "highest share of the link's copy peak" if self.by_share else best
             few = self.sentence.want or len(self.chosen) == len(self.exact)
             return [] if few else [f"Of each kind of row the {best}; name a size for others."]
         wanted = " and ".join(
@@ -228,7 +242,9 @@ class _Asked:
         return min(rows, key=self._order)
 
     def _order(self, row: Row) -> float:
-        """The best first: highest rates, else shortest times."""
+        """The best first: highest shares where asked for, else highest rates, else shortest times."""
+        if self.by_share:
+            return -_share(row)
         return -row.bandwidth_gb_s if self._by_rate(row) else _time(row)
 
     def _by_rate(self, row: Row) -> bool:
@@ -306,7 +322,7 @@ class _Asked:
         fitting = [
             question
             for question in everything.QUESTIONS
-            if question.name.startswith("Which")
+            if question.name.startswith(("Which", "Translation", "Fewest"))
             and all(name.startswith(question.families) for name in self.sentence.families)
         ]
         return [f"{said}." for one in fitting for said in one.answer(Analysis(self.machine))]
@@ -423,6 +439,10 @@ def _per_operation(row: Row) -> Estimate:
 
 def _time(row: Row) -> float:
     return _per_operation(row).value
+
+
+def _share(row: Row) -> float:
+    return row.link_fraction or 0.0
 
 
 def _time_text(row: Row) -> str:

@@ -191,6 +191,12 @@ def _counted(result: Result) -> str:
     return f"{plural(len(result.rows), 'row')}{f': {said}' if said else ''}"
 
 
+def links(result: Result, out: Terminal) -> list[str]:
+    """The links of a run with their copy peaks against what is specified; nothing where it has none."""
+    part = _links(result, out)
+    return [*part.head, *(line for entry in part.entries for line in entry)]
+
+
 def _links(result: Result, out: Terminal) -> Part:
     if not result.links:
         return Part([], [])
