@@ -155,7 +155,7 @@ ALLOCATION = ("host_alloc", "registered", "accessed_by")
 def build_zero_copy(machines: Sequence[Machine]) -> Figure:
     """Read on the left, write on the right, with the sizes where the methods swap places.
 
-    Below is zero-copy over the pinned copy: near the link's peak lines on a logarithmic axis lie on each other.
+    Below is zero-copy over the pinned copy: near the peak, lines on a log axis lie on each other.
     """
     panels, ratios, notes = [], [], []
     for access, direction in ACCESSES.items():
