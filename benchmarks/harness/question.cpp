@@ -64,7 +64,7 @@ std::optional<std::uint64_t> size_of(const std::string& text) {
 
 // A size in the largest unit of which it is a whole number.
 std::string exact(std::uint64_t size) {
-  for (const char* unit : {"TiB", "GiB", "MiB", "KiB", "TB", "GB", "MB", "KB"}) {
+  for (const char* unit : {"TiB", "TB", "GiB", "GB", "MiB", "MB", "KiB", "KB"}) {
     const std::uint64_t factor = parse_bytes(std::string("1") + unit);
     if (size > 0 && size % factor == 0) {
       return std::to_string(size / factor) + " " + unit;

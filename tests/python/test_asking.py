@@ -179,6 +179,14 @@ def test_a_size_that_was_not_measured_has_its_neighbours(files, capsys):
     assert "not measured" not in ask(capsys, files["h100"], "h2d pinned 64KiB flush=on")
 
 
+def test_a_decimal_size_is_as_good_as_the_binary_one(capsys):
+    run = ROOT / "results/reference/acceptance/h100-c2.json.gz"
+    for size, near in (("64MB", "64 MiB"), ("60MiB", "64 MiB"), ("40MB", "16 MiB and 64 MiB")):
+        said = ask(capsys, run, f"h2d pinned {size}")
+        assert re.search(f"was not measured; the nearest (is|are) {near}\\.", said), said
+    assert "64 MB was not measured" in ask(capsys, run, "h2d 64MB")
+
+
 def test_sizes_of_different_grids_meet_by_the_nearest(capsys):
     said = ask(capsys, REFERENCE, "best way h2d for 8 KiB pieces")
     assert "8 KiB was not measured; the nearest are " in said or "Not measured at 8 KiB: " in said, said

@@ -1,5 +1,6 @@
 """What a run answers to a question: the ways that are fastest, where one overtakes another, or the rows."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,6 +23,7 @@ from grainscope_report.units import format_bytes, format_interval, format_percen
 MOST = 12  # rows of an answer
 # What rows must share to be ranked: what they work on, not how.
 WORK = ("graph", "row", "rows", "span", "fanout", "batch", "weights", "planes", "tables", "pooling")
+CLOSE = 1.1  # 64 MB are as good as 64 MiB, and 1 TB as 1 TiB
 TABLES = 4  # of things that ways are ranked at
 BOX = ("width", "pitch", "bytes")
 # Values that go without saying.
@@ -190,13 +192,15 @@ class _Asked:
 
     @cached_property
     def nearest(self) -> list[Row]:
-        """The rows of the sizes next to those asked for, below and above."""
+        """The rows of the sizes next to those asked for, below and above, or of one that is as good as it."""
         found: dict[str, Row] = {}
         for (low, high), _ in self.sentence.sizes:
             there = {self._size(row) for row in self.usable}
-            below = max((size for size in there if size < low), default=None)
-            above = min((size for size in there if size > high), default=None)
-            found |= {row.name: row for row in self.usable if self._size(row) in (below, above)}
+            below = max((size for size in there if size < low), default=0.0)
+            above = min((size for size in there if size > high), default=math.inf)
+            meant = {size for size in (below, above) if low <= size * CLOSE and size <= high * CLOSE}
+            wanted = {min(meant, key=lambda size: abs(size - low))} if meant else {below, above}
+            found |= {row.name: row for row in self.usable if self._size(row) in wanted}
         return list(found.values())
 
     @property
@@ -217,7 +221,8 @@ class _Asked:
         )
         if not self.exact:
             near = sorted({self._size(row) for row in self.nearest})
-            return [f"{wanted} was not measured; the nearest are {_listed(near)}."]
+            verb = "are" if len(near) > 1 else "is"
+            return [f"{wanted} was not measured; the nearest {verb} {_listed(near)}."]
         lacking = [rows for rows in self.curves if not any(self.sentence.matches_size(r.case) for r in rows)]
         names = dict.fromkeys(naming.words(rows[0].case) or rows[0].case.family for rows in lacking)
         if not names or not self.sentence.want:

@@ -385,7 +385,7 @@ def distance(a: str, b: str) -> int:
 
 def exact(size: int) -> str:
     """A size in the largest unit of which it is a whole number: `64 MiB`, `64 MB`, `1000 B`."""
-    for unit in ("TiB", "GiB", "MiB", "KiB", "TB", "GB", "MB", "KB"):
+    for unit in ("TiB", "TB", "GiB", "GB", "MiB", "MB", "KiB", "KB"):
         factor = parse_bytes(f"1{unit}") or 1
         if size and size % factor == 0:
             return f"{size // factor} {unit}"
