@@ -105,9 +105,7 @@ class Names(dict):
 
 def contradictions(result: Result, glance: bool = False) -> list[Problem]:
     """Everything in which a result contradicts itself, or what shows at a glance."""
-    found = (
-        (_rules(glance, what, family), path, names) for what, family, path, names in parts(result, glance)
-    )
+    found = ((_rules(glance, what, family), *rest) for what, family, *rest in parts(result, glance))
     return [problem for rules, path, names in found for problem in _broken(rules, path, names)]
 
 

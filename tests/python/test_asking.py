@@ -292,6 +292,9 @@ def test_random_reads_begin_with_how_far_they_reach(capsys):
     run = ROOT / "results/reference/acceptance/h100-c2.json.gz"
     said = " ".join(ask(capsys, run, "random reads").split())
     assert "Random rows in host memory keep the rate of small spans: 128 B rows as asked up to" in said
+    said = ask(capsys, run, "random reads 128 B")
+    assert "was not measured" not in said
+    assert "row 4 KiB" not in said
 
 
 def test_load_is_what_a_copy_has_beside_it(capsys):
