@@ -111,7 +111,8 @@ int print_environment(const Options& options, const Machine& machine) {
   if (options.environment_format == "json") {
     std::cout << environment_json(machine.environment, machine.warnings).dump(2) << '\n';
   } else {
-    std::cout << environment_text(machine.environment, machine.warnings);
+    std::cout << (options.verbosity > 0 ? environment_text(machine.environment, machine.warnings)
+                                        : environment_screen(machine.environment, machine.warnings));
   }
   return 0;
 }
@@ -135,7 +136,8 @@ int act(const Options& options) {
     const std::vector<Family> families = all_families();
     std::cout << (options.families_format == "json"
                       ? families_json(families)
-                      : families_text(families_asked(families, options.families_asked)));
+                      : families_text(families_asked(families, options.families_asked),
+                                      screen_of(STDOUT_FILENO).width, options.verbosity > 0));
     return 0;
   }
   Machine machine = read_machine();
@@ -156,7 +158,9 @@ int act(const Options& options) {
   const Selection selection = selection_of(all_families(), options, machine, scope);
   std::cerr << understood_text(selection, scope);
   if (options.action == Action::plan) {
-    std::cout << plan_text(selection, scope, screen_of(STDOUT_FILENO).width, options.verbosity > 0);
+    const std::size_t width = screen_of(STDOUT_FILENO).width;
+    std::cout << plan_text(selection, scope, width, options.verbosity > 0)
+              << load_text(machine.environment, width);
     return 0;
   }
   std::cout << list_text(selection);

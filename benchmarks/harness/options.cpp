@@ -48,6 +48,7 @@ struct RawOptions {
   int visits = 0;
   int trials = 0;
   bool version = false;
+  bool full = false;
   bool list = false;
   bool plan = false;
   bool no_wait = false;
@@ -226,9 +227,10 @@ constexpr const char* kInsteadOfRunning = "Instead of running";
 constexpr const char* kOutput = "Google Benchmark's output flags";
 
 // Of the groups that the short help shows, the flags that few need.
-constexpr std::array kRare{"--shard",      "--ci-target", "--one-process", "--features",
-                           "--hot-budget", "--trials",    "--graph-cache", "--allow-managed-oversubscription",
-                           "--no-wait"};
+constexpr std::array kRare{"--ask",         "--numa",        "--shard",
+                           "--ci-target",   "--one-process", "--features",
+                           "--hot-budget",  "--trials",      "--transfer",
+                           "--graph-cache", "--no-wait",     "--allow-managed-oversubscription"};
 constexpr std::size_t kHelpWidth = 100;
 constexpr std::size_t kHelpIndent = 27;
 
@@ -249,7 +251,7 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kRefused{{
 void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
   const auto group = kWhatIsRun;
   app.add_option(kFilter, options.filter,
-                 "Regular expression that a case's name must contain; a leading - turns it round")
+                 "Regular expression found in a case's name; a leading - turns it round")
       ->group(group);
   app.add_option(kAskFlag, options.question,
                  "What words ask for, as `grainscope ask` takes them: 'h2d pinned 64MiB'")
@@ -257,8 +259,8 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--preset", raw.preset, "smoke, quick (the default), full, paper or acceptance")
       ->group(group);
   app.add_option("--axis", raw.axes,
-                 "Values in place of the preset's on an axis of every family that has it: bytes=4KiB,1MiB or "
-                 "bytes=4KiB..x4..1GiB; --explain FAMILY tells its axes; may be given several times")
+                 "Values in place of the preset's, in every family with the axis: bytes=4KiB,1MiB or "
+                 "bytes=4KiB..x4..1GiB; may be given several times")
       ->group(group)
       ->allow_extra_args(false);
   app.add_option("--gpu", raw.gpus, "GPUs: 0, or 0,1, or all")->group(group);
@@ -270,7 +272,7 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
                  "Half-width of the 95 % interval to reach, over the median, e.g. 0.01")
       ->group(group);
   app.add_option("--benchmark_repetitions", raw.visits,
-                 "Visits to every case, spread over the run, each from a process and with buffers of its own")
+                 "Visits to every case, spread over the run, each from a new process")
       ->group(group);
   app.add_flag("--one-process", options.one_process,
                "All visits from one process: for profilers, and to see how far processes differ")
@@ -321,17 +323,18 @@ void describe_looking(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_flag("--plan", raw.plan, "Print how many cases, how long, how much memory, what is skipped and why")
       ->group(group);
   app.add_option("--explain", options.explain_case,
-                 "Print what a case measures, times and counts, and its source; of a family, its axes")
+                 "Print what a case measures, and its source; of a family, its axes")
       ->group(group);
   app.add_option("--families", raw.families,
-                 "Print the families and their questions: all, those that words ask for, or json with axes "
-                 "and presets")
+                 "Print families and their questions: all, those that words ask for, or json")
       ->expected(0, 1)
       ->default_str("text")
       ->group(group);
   app.add_option("--env", raw.environment, "Print the machine report: text or json")
       ->expected(0, 1)
       ->default_str("text")
+      ->group(group);
+  app.add_flag("--full", raw.full, "All of it, where --env, --families or --plan shows one screen")
       ->group(group);
   app.add_flag("--version", raw.version, "Print versions and exit")->group(group);
   app.add_option("-h,--help", raw.help,
@@ -361,7 +364,7 @@ void describe_output(CLI::App& app, Options& options, RawOptions& raw) {
       ->group(group);
   app.add_flag("--benchmark_counters_tabular", raw.tabular, "Accepted: the table always has columns")
       ->group(group);
-  app.add_option("--v", options.verbosity, "1: whole names in the table, whole lists in --plan")
+  app.add_option("--v", options.verbosity, "1: whole names in the table; of what is shown instead, --full")
       ->group(group);
 }
 
@@ -419,8 +422,7 @@ constexpr const char* kHelpBegin =
     "\n"
     "  grainscope --plan                  what would run, how long it takes, what is skipped and why\n"
     "  grainscope --out run1              the preset quick; the result is run1/result.json\n"
-    "  grainscope --benchmark_filter=transfer/memcpy --max-bytes=64MiB\n"
-    "                                     some cases, some sizes\n"
+    "  grainscope --benchmark_filter=peer some of its cases\n"
     "\n"
     "  grainscope ask h2d pinned 64MiB    runs what words ask for: grainscope ask --help\n"
     "  grainscope repeat 3 --out DIR      runs three times: what runs of this machine differ by\n"
@@ -622,6 +624,13 @@ void choose_action(const CLI::App& app, Options& options, const RawOptions& raw)
       options.families_asked = std::exchange(options.families_format, "text");
     }
   }
+  if (raw.full && options.action == Action::run) {
+    throw UsageError(
+        "--full shows all of what --env, --families or --plan says; for whole names in the table of a run "
+        "give "
+        "--v=1, for more cases --preset full");
+  }
+  options.verbosity = std::max(options.verbosity, int{raw.full});
 }
 
 }  // namespace

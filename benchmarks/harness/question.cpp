@@ -62,9 +62,12 @@ std::optional<std::uint64_t> size_of(const std::string& text) {
   }
 }
 
+// A size that is no larger, and no word is beside, is of rows where there are any.
+constexpr std::uint64_t kLargestRow = 64 << 10;
+
 // A size in the largest unit of which it is a whole number.
 std::string exact(std::uint64_t size) {
-  for (const char* unit : {"TiB", "GiB", "MiB", "KiB", "TB", "GB", "MB", "KB"}) {
+  for (const char* unit : {"TiB", "TB", "GiB", "GB", "MiB", "MB", "KiB", "KB"}) {
     const std::uint64_t factor = parse_bytes(std::string("1") + unit);
     if (size > 0 && size % factor == 0) {
       return std::to_string(size / factor) + " " + unit;
@@ -674,9 +677,13 @@ std::vector<std::pair<std::string, std::vector<Question::Size>>> Question::sizes
   std::vector<std::pair<std::string, std::vector<Size>>> found;
   const Texts& there = words().sizes_of(family);
   for (const Size& size : sizes_) {
-    const auto axis = std::find_if(there.begin(), there.end(), [&](const std::string& each) {
+    auto axis = std::find_if(there.begin(), there.end(), [&](const std::string& each) {
       return size.axes.empty() || has(size.axes, each);
     });
+    if (size.axes.empty() && size.most <= kLargestRow) {
+      const auto row = std::find(there.begin(), there.end(), "row");
+      axis = row != there.end() ? row : axis;
+    }
     if (axis == there.end()) {
       continue;
     }

@@ -86,15 +86,33 @@ std::string family_text(const Family& family) {
   return text;
 }
 
+// As many of its words as there is room for.
+std::string beginning(const std::string& text, std::size_t room) {
+  constexpr std::string_view kMore = " ..";
+  const std::size_t end = text.rfind(' ', room - std::min(room, kMore.size()));
+  return (end == std::string::npos ? "" : text.substr(0, end)).append(kMore);
+}
+
 }  // namespace
 
-std::string families_text(const std::vector<Family>& families) {
-  constexpr std::size_t kNameWidth = 24;
+std::string families_text(const std::vector<Family>& families, std::size_t width, bool whole) {
+  constexpr std::size_t kNameWidth = 23;
+  constexpr std::ptrdiff_t kMostLines = 40;
   std::string text;
   for (const Family& family : families) {
-    text += wrapped(family.name, family.question, kNameWidth);
+    text += wrapped(family.name, family.question, kNameWidth, width);
   }
-  return text;
+  if (whole || std::count(text.begin(), text.end(), '\n') <= kMostLines) {
+    return text;
+  }
+  text.clear();
+  const std::size_t room = width - std::min(width - 1, kNameWidth);
+  for (const Family& family : families) {
+    const bool fits = letters(family.question) <= room;
+    text +=
+        filled(family.name, kNameWidth) + (fits ? family.question : beginning(family.question, room)) + "\n";
+  }
+  return text + "--families --full has the questions whole, --explain FAMILY its axes\n";
 }
 
 std::string families_json(const std::vector<Family>& families) {
@@ -207,7 +225,7 @@ std::string plan_text(const Selection& selection, const Scope& scope, std::size_
   }
   if (!whole) {
     return text + "\n" + reasons_text(reasons, "", width) +
-           "--plan --v=1 lists families, and each case that is skipped\n";
+           "--plan --full lists families, and each case that is skipped\n";
   }
   for (const auto& [what, names] : skipped) {
     text +=
@@ -217,6 +235,24 @@ std::string plan_text(const Selection& selection, const Scope& scope, std::size_
     }
   }
   return text;
+}
+
+std::string load_text(const Environment& environment, std::size_t width) {
+  constexpr double kFewTimes = 1.25;
+  const auto& load = environment.load.average_1;
+  const std::size_t cpus = environment.cpu.online.size();
+  if (!load || cpus == 0) {
+    return {};
+  }
+  const double times = (*load + 1) / static_cast<double>(cpus);
+  if (times < kFewTimes) {
+    return {};
+  }
+  std::array<char, 128> text{};
+  std::snprintf(text.data(), text.size(),
+                "warning: other work has the CPUs (load average %.1f of %zu): it may take %.1f times as long",
+                *load, cpus, times);
+  return wrapped("", text.data(), 0, width);
 }
 
 std::string explain_text(const std::string& text, const std::vector<Family>& families,

@@ -17,8 +17,13 @@ namespace grainscope::harness {
 [[nodiscard]] std::string plan_text(const Selection& selection, const Scope& scope, std::size_t width,
                                     bool whole);
 
-// `--families`: each with its question; as JSON also its axes and what each preset takes of them.
-[[nodiscard]] std::string families_text(const std::vector<Family>& families);
+// Below a plan, whose times are of CPUs that nothing else uses: how many times as long a run may take where
+// other work has them. Empty where it has not.
+[[nodiscard]] std::string load_text(const Environment& environment, std::size_t width);
+
+// `--families`: each with its question, on a screen of 40 lines with its beginning unless `whole`; as JSON
+// also its axes and what each preset takes of them.
+[[nodiscard]] std::string families_text(const std::vector<Family>& families, std::size_t width, bool whole);
 [[nodiscard]] std::string families_json(const std::vector<Family>& families);
 
 // `--explain`: of the family named, its axes and what each preset takes of them; of the case named; or else

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 #include <ostream>
 #include <set>
 
@@ -395,6 +396,7 @@ std::string kind_of(const std::string& reason) {
 
 std::string reasons_text(const std::map<std::string, int>& reasons, const std::string& label,
                          std::size_t width) {
+  constexpr std::ptrdiff_t kMostReasons = 5;  // a run of `smoke` has a dozen, and ends in a screen
   struct Kind {
     int cases = 0;
     std::set<std::string> reasons;
@@ -413,7 +415,17 @@ std::string reasons_text(const std::map<std::string, int>& reasons, const std::s
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const Kind& a, const Kind& b) { return a.cases > b.cases; });
   std::string text;
+  int left = std::accumulate(ordered.begin(), ordered.end(), 0,
+                             [](int sum, const Kind& kind) { return sum + kind.cases; });
   for (const Kind& kind : ordered) {
+    if (&kind - ordered.data() == kMostReasons) {
+      const std::size_t others = ordered.size() - static_cast<std::size_t>(kMostReasons);
+      return text + wrapped(label,
+                            std::to_string(left) + (left == 1 ? " case" : " cases") + " skipped for " +
+                                std::to_string(others) + (others == 1 ? " other reason" : " other reasons"),
+                            label.size(), width);
+    }
+    left -= kind.cases;
     std::string reason = *kind.reasons.begin();
     if (kind.reasons.size() > 1) {
       reason += " (others differ in the numbers)";

@@ -78,7 +78,8 @@ class Table {
   bool begun_ = false;
 };
 
-// Counts of reasons, a line each: those that differ in numbers alone are one, the first of them.
+// Counts of reasons, a line each for those of most cases: those that differ in numbers alone are one, the
+// first of them.
 [[nodiscard]] std::string reasons_text(const std::map<std::string, int>& reasons, const std::string& label,
                                        std::size_t width);
 

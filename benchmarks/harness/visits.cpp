@@ -1,12 +1,17 @@
 #include "visits.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <utility>
 
 #include "grainscope/core/error.hpp"
@@ -164,8 +169,8 @@ constexpr const char* kUsage =
     "grainscope repeat N --out DIR [FLAGS]\n"
     "Runs N times what FLAGS ask for, each time in a process of its own, into DIR/1 to DIR/N.\n"
     "What these runs differ by is the type B uncertainty of this machine: grainscope-report takes\n"
-    "DIR as --type-b. Runs that are there already are gone on with. N is 2 to 100; three runs tell\n"
-    "a spread to about a quarter.\n";
+    "DIR as --type-b, and a table at the end shows it. Runs that are there already are gone on with.\n"
+    "N is 2 to 100; three runs tell a spread to about a quarter.\n";
 
 int count_of(const std::string& word) {
   int count = 0;
@@ -220,7 +225,89 @@ int run_in(const fs::path& folder, const std::vector<std::string>& flags, const 
   return end->signal != 0 ? 128 + end->signal : end->status;
 }
 
+// The medians of the rows that were measured, by their names, of one result after another.
+std::map<std::string, std::vector<double>> medians_of(const std::vector<json>& results) {
+  std::map<std::string, std::vector<double>> found;
+  for (const json& result : results) {
+    for (const json& row : result.value("benchmarks", json::array())) {
+      if (row.value("status", "") == "ok" && row.value("label", "") == "measured" &&
+          row.contains("median_s")) {
+        found[row.at("name")].push_back(row.at("median_s"));
+      }
+    }
+  }
+  std::erase_if(found, [&](const auto& one) { return one.second.size() != results.size(); });
+  return found;
+}
+
+std::string percent(double share) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(share < 0.0995 ? 1 : 0) << 100 * share << " %";
+  return text.str();
+}
+
+json read_result(const fs::path& folder) {
+  std::ifstream file(folder / "result.json", std::ios::binary);
+  json result = json::parse(file, nullptr, false);
+  return result.is_object() ? result : json::object();
+}
+
 }  // namespace
+
+std::string spread_text(const std::vector<json>& results, const Screen& screen) {
+  struct Spread {
+    double more = 0;  // the largest over the smallest, less 1
+    std::string name;
+  };
+  std::map<std::string, std::string> family_of;
+  for (const json& result : results) {
+    for (const json& row : result.value("benchmarks", json::array())) {
+      family_of[row.at("name")] = row.at("case").at("family");
+    }
+  }
+  std::map<std::string, std::vector<Spread>> families;
+  for (const auto& [name, medians] : medians_of(results)) {
+    const auto [least, most] = std::minmax_element(medians.begin(), medians.end());
+    families[family_of[name]].push_back({*most / *least - 1, name});
+  }
+  if (families.empty()) {
+    return {};
+  }
+  std::vector<std::vector<std::string>> lines{
+      {std::to_string(results.size()) + " runs differ by", "rows", "middle", "most", "in"}};
+  for (auto& [family, spreads] : families) {
+    std::sort(spreads.begin(), spreads.end(), [](auto& one, auto& other) { return one.more < other.more; });
+    const Spread& worst = spreads.back();
+    lines.push_back({family, std::to_string(spreads.size()), percent(spreads[(spreads.size() - 1) / 2].more),
+                     percent(worst.more), worst.name.substr(std::min(worst.name.size(), family.size() + 1))});
+  }
+  std::vector<std::size_t> widths(lines.front().size(), 0);
+  for (const auto& line : lines) {
+    for (std::size_t at = 0; at + 1 < line.size(); ++at) {
+      widths[at] = std::max(widths[at], letters(line[at]));
+    }
+  }
+  std::string text = "\n";
+  for (const auto& line : lines) {
+    std::string shown = filled(line.front(), widths.front());
+    for (std::size_t at = 1; at + 1 < line.size(); ++at) {
+      shown += "  " + filled(line[at], widths[at], true);
+    }
+    const std::size_t room = screen.width > letters(shown) + 2 ? screen.width - letters(shown) - 2 : 0;
+    text += shown + (room > 0 ? "  " + shortened(line.back(), room) : "") + "\n";
+  }
+  const bool once = std::any_of(results.begin(), results.end(), [](const json& result) {
+    return result.value("/context/run/visits"_json_pointer, 1) == 1;
+  });
+  if (once) {
+    text +=
+        wrapped("warning:",
+                "each run came to a case once, so what visits differ by is in these numbers; to tell both "
+                "apart: --benchmark_repetitions=3",
+                9, screen.width);
+  }
+  return text;
+}
 
 int repeat_command(const std::vector<std::string>& words) {
   if (words.empty() || words.front() == "--help" || words.front() == "-h") {
@@ -234,6 +321,7 @@ int repeat_command(const std::vector<std::string>& words) {
                      " --out DIR, with flags that say what to run");
   }
   int status = 0;
+  std::vector<json> results;
   for (int run = 1; run <= count; ++run) {
     const fs::path folder = fs::path(options.out_dir) / std::to_string(run);
     std::cerr << "grainscope: run " << run << " of " << count << ", " << folder.string() << std::endl;
@@ -242,7 +330,10 @@ int repeat_command(const std::vector<std::string>& words) {
       return ended;
     }
     status = std::max(status, ended);
+    results.push_back(read_result(folder));
   }
+  const Screen screen = screen_of(STDOUT_FILENO);
+  std::cout << for_screen(spread_text(results, screen), screen) << std::flush;
   std::cerr << "grainscope: " << count << " runs; grainscope-report takes them as --type-b "
             << options.out_dir << '\n';
   return status;

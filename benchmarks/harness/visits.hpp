@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "benchmark.hpp"
+#include "screen.hpp"
 
 namespace grainscope {
 class ChildProcess;
@@ -52,12 +53,17 @@ class RoundProcess {
 };
 
 // `grainscope repeat N --out DIR FLAGS`: whole runs one after another, each a process of its own, in DIR/1 to
-// DIR/N. What they differ by is the type B of this machine. Runs that are there are gone on with. Returns the
+// DIR/N. What they differ by is the type B of this machine, and is shown at the end. Runs that are there are
+// gone on with. Returns the
 // exit status of the first run that could not be made, and then makes no other; else 1 where a row failed in
 // any. Throws UsageError for words that make no sense and for a run that is there by other flags,
 // HelpRequested for --help.
 inline constexpr const char* kRepeatCommand = "repeat";
 [[nodiscard]] int repeat_command(const std::vector<std::string>& words);
+
+// What results of the same cases differ by, family by family: of each row the largest median over the
+// smallest. Warns of results that came to a case once. Empty where no case is in all of them.
+[[nodiscard]] std::string spread_text(const std::vector<nlohmann::json>& results, const Screen& screen);
 
 // The other end: reads the round from standard input; says a line, and waits until it is taken.
 [[nodiscard]] Round read_round();

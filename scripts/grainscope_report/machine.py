@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
+from grainscope_report import metrics
 from grainscope_report.model import Concern, Link, Result
 from grainscope_report.units import format_bytes, format_duration, format_interval, format_percent
 
@@ -230,9 +231,10 @@ def caches(result: Result) -> list[Cache]:
     return [Cache(*size) for size in sorted(set(known))]
 
 
-def link_cells(link: Link) -> tuple[str, ...]:
-    """One cell for each of `NAMES`; rates in GB/s."""
-    peak, interval = format_interval(link.peak_gb_s, *link.within_gb_s)
+def link_cells(result: Result, link: Link) -> tuple[str, ...]:
+    """One cell for each of `LINK_NAMES`; rates in GB/s."""
+    known = metrics.peak_estimate(result, link)
+    peak, interval = format_interval(known.value, known.low, known.high)
     most = link.theoretical_gb_s
     way = link.direction.replace("_to_", " → ").replace("gpu", "GPU")
     return (

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grainscope_report import statistics
-from grainscope_report.families import Best
-from grainscope_report.model import Result, Row, Visit
+from grainscope_report import families, statistics
+from grainscope_report.families import PAIRS, Best, Pairs
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Link, Result, Row, Visit
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_percent
 
@@ -171,6 +171,39 @@ def best_estimate(row: Row, least: bool) -> Estimate:
     return Estimate(time_s.value * times, time_s.low * times, time_s.high * times, time_s.visits)
 
 
+def peak_direction(pairs: Pairs) -> str | None:
+    """Which links' copy peaks are of these pairs, if any: pinned copies, and what a GPU writes to a peer."""
+    axes = pairs.best.axes
+    if families.of(pairs.best.family).sets_peak:
+        return HOST_TO_GPU if axes["path"].endswith("_to_gpu") else GPU_TO_HOST
+    writes = axes.get("method") == "copy_engine" and axes.get("direction") == "write"
+    return TO_PEER if writes and "between" not in axes else None
+
+
+def peak_row(result: Result, link: Link) -> Row | None:
+    """The row whose uncertainty is that of a link's copy peak, which is measured beforehand and has none.
+
+    It is of the same copy; where the run lacks that, of the one most like it: at the same ends before the
+    same size before the largest.
+    """
+
+    def alike(row: Row) -> tuple:
+        size = row.bytes or 0
+        cold = row.case.axes.get("flush") == "on"
+        return row.case.ends == link.ends, size == link.bytes, size, cold, row.case.locality != "remote"
+
+    best = next(pairs.best for pairs in PAIRS if peak_direction(pairs) == link.direction)
+    return max(rows_for(result, best), key=alike, default=None)
+
+
+def peak_estimate(result: Result, link: Link) -> Estimate:
+    """A link's copy peak in GB/s with its interval: by that row, without one that within its only visit."""
+    if (row := peak_row(result, link)) is None:
+        return Estimate(link.peak_gb_s, *link.within_gb_s)
+    rate = best_estimate(row, least=False)
+    return rate.scaled(link.peak_gb_s / rate.value)
+
+
 def plus_minus(estimate: Estimate) -> str:
     """Half of the interval, by its wider side, in percent; `-` where nothing tells one."""
     side = half_width(estimate)
@@ -179,9 +212,16 @@ def plus_minus(estimate: Estimate) -> str:
     return "< 0.1 %" if side < 0.001 else format_percent(side) if side < 0.1 else f"{100 * side:.0f} %"
 
 
+def with_error(text: str, estimate: Estimate) -> str:
+    """`55.2 GB/s ± 1.1 %`: a value as it is written, with half of its interval as every screen shows it."""
+    error = plus_minus(estimate)
+    return text if error == "-" else f"{text} ± {error}"
+
+
 def half_width(estimate: Estimate) -> float:
-    """Half of the interval, by its wider side, as a share of the value."""
-    return max(estimate.high / estimate.value - 1, 1 - estimate.low / estimate.value)
+    """Half of the interval, by its wider side, as a share of the value: of a rate what it is of its time."""
+    low = estimate.value / estimate.low if estimate.low > 0 else math.inf
+    return max(estimate.high / estimate.value, low) - 1
 
 
 def _time_s(row: Row) -> float:

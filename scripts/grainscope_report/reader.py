@@ -105,7 +105,7 @@ class Names(dict):
 
 def contradictions(result: Result, glance: bool = False) -> list[Problem]:
     """Everything in which a result contradicts itself, or what shows at a glance."""
-    found = ((_rules(glance, what, family), path, names) for what, family, path, names in parts(result))
+    found = ((_rules(glance, what, family), *rest) for what, family, *rest in parts(result, glance))
     return [problem for rules, path, names in found for problem in _broken(rules, path, names)]
 
 
@@ -200,7 +200,7 @@ def _broken(rules: Sequence[Rule], path: str, names: Names) -> Iterator[Problem]
             yield Problem(f"{path}.{rule.field}", said)
 
 
-def parts(result: Result) -> Iterator[tuple[str, str, str, Names]]:
+def parts(result: Result, glance: bool = False) -> Iterator[tuple[str, str, str, Names]]:
     """All that rules are of: its kind, its family, where it is, and what rules may say of it."""
     links = {link.ends: link for link in result.links}
     statuses = [row.status for row in result.rows]
@@ -225,7 +225,7 @@ def parts(result: Result) -> Iterator[tuple[str, str, str, Names]]:
         )
         yield "row", family, path, names
         for what in PARTS:
-            held = getattr(row, what) or ()
+            held = (_rules(glance, what, family) and getattr(row, what)) or ()
             several = isinstance(held, tuple)
             for index, part in enumerate(held if several else [held]):
                 where = f"{path}.{what}[{index}]" if several else f"{path}.{what}"

@@ -114,7 +114,7 @@ def _record(kind: type[Record]) -> _Shape:
                 found[attribute] = item if type(item) in classes else read_one(item, (path, name), faults)
             elif not kind.OPEN:
                 faults.append(((path, name), "is not a field of the format"))
-        faults += _unmet(needs, value, path)
+        faults += _unmet(needs, value, path) if kind.NEEDS or any(n not in value for n in required) else ()
         # What is absent gets no attribute of its own, but the class's default: checks see what is there.
         made = object.__new__(kind)
         object.__setattr__(made, "__dict__", found)

@@ -245,12 +245,16 @@ namespace {
 
 // The report as a person reads it: warnings, then one section a topic.
 
+void write_warning(TextTable& table, const Warning& warning) {
+  table.row(std::string(severity_name(warning.severity)), warning.finding);
+  table.row("", "effect: " + warning.effect);
+  table.row("", "remedy: " + warning.remedy);
+}
+
 void write_warnings(TextTable& table, const std::vector<Warning>& warnings) {
   table.section(warnings.empty() ? "Warnings: none" : "Warnings");
   for (const Warning& warning : warnings) {
-    table.row(std::string(severity_name(warning.severity)), warning.finding);
-    table.row("", "effect: " + warning.effect);
-    table.row("", "remedy: " + warning.remedy);
+    write_warning(table, warning);
   }
 }
 
@@ -404,7 +408,103 @@ void write_kernel(TextTable& table, const KernelReport& kernel) {
   table.row("IOMMU", iommu_text(kernel));
 }
 
+// The report within a screen.
+
+constexpr std::size_t kMostLines = 40;
+
+std::string count_or_unknown(const std::optional<int>& count, const std::string& what) {
+  return count ? count_of(static_cast<std::uint64_t>(*count), what) : "unknown " + what + "s";
+}
+
+std::string cpu_summary(const CpuReport& cpu) {
+  std::string text = or_unknown(cpu.model) + ", " + count_or_unknown(cpu.sockets, "socket") + ", " +
+                     count_or_unknown(cpu.cores, "core") + ", allowed here: CPUs " +
+                     sysfs::format_list(cpu.allowed) + ", SMT " + on_off(cpu.smt_active);
+  return cpu.caches.empty() ? text : text + ", " + cache_text(cpu.caches.back());
+}
+
+std::string memory_summary(const MemoryReport& memory) {
+  std::string text = bytes_or_unknown(memory.total_bytes) + ", available " +
+                     bytes_or_unknown(memory.available.meminfo_bytes) + ", " +
+                     count_of(memory.nodes.size(), "NUMA node");
+  std::uint64_t free = 0;
+  for (const HugePagePool& pool : memory.huge_pages) {
+    free += pool.free;
+  }
+  return text + ", transparent huge pages " + or_unknown(memory.transparent_huge) + ", " +
+         count_of(free, "free huge page");
+}
+
+std::string gpu_summary(const GpuReport& gpu) {
+  const NvmlDevice nvml = gpu.nvml.value_or(NvmlDevice{});
+  const auto generation = nvml.link_generation ? nvml.link_generation : gpu.sysfs_link_generation;
+  const auto width = nvml.link_width ? nvml.link_width : gpu.sysfs_link_width;
+  return gpu.name + ", PCI Express now " + link_text(generation, width) + ", at most " +
+         link_text(nvml.link_generation_max, nvml.link_width_max) + ", NVLink " +
+         (nvml.nvlinks ? nvlink_text(*nvml.nvlinks) : "unknown") + ", near node " +
+         (gpu.near.node ? std::to_string(*gpu.near.node) : "unknown") + ", ECC " + on_off(nvml.ecc);
+}
+
+// GPUs that are alike share a row: `GPU 0-3`.
+void write_gpu_summaries(TextTable& table, const std::vector<GpuReport>& gpus) {
+  std::vector<std::pair<std::string, std::vector<int>>> kinds;
+  for (const GpuReport& gpu : gpus) {
+    const std::string text = gpu_summary(gpu);
+    if (kinds.empty() || kinds.back().first != text || !gpu.cuda) {
+      kinds.emplace_back(text, std::vector<int>{});
+    }
+    if (gpu.cuda) {
+      kinds.back().second.push_back(gpu.cuda->ordinal);
+    }
+  }
+  for (const auto& [text, numbers] : kinds) {
+    table.row(numbers.empty() ? "GPU, not in CUDA" : "GPU " + sysfs::format_list(numbers), text);
+  }
+}
+
+std::string machine_summary(const Environment& environment) {
+  TextTable table;
+  table.section("Machine");
+  table.row("CPU", cpu_summary(environment.cpu));
+  const auto& policies = environment.cpu.policies;
+  table.row("frequency", policies.empty() ? kUnknown : policy_text(policies.front()));
+  table.row("memory", memory_summary(environment.memory));
+  const LoadReport& load = environment.load;
+  table.row("load", (load.average_1 ? format_number(*load.average_1, 2) : "unknown") + ", pressure on CPUs " +
+                        percent(load.pressure.cpu_some));
+  const KernelReport& kernel = environment.kernel;
+  const auto& virtual_machine = kernel.virtual_machine;
+  table.row("system", or_unknown(kernel.distribution) + ", kernel " + or_unknown(kernel.release) +
+                          ", virtual machine " + (virtual_machine ? yes_no(*virtual_machine) : "unknown"));
+  table.row("NVIDIA driver", environment.driver.version.value_or("unknown (no driver, or not exposed)"));
+  write_gpu_summaries(table, environment.gpus);
+  return table.text();
+}
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
 }  // namespace
+
+std::string environment_screen(const Environment& environment, const std::vector<Warning>& warnings) {
+  constexpr std::size_t kAround = 3;  // an empty line, what is left out, and how to see all
+  const std::string machine = machine_summary(environment);
+  TextTable shown;
+  shown.section(warnings.empty() ? "Warnings: none" : "Warnings");
+  std::size_t left = warnings.size();
+  for (const Warning& warning : warnings) {
+    TextTable longer = shown;
+    write_warning(longer, warning);
+    if (lines_of(longer.text()) + lines_of(machine) + kAround > kMostLines) {
+      break;
+    }
+    shown = longer;
+    --left;
+  }
+  const std::string more = left > 0 ? "  and " + std::to_string(left) + " more\n" : "";
+  return shown.text() + more + "\n" + machine + "--env --full shows all of it\n";
+}
 
 std::string environment_text(const Environment& environment, const std::vector<Warning>& warnings) {
   TextTable table;

@@ -179,6 +179,14 @@ def test_a_size_that_was_not_measured_has_its_neighbours(files, capsys):
     assert "not measured" not in ask(capsys, files["h100"], "h2d pinned 64KiB flush=on")
 
 
+def test_a_decimal_size_is_as_good_as_the_binary_one(capsys):
+    run = ROOT / "results/reference/acceptance/h100-c2.json.gz"
+    for size, near in (("64MB", "64 MiB"), ("60MiB", "64 MiB"), ("40MB", "16 MiB and 64 MiB")):
+        said = ask(capsys, run, f"h2d pinned {size}")
+        assert re.search(f"was not measured; the nearest (is|are) {near}\\.", said), said
+    assert "64 MB was not measured" in ask(capsys, run, "h2d 64MB")
+
+
 def test_sizes_of_different_grids_meet_by_the_nearest(capsys):
     said = ask(capsys, REFERENCE, "best way h2d for 8 KiB pieces")
     assert "8 KiB was not measured; the nearest are " in said or "Not measured at 8 KiB: " in said, said
@@ -261,6 +269,39 @@ def test_an_answer_fits_the_terminal(files, capsys, monkeypatch, columns, questi
     said = ask(capsys, files["h100"], question)
     assert len(said.splitlines()) <= 40
     assert max(map(len, said.splitlines())) <= columns, said
+
+
+def test_links_are_answered_by_their_copy_peaks(files, capsys):
+    lines = ask(capsys, files["two_nodes"], "link speed").splitlines()
+    assert lines[1].split() == ["Links", "GB/s", "±", "95", "%", "specified", "reached", "negotiated"]
+    assert any(line.startswith("remote host → GPU, 2 links  38.0 ") for line in lines[2:])
+    # With a size rows are meant.
+    assert "Links" not in ask(capsys, files["two_nodes"], "links 64MiB")
+
+
+def test_utilisation_is_the_share_of_the_link_highest_first(capsys):
+    run = ROOT / "results/reference/acceptance/h100-c2.json.gz"
+    lines = ask(capsys, run, "link utilisation h2d 1MiB").splitlines()
+    assert lines[1].endswith("of link")
+    shares = [float(line.split()[-2]) for line in lines[2:]]
+    assert len(shares) > 4
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_random_reads_begin_with_how_far_they_reach(capsys):
+    run = ROOT / "results/reference/acceptance/h100-c2.json.gz"
+    said = " ".join(ask(capsys, run, "random reads").split())
+    assert "Random rows in host memory keep the rate of small spans: 128 B rows as asked up to" in said
+    said = ask(capsys, run, "random reads 128 B")
+    assert "was not measured" not in said
+    assert "row 4 KiB" not in said
+
+
+def test_load_is_what_a_copy_has_beside_it(capsys):
+    run = ROOT / "results/reference/acceptance/h100-c2.json.gz"
+    for question in ("h2d under load", "loaded h2d", "h2d contention"):
+        assert ask(capsys, run, question).startswith("contention, ")
+    assert "beside_compute copy_engine" in ask(capsys, run, "h2d under load")
 
 
 def test_help_fits_a_screen(capsys, monkeypatch):

@@ -134,6 +134,28 @@ def test_within_two_percent_is_a_tie(xy):
     assert document["verdict"]["kind"] == "winner"
 
 
+@pytest.mark.parametrize("run", [1e-6, 0.05])
+def test_a_tie_says_below_which_price_each_wins_and_does_when_tried(xy, run):
+    more = {"N": machine(2.0, 1.019, "node-n"), "type_b": table(run=run)}
+    _, document = xy(candidates="X=20000 N=20000", **more)
+    assert document["cost"]["kind"] == "tie"
+    below = {name: candidate(document, name)["wins_below"] for name in ("X", "N")}
+    if run < 0.01:
+        times = {"X": 0.75, "N": 0.25 + 0.5 / 1.019}
+        assert below["X"] == pytest.approx(20000 * times["N"] / times["X"] / 1.02, rel=1e-4)
+    else:
+        assert max(below.values()) < 19000
+    said = document["sentences"]["headline"][1]
+    assert f"X wins below {below['X']:,.0f} (here 20,000)" in said
+    assert len(document["sentences"]["cost"]) == 2
+    for name, other in (("X", "N"), ("N", "X")):
+        for off, kind in ((0.999, "winner"), (1.001, "tie")):
+            offers = {other: 20000, name: below[name] * off}
+            again = xy(candidates=f"X={offers['X']} N={offers['N']}", **more)[1]["cost"]
+            assert again["kind"] == kind
+            assert again["first"] == name or kind == "tie"
+
+
 def test_who_is_ahead_by_what_runs_differ_by_is_tied(xy):
     near = machine(2.0, 1.08, "node-n")
     status, document = xy("--fail-on-tie", candidates="X N", N=near, type_b=table(run=0.05, visit=0.01))

@@ -170,6 +170,22 @@ def test_figure_5_crossover_is_marked_with_its_interval(tmp_path):
     assert not only(rows, panel="write (GPU → host)")
 
 
+def test_figure_5_has_zero_copy_over_the_pinned_copy_below(tmp_path):
+    file = gpu_file()
+    for size, gb_s in ((MIB, 10.0), (16 * MIB, 40.0), (64 * MIB, 41.0)):
+        file.add("transfer/zero_copy", zero_copy(size), SITE, size / gb_s / 1e9, spread=0.0)
+    for size in (4096, MIB, 16 * MIB):
+        add_copy(file, 20.0, "pinned_to_gpu", size, spread=0.0)
+    [[top], [ratio]] = made(tmp_path, "5", file).rows
+    [curve] = ratio.curves
+    assert [(point.x, point.y.value) for point in curve.points] == [
+        (MIB, pytest.approx(0.5)),
+        (16 * MIB, pytest.approx(2.0)),
+    ]
+    assert ratio.x_range == (4096, 64 * MIB)
+    assert top.y_log
+
+
 def test_figure_5_interval_of_the_crossover_follows_the_measurements(tmp_path):
     file = gpu_file()
     for size, gb_s in ((MIB, 10.0), (16 * MIB, 40.0)):

@@ -129,4 +129,17 @@ def test_the_matrices_of_two_gpus_are_the_golden_ones(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     # A new table of type B changes intervals and no matrix.
     monkeypatch.setattr(uncertainty, "at_hand", uncertainty.TypeB)
-    golden_text.hold("matrix_h200x2-quick.txt", said(capsys, "results/reference/h200x2-quick.json"))
+    golden_text.hold("matrix_h200x2-quick.txt", said(capsys, "results/reference/h200x2-quick.json", "--full"))
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_matrices_are_one_screen_and_none_is_left_out(capsys, monkeypatch, width):
+    monkeypatch.chdir(PROJECT)
+    monkeypatch.setenv("COLUMNS", str(width))
+    path = "results/reference/h200x2-quick.json"
+    screen, full = (said(capsys, path, *more).splitlines() for more in ((), ("--full",)))
+    assert len(screen) <= 40 < len(full)
+    assert max(map(len, screen)) <= width
+    assert screen[-1] == "--full shows these as matrices, too"
+    for heading in (line.split(", ")[0] for line in full if line and not line.startswith(" ")):
+        assert any(line.startswith(f"{heading}, ") for line in screen)

@@ -83,7 +83,7 @@ def test_summary_has_calls_from_the_smallest_to_the_largest_whatever_they_go_by(
 def test_summary_shows_links_against_their_theory(files, capsys):
     lines = lines_of(files["h100"], capsys)
     assert row(lines, "GPU 0, node 0, host → GPU") == (
-        "GPU 0, node 0, host → GPU 54.70 [54.65, 54.75] 512 MiB 63.0 86.8 % PCIe 5 ×16"
+        "GPU 0, node 0, host → GPU 54.70 [54.47, 54.93] 512 MiB 63.0 86.8 % PCIe 5 ×16"
     )
 
 

@@ -342,8 +342,25 @@ def test_the_json_of_a_comparison_does_not_depend_on_the_terminal(capsys, monkey
 def test_a_check_is_one_screen(file, width, capsys, monkeypatch):
     lines = shown(capsys, monkeypatch, width, "check", ROOT / file, "--rules", "pcie5")
     assert height(lines, width) <= MOST_OF_VERDICTS
-    assert lines[0].startswith(("ACCEPTED", "NOT ACCEPTED"))
+    assert lines[0].startswith(("ACCEPTED", "NOT ACCEPTED", "NOT DECIDED"))
     assert max(map(len, lines[1:])) <= width
+
+
+def test_a_copy_has_one_uncertainty_on_every_screen(capsys, monkeypatch):
+    """The links of `summary`, `ask`, `matrix` and `check` tell of the same copy of 256 MiB."""
+    run = ROOT / "acceptance" / "h100-c2.json.gz"
+    screens = {
+        "summary": (["summary", run], r"^node 0 → GPU 0 +\S+ +(\S+ %)"),
+        "ask": (["ask", run, "h2d pinned 256MiB"], r"^flush on .*?GB/s ± (\S+ %)"),
+        "matrix": (["matrix", run, "transfer/memcpy"], r"^  node 0 .*? ± (.*%)$"),
+        "check": (["check", run, "--rules", "pcie5", "--full"], r"pinned-256MiB-to-gpu .*GB/s ± (.*%)$"),
+        "peak": (["check", run, "--rules", "pcie5", "--full"], r"copy-peak-to-gpu .*GB/s ± (.*%)$"),
+    }
+    told = {}
+    for name, (arguments, pattern) in screens.items():
+        text = "\n".join(shown(capsys, monkeypatch, 140, *arguments))
+        told[name] = re.search(pattern, text, re.M)[1].strip()
+    assert set(told.values()) == {"1.1 %"}
 
 
 def test_an_evaluation_is_one_screen(tmp_path, capsys, monkeypatch):

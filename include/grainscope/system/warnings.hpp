@@ -50,6 +50,10 @@ struct Warning {
 [[nodiscard]] std::string environment_text(const Environment& environment,
                                            const std::vector<Warning>& warnings);
 
+// What matters most of it, within a screen of 40 lines; the last says what shows the rest.
+[[nodiscard]] std::string environment_screen(const Environment& environment,
+                                             const std::vector<Warning>& warnings);
+
 // The environment report for a program: `context.environment` of the result file.
 
 // An object as docs/result.schema.json describes it; what the machine does not tell is null.

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
@@ -18,7 +18,8 @@ from statistics import fmean, median
 from grainscope_report import metrics, reader
 from grainscope_report.acceptance import judge, rules
 from grainscope_report.acceptance.rules import LINK, Allowance, Limits, Rule, RuleSet
-from grainscope_report.model import Result
+from grainscope_report.model import Result, Row
+from grainscope_report.selecting import Where
 from grainscope_report.uncertainty import Uncertainty
 from grainscope_report.visits import machine_of
 
@@ -60,13 +61,17 @@ class Rejected:
 
 
 def read(asked: RuleSet, root: Path) -> list[Result]:
-    """The runs that a set rests on, with the rows that its rules ask for."""
+    """The runs that a set rests on, with the rows that its rules ask for or that tell of the links."""
     found = (reader.read(root / name) for name in asked.basis.files)
     wanted = [rule.where for rule in asked.rules if rule.where]
-    return [
-        replace(one, rows=tuple(row for row in one.rows if any(where.matches(row.case) for where in wanted)))
-        for one in found
-    ]
+    return [replace(one, rows=tuple(_needed(one, wanted))) for one in found]
+
+
+def _needed(result: Result, wanted: Sequence[Where]) -> Iterator[Row]:
+    peaks = {row.name for link in result.links if (row := metrics.peak_row(result, link))}
+    for row in result.rows:
+        if row.name in peaks or any(where.matches(row.case) for where in wanted):
+            yield row
 
 
 def machines(results: Sequence[Result]) -> list[str]:

@@ -1,4 +1,8 @@
-"""Judges a run by rules: a value fails with its whole interval, and what is missing fails.
+"""Judges a run by rules: a value fails with its whole interval, what is missing fails or is not decided.
+
+A rule that no row answers is missing where the run is all that the rules ask for: the machine could not do
+it. Of any other run, and of a GPU of which a run has no row, it is not decided, and nothing is accepted
+before it is.
 
 The interval is of both uncertainties. What the file does not tell of them, the rule set allows for the clock:
 of one visit what visits differ by, and of a machine of which type B is unknown what runs differ by. A run is
@@ -56,9 +60,11 @@ EXPLAIN = (
     "gpu.node_unknown", "kernel.clock_source", "gpu.mig",
 )  # fmt: skip
 PASSED, FAILED, MISSING, NOT_APPLICABLE = "passed", "failed", "missing", "not applicable"
+UNDECIDED = "not decided"
 BROKEN = (FAILED, MISSING)
 REJECTED = 0.05  # of sound runs, at most
 LEAST = 0.975  # of one end of a 95 % interval
+OWN_VISITS = {"acceptance": 5}  # of a preset, without a flag
 LINK_CLOCK = "gated"  # of the copies that measure a link
 EXACT = Uncertainty(0.0, math.inf)
 _NORMAL = student_quantile(LEAST, math.inf)
@@ -79,7 +85,8 @@ class Measurement:
 class Judged:
     """What became of a rule at one question and site; `what` names them.
 
-    `message` is what is wrong, `got` a value with its interval, `cause` its explanation, `next` what to do.
+    `message` is what is wrong, `got` a value with its interval, `cause` its explanation, `remedy` what to do
+    about that, `again` the command that measures it.
     """
 
     rule: str
@@ -93,7 +100,13 @@ class Judged:
     source: str = ""
     got: str = ""
     cause: str = ""
-    next: str = ""
+    remedy: str = ""
+    again: str = ""
+
+    @property
+    def next(self) -> str:
+        """What to do."""
+        return "; then ".join(filter(None, (self.remedy, self.again)))
 
 
 @dataclass(frozen=True)
@@ -112,25 +125,36 @@ class _Value:
 def judge(
     result: Result, sets: Sequence[RuleSet], reference: Result | None, any_run: bool = False
 ) -> list[Judged]:
-    """What the rule sets say of a run, in their order; `any_run`: whatever its preset, visits and cases."""
+    """What the rule sets say of a run, in their order.
+
+    `any_run` does without what the run need not be: its preset, its visits, and rules that it has no row for,
+    as long as it has some.
+    """
     drawn = []
     for rules in sets:
-        other = any_run and (result.run.preset != rules.run.preset or bool(result.run.filter))
-        if any_run:
-            rules = replace(rules, run=replace(rules.run, preset=None, visits=None))
-        drawn += _run(result, rules)
         mine = [one for rule in rules.rules for one in _rule(result, rule, rules, reference)]
-        # A run of something else need not have all rows, but some.
-        drawn += _left_out(mine) if other and any(isinstance(one, _Value) for one in mine) else mine
+        drawn += _run(result, rules, any_run)
+        drawn += [_absent(one, result, rules, any_run and _answers(mine)) for one in mine]
     level = _level(drawn)
     found = [_decided(result, item, level) if isinstance(item, _Value) else item for item in drawn]
     return list(dict.fromkeys(found))
 
 
-def _left_out(drawn: Sequence["Judged | _Value"]) -> Iterator["Judged | _Value"]:
-    for item in drawn:
-        absent = isinstance(item, Judged) and item.status == MISSING
-        yield replace(item, status=NOT_APPLICABLE, next="") if absent else item
+def _answers(drawn: Sequence["Judged | _Value"]) -> bool:
+    return any(isinstance(one, _Value) for one in drawn)
+
+
+def _absent(item: "Judged | _Value", result: Result, rules: RuleSet, left_out: bool) -> "Judged | _Value":
+    """What no row answers, of a run that need not have had it: of no GPU at all, it may be left out."""
+    if not isinstance(item, Judged) or item.status != MISSING or _is_whole(result, rules):
+        return item
+    return replace(item, status=NOT_APPLICABLE if left_out and not item.what else UNDECIDED)
+
+
+def _is_whole(result: Result, rules: RuleSet) -> bool:
+    """Whether a run is all of the preset that the rules ask for."""
+    run = result.run
+    return run.preset == (rules.run.preset or run.preset) and not run.filter and run.shard.count == 1
 
 
 def values(result: Result, rules: RuleSet) -> list[tuple[Rule, float, float, int]]:
@@ -154,7 +178,7 @@ def _half(known: Uncertainty, level: float) -> float:
     return student_quantile(level, known.freedom) * known.standard if known.standard else 0.0
 
 
-def _run(result: Result, rules: RuleSet) -> Iterator[Judged]:
+def _run(result: Result, rules: RuleSet, any_run: bool) -> Iterator[Judged]:
     """The run itself: its end, its preset, its visits, the GPUs, failed rows, and the node."""
     asked, run = rules.run, result.run
     again = _again(result, rules)
@@ -163,15 +187,21 @@ def _run(result: Result, rules: RuleSet) -> Iterator[Judged]:
     failed = [row.name for row in result.rows if row.status == "failed"]
     then = f"grainscope-report list {shlex.quote(str(result.path))}"
     yield _of_run("no_failed_row", "no row of the run failed", some(failed, 1), then)
-    if asked.preset:
+    if asked.preset and not any_run:
         wrong = [f"the preset is {run.preset}"] * (run.preset != asked.preset)
         wrong += [f"only part of it was run (filter {run.filter!r})"] * bool(run.filter)
+        wrong += [f"it is part {run.shard.index} of {run.shard.count}"] * (run.shard.count > 1)
         text = f"the run is all of the preset {asked.preset}"
-        yield _of_run("preset", text, ", ".join(wrong), again)
-    if asked.visits and run.visits < asked.visits:
+        yield _of_run("preset", text, ", ".join(wrong), again, UNDECIDED)
+    if asked.visits and run.visits < asked.visits and not any_run:
         wrong = f"{run.visits} of {asked.visits} visits were asked for"
         text = f"the run comes to each case {asked.visits} times"
-        yield _of_run("visits", text, wrong, f"{again} --benchmark_repetitions={asked.visits}")
+        yield _of_run("visits", text, wrong, again, UNDECIDED)
+    nodes, seen = _nodes(result), _nodes_seen(result)
+    if nodes > 1 and seen:
+        wrong = "" if seen > 1 else "no row is of a GPU and a node's memory far from it"
+        text = f"GPUs were measured with the memory of one of the {nodes} nodes and of another"
+        yield _of_run("remote_node", text, wrong, again, MISSING if _is_whole(result, rules) else UNDECIDED)
     if asked.gpus is not None:
         there = len(result.environment.gpu_names)
         wrong = "" if there == asked.gpus else f"there are {there}"
@@ -191,12 +221,28 @@ def _run(result: Result, rules: RuleSet) -> Iterator[Judged]:
             status,
             message,
             limits=verdict.limits,
-            next=verdict.next,
+            again=verdict.next,
         )
 
 
-def _of_run(name: str, text: str, wrong: str, then: str) -> Judged:
-    return Judged(f"run.{name}", text, "run", FAILED if wrong else PASSED, wrong, next=then if wrong else "")
+def _of_run(name: str, text: str, wrong: str, then: str, status: str = FAILED) -> Judged:
+    return Judged(f"run.{name}", text, "run", status if wrong else PASSED, wrong, again=then if wrong else "")
+
+
+def _nodes(result: Result) -> int:
+    """How many NUMA nodes have memory that may be used."""
+    memory = result.environment.raw.get("memory")
+    nodes = memory.get("nodes") if isinstance(memory, Mapping) else None
+    there = [one for one in nodes if isinstance(one, Mapping)] if isinstance(nodes, list) else []
+    return sum(bool(one.get("memory_bytes")) and one.get("memory_allowed") is not False for one in there)
+
+
+def _nodes_seen(result: Result) -> int:
+    """Of how many nodes a GPU's copies or loads were measured."""
+    sites = [row.case.site for row in result.rows if row.measured and "gpu" in row.case.site]
+    return len(
+        {site["numa"] for site in sites if "numa" in site} | {link.numa for link in result.links} - {None}
+    )
 
 
 def _rule(result: Result, rule: Rule, rules: RuleSet, reference: Result | None) -> list[Judged | _Value]:
@@ -215,7 +261,12 @@ def _of_links(result: Result, rule: Rule, rules: RuleSet) -> list[Judged | _Valu
         why = "the run does not tell" if value is None else ""
         measured = (Measurement(1, value, why),)
         peak = rule.metric == "peak_gb_s"
-        known = _known(None, None, _of_interval(link.within_gb_s), rules.allowance.get(LINK_CLOCK))
+        row = metrics.peak_row(result, link)
+        known = (
+            _uncertainty(row, rule, rules)
+            if row
+            else _known(None, None, _of_interval(link.within_gb_s), rules.allowance.get(LINK_CLOCK))
+        )
         found.append(_Value(rule, _link_name(link), measured, value, why, known if peak else EXACT))
     there = {link.gpu for link in links}
     return found + _missing_gpus(
@@ -248,7 +299,7 @@ def _of_rows(result: Result, rule: Rule, rules: RuleSet, reference: Result | Non
     rows = [row for row in measured if rule.where.matches(row.case)]
     if not rows:
         why = selecting.why_none(rule.where, [row.case for row in measured])
-        return [replace(_judged(rule, "", MISSING, why), next=_again(result, rules))]
+        return [replace(_judged(rule, "", MISSING, why), again=_again(result, rules))]
     expected = _Reference(reference, rule) if rule.relative_to == REFERENCE else None
     found = [_case(result, rule, row, rules, expected) for row in rows]
     gpus = {row.case.site["gpu"] for row in rows if "gpu" in row.case.site}
@@ -256,16 +307,19 @@ def _of_rows(result: Result, rule: Rule, rules: RuleSet, reference: Result | Non
 
 
 def _again(result: Result, rules: RuleSet) -> str:
-    return f"grainscope --preset {rules.run.preset or result.run.preset} --out DIR"
+    """The command whose run is all that the rules ask for."""
+    preset, visits = rules.run.preset or result.run.preset, rules.run.visits or 0
+    more = f" --benchmark_repetitions={visits}" if visits > OWN_VISITS.get(preset, 0) else ""
+    return f"grainscope --preset {preset}{more} --out DIR"
 
 
 def _missing_gpus(result: Result, rule: Rule, there: set[int], why: str, then: str) -> list[Judged]:
     everyone = range(len(result.environment.gpu_names)) if rule.every_gpu else ()
     missing = [gpu for gpu in everyone if gpu not in there]
     if not there and not missing:
-        return [replace(_judged(rule, "", MISSING, why), next=then)]
+        return [replace(_judged(rule, "", MISSING, why), again=then)]
     return [
-        replace(_judged(rule, f"GPU {gpu}", MISSING, f"{why} of GPU {gpu}"), next=then) for gpu in missing
+        replace(_judged(rule, f"GPU {gpu}", MISSING, f"{why} of GPU {gpu}"), again=then) for gpu in missing
     ]
 
 
@@ -388,9 +442,9 @@ def _of_link(row: Row) -> float | None:
 
 def _decided(result: Result, value: _Value, level: float) -> Judged:
     """Passed where nothing is missing and the interval does not lie beyond a limit."""
-    rule, half = value.rule, _half(value.uncertainty, level)
-    got = "" if value.value is None else rule.limits.around(value.value, half)
-    wrong = value.why or ("" if value.value is None else rule.limits.broken_by(value.value, half))
+    rule, half, shown = value.rule, _half(value.uncertainty, level), _half(value.uncertainty, LEAST)
+    got = "" if value.value is None else rule.limits.around(value.value, shown)
+    wrong = value.why or ("" if value.value is None else rule.limits.broken_by(value.value, half, shown))
     status = PASSED if not wrong else MISSING if value.value is None and _all_missing(value) else FAILED
     judged = replace(_judged(rule, value.what, status, wrong, value.measurements), got=got)
     return judged if status == PASSED else replace(judged, **_explained(result, value))
@@ -408,14 +462,14 @@ def _explained(result: Result, value: _Value) -> dict[str, str]:
         only = shlex.quote(f"^{name}$")
         again = f"grainscope --preset {result.run.preset} --benchmark_filter={only} --out again"
     if value.value is None or value.why:
-        return {"next": "" if value.row and value.row.status == "skipped" else again}
+        return {"again": "" if value.row and value.row.status == "skipped" else again}
     found = causes(result, value.row)[:2]
     if found:
         cause = "; ".join(dict.fromkeys(part.said for part in found))
-        return {"cause": cause, "next": f"{found[0].next}; then {again}"}
+        return {"cause": cause, "remedy": found[0].next, "again": again}
     virtual = (result.environment.kernel or {}).get("virtual_machine") is True
     hidden = ": a virtual machine does not see its neighbours" if virtual else ""
-    return {"cause": f"nothing in the file tells{hidden}", "next": again}
+    return {"cause": f"nothing in the file tells{hidden}", "again": again}
 
 
 def _judged(

@@ -8,14 +8,25 @@ from typing import Any
 from xml.etree import ElementTree
 
 from grainscope_report import machine, metrics
-from grainscope_report.acceptance.judge import BROKEN, FAILED, MISSING, NOT_APPLICABLE, PASSED, Judged
+from grainscope_report.acceptance.judge import (
+    BROKEN,
+    FAILED,
+    MISSING,
+    NOT_APPLICABLE,
+    PASSED,
+    UNDECIDED,
+    Judged,
+)
 from grainscope_report.metrics import Unit
 from grainscope_report.model import Result
 from grainscope_report.terminal import Terminal
+from grainscope_report.units import some
 
 FORMAT = 1
 MOST_LINES = 30
-TEXT_ONLY = ("got", "cause", "next")  # what JSON does not have: it is for people
+TEXT_ONLY = ("got", "cause", "remedy", "again")  # what JSON does not have: it is for people
+NAMED = 6  # things of one cause that are named in its sentence
+SHADES = {"ACCEPTED": "bold", "NOT ACCEPTED": "red", "NOT DECIDED": "yellow"}
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -27,23 +38,38 @@ class Report:
     judged: tuple[Judged, ...]
 
     @property
+    def broken(self) -> bool:
+        """Whether something failed or was missing."""
+        return any(judgement.status in BROKEN for judgement in self.judged)
+
+    @property
+    def decided(self) -> bool:
+        """Whether something is broken, or every rule was answered."""
+        return self.broken or not any(judgement.status == UNDECIDED for judgement in self.judged)
+
+    @property
     def accepted(self) -> bool:
-        """Whether nothing failed and nothing was missing."""
-        return not any(judgement.status in BROKEN for judgement in self.judged)
+        """Whether every rule was answered and nothing is broken."""
+        return self.decided and not self.broken
+
+
+def verdict(reports: Sequence[Report]) -> str:
+    """Of all runs together: the worst of them, and what failed is worse than what is not decided."""
+    if any(report.broken for report in reports):
+        return "NOT ACCEPTED"
+    return "ACCEPTED" if all(report.decided for report in reports) else "NOT DECIDED"
 
 
 def lines(reports: Sequence[Report], rules: str, out: Terminal, every: bool) -> list[str]:
     """The verdict, then what failed with the likely cause and the next command; all of it where `every`."""
-    accepted = [report.accepted for report in reports]
-    verdict, shade = ("ACCEPTED", "bold") if all(accepted) else ("NOT ACCEPTED", "red")
-    alone = len(reports) == 1
+    said, alone = verdict(reports), len(reports) == 1
     of = (
         f"{reports[0].result.path}: {_counts(reports[0])}"
         if alone
-        else f"{sum(accepted)} of {len(reports)} runs"
+        else f"{sum(report.accepted for report in reports)} of {len(reports)} runs are accepted"
     )
-    first = f"{verdict}: {of}; rules: {rules}"
-    found = [first.replace(verdict, out.paint(verdict, shade), 1)]
+    first = f"{said}: {of}; rules: {rules}"
+    found = [first.replace(said, out.paint(said, SHADES[said]), 1)]
     shown = [_one(report, out, every, alone) for report in reports]
     # A run's own two lines come before any failure's.
     left = MOST_LINES - out.height(first) - sum(len(head) for head, _ in shown)
@@ -51,11 +77,12 @@ def lines(reports: Sequence[Report], rules: str, out: Terminal, every: bool) -> 
         if not every and left < 1 and len(found) + len(head) > MOST_LINES - (at + 1 < len(reports)):
             return [*found, f"… and {len(reports) - at} more runs (--full shows them)"]
         found += head
-        for done, part in enumerate(parts):
+        for done, (_, part) in enumerate(parts):
             last = done + 1 == len(parts)
             if not every and len(part) + (not last) > left:
                 if left > 0:
-                    found.append(f"  … and {len(parts) - done} more (--full shows them)")
+                    more = sum(count for count, _ in parts[done:])
+                    found.append(f"  … and {more} more (--full shows them)")
                     left -= 1
                 break
             found += part
@@ -66,14 +93,18 @@ def lines(reports: Sequence[Report], rules: str, out: Terminal, every: bool) -> 
 def _counts(report: Report) -> str:
     counts = Counter(judgement.status for judgement in report.judged)
     return ", ".join(
-        f"{counts[one]} {one}" for one in (FAILED, MISSING, PASSED, NOT_APPLICABLE) if counts[one]
+        f"{counts[one]} {one}" for one in (FAILED, MISSING, UNDECIDED, PASSED, NOT_APPLICABLE) if counts[one]
     )
 
 
-def _one(report: Report, out: Terminal, every: bool, alone: bool) -> tuple[list[str], list[list[str]]]:
-    """A run's own lines, and those of each thing that is shown."""
-    verdict = "accepted" if report.accepted else out.paint("not accepted", "red")
-    head = [] if alone else [f"{report.result.path}: {verdict}, {_counts(report)}"]
+def _one(
+    report: Report, out: Terminal, every: bool, alone: bool
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """A run's own lines, and those of things that are shown together with how many these are."""
+    said = verdict([report])
+    head = (
+        [] if alone else [f"{report.result.path}: {out.paint(said.lower(), SHADES[said])}, {_counts(report)}"]
+    )
     head += out.wrap(machine.provenance_line(report.result), "  ").split("\n")
     untold = [
         judgement.text
@@ -82,41 +113,122 @@ def _one(report: Report, out: Terminal, every: bool, alone: bool) -> tuple[list[
     ]
     if untold and not every:
         head += out.wrap(f"not told by the machine, and accepted: {'; '.join(untold)}", "  ").split("\n")
-    shown = [judgement for judgement in report.judged if every or judgement.status in BROKEN]
+    if not every and not report.broken:
+        head += _unjudged(report, out)
+    if every:
+        return head, [(1, "\n".join(_alone(one, out)).split("\n")) for one in report.judged]
+    broken = [judgement for judgement in report.judged if judgement.status in BROKEN]
     # What failed with a value comes before what merely is not there.
-    shown = shown if every else sorted(shown, key=lambda one: one.status == MISSING)
-    return head, ["\n".join(_lines(one, out, every)).split("\n") for one in shown]
+    parts = [
+        (len(there), "\n".join(_together(there, out)).split("\n"))
+        for there in sorted(_by_cause(broken), key=lambda there: there[0].status == MISSING)
+    ]
+    if report.broken and (said := _unjudged(report, out)):
+        parts.append((sum(one.status == UNDECIDED for one in report.judged), said))
+    return head, parts
 
 
-def _lines(judged: Judged, out: Terminal, every: bool) -> Iterator[str]:
-    shade = "red" if judged.status in BROKEN else "dim" if judged.status == NOT_APPLICABLE else ""
-    where = f" [{judged.what}]" if judged.what else ""
-    told = f": {judged.message or judged.got}" if judged.status not in BROKEN or not judged.got else ""
-    told += f" (expected {judged.limits})" * (judged.what == "node" and judged.status in BROKEN)
-    yield out.wrap(f"{judged.status}: {judged.rule}{where}{told}", "  ").replace(
-        judged.status, out.paint(judged.status, shade), 1
+def _unjudged(report: Report, out: Terminal) -> list[str]:
+    """What no row answers, in a sentence for what is not decided and one for what is left out."""
+    found = []
+    for word, status in ((UNDECIDED, UNDECIDED), ("left out", NOT_APPLICABLE)):
+        there = [one for one in report.judged if one.status == status and one.again and one.what != "node"]
+        if there:
+            said = [one.message for one in there if one.what == "run"]
+            places = dict.fromkeys(one.what for one in there if one.what != "run")
+            for place in sorted(places):
+                names = list(dict.fromkeys(one.rule for one in there if one.what == place))
+                said.append(f"no row{' of ' * bool(place)}{place} answers {some(names, NAMED)}")
+            text = out.wrap(f"{word}: {'; '.join(said)}", "  ")
+            found += text.replace(word, out.paint(word, SHADES["NOT DECIDED"]), 1).split("\n")
+            commands = " and ".join(dict.fromkeys(one.again for one in there))
+            found += out.wrap(f"next: {commands}", "      ").split("\n")
+    return found
+
+
+def _by_cause(broken: Sequence[Judged]) -> list[list[Judged]]:
+    """What has one cause, or one sentence, together."""
+    found: dict[tuple, list[Judged]] = {}
+    for at, one in enumerate(broken):
+        # A value beyond its limit has limits and a value of its own; what is not there has only a sentence.
+        said = (one.cause, one.remedy) if one.cause else (one.message, one.again) if not one.got else (at,)
+        found.setdefault((one.status, *said), []).append(one)
+    return list(found.values())
+
+
+def _together(there: Sequence[Judged], out: Terminal) -> Iterator[str]:
+    """What has one cause: each with its value, then the cause and the next command once."""
+    first = there[0]
+    if len(there) == 1:
+        yield _headline(first, out)
+        for said in explained(first):
+            yield out.wrap(said, "      ")
+        return
+    if first.got:
+        for one in there[:NAMED]:
+            yield _headline(one, out, f": {_expected(one)}")
+        if left := [f"{one.rule}{_where(one)}" for one in there[NAMED:]]:
+            yield out.wrap(f"{first.status}, too: {some(left, NAMED)} (--full shows them)", "  ")
+    else:
+        alike = len({one.what for one in there}) == 1
+        names = [one.rule if alike else f"{one.rule}{_where(one)}" for one in there]
+        name = f"{some(names, NAMED)}{_where(first) if alike else ''}"
+        yield _headline(first, out, f": {first.message}", name)
+    if first.cause:
+        yield out.wrap(f"likely, of all {len(there)}: {first.cause}", "      ")
+    if then := "; then ".join(filter(None, (first.remedy, _whole(first.again)))):
+        yield out.wrap(f"next: {then}", "      ")
+
+
+def _whole(command: str) -> str:
+    """A command without the filter that asks for one row."""
+    return re.sub(r" --benchmark_filter='[^']*'", "", command)
+
+
+def _headline(judged: Judged, out: Terminal, told: str | None = None, name: str = "") -> str:
+    shade = (
+        "red"
+        if judged.status in BROKEN
+        else {NOT_APPLICABLE: "dim", UNDECIDED: "yellow"}.get(judged.status, "")
     )
-    if judged.status in BROKEN:
+    if told is None:
+        told = f": {judged.message or judged.got}" if judged.status not in BROKEN or not judged.got else ""
+    told += f" (expected {judged.limits})" * (judged.what == "node" and judged.status in BROKEN)
+    line = out.wrap(f"{judged.status}: {name or f'{judged.rule}{_where(judged)}'}{told}", "  ")
+    return line.replace(judged.status, out.paint(judged.status, shade), 1)
+
+
+def _where(judged: Judged) -> str:
+    return f" [{judged.what}]" if judged.what else ""
+
+
+def _alone(judged: Judged, out: Terminal) -> Iterator[str]:
+    """All of one."""
+    yield _headline(judged, out)
+    if judged.status in BROKEN or judged.status == UNDECIDED:
         for said in explained(judged):
             yield out.wrap(said, "      ")
-    if every:
-        yield out.paint(out.wrap(judged.text, "      "), "dim")
-        if judged.measurements:
-            yield out.paint(out.wrap(f"visits: {values(judged)}", "      "), "dim")
-        if judged.source:
-            yield out.paint(out.wrap(f"source of the limit: {judged.source}", "      "), "dim")
+    yield out.paint(out.wrap(judged.text, "      "), "dim")
+    if judged.measurements:
+        yield out.paint(out.wrap(f"visits: {values(judged)}", "      "), "dim")
+    if judged.source:
+        yield out.paint(out.wrap(f"source of the limit: {judged.source}", "      "), "dim")
 
 
 def explained(judged: Judged) -> Iterator[str]:
     """What was expected of a failure and what came, what may be the cause, and the next command."""
     if judged.got:
-        # A visit that is missing is no matter of the limits.
-        more = f": {judged.message}" if not judged.cause else ""
-        yield f"expected {_typical(judged.limits)}; got {judged.got}{more}"
+        yield _expected(judged)
     if judged.cause:
         yield f"likely: {judged.cause}"
     if judged.next:
         yield f"next: {judged.next}"
+
+
+def _expected(judged: Judged) -> str:
+    # A visit that is missing is no matter of the limits.
+    more = f": {judged.message}" if not judged.cause else ""
+    return f"expected {_typical(judged.limits)}; got {judged.got}{more}"
 
 
 def _typical(limits: str) -> str:
@@ -139,6 +251,7 @@ def as_json(reports: Sequence[Report], rules: Sequence[str]) -> dict[str, Any]:
         "check_format": FORMAT,
         "rules": list(rules),
         "accepted": all(report.accepted for report in reports),
+        "decided": verdict(reports) != "NOT DECIDED",
         "files": [
             {
                 "file": str(report.result.path),
@@ -146,6 +259,7 @@ def as_json(reports: Sequence[Report], rules: Sequence[str]) -> dict[str, Any]:
                 "run": report.result.run.id,
                 "machine": machine.provenance(report.result),
                 "accepted": report.accepted,
+                "decided": report.decided,
                 "counts": dict(Counter(judgement.status for judgement in report.judged)),
                 "judged": [
                     {name: value for name, value in asdict(judgement).items() if name not in TEXT_ONLY}
@@ -158,7 +272,10 @@ def as_json(reports: Sequence[Report], rules: Sequence[str]) -> dict[str, Any]:
 
 
 def junit(reports: Sequence[Report]) -> bytes:
-    """A suite for each file and a case for each rule, question and site; missing rows are failures."""
+    """A suite for each file and a case for each rule, question and site.
+
+    Missing rows are failures, and what is not decided is an error: it could not be tested.
+    """
     top = ElementTree.Element("testsuites", name="grainscope acceptance")
     totals: Counter = Counter()
     for report in reports:
@@ -175,7 +292,7 @@ def _suite(top: ElementTree.Element, report: Report) -> Counter:
         tests=len(report.judged),
         failures=sum(judgement.status in BROKEN for judgement in report.judged),
         skipped=sum(judgement.status == NOT_APPLICABLE for judgement in report.judged),
-        errors=0,
+        errors=sum(judgement.status == UNDECIDED for judgement in report.judged),
     )
     suite = ElementTree.SubElement(
         top, "testsuite", name=_xml(result.path), hostname=_xml(result.host or "unknown"),
@@ -194,8 +311,9 @@ def _testcase(suite: ElementTree.Element, judged: Judged) -> None:
     case = ElementTree.SubElement(
         suite, "testcase", classname="grainscope.acceptance", name=_xml(name), time="0"
     )
-    if judged.status in BROKEN:
-        found = ElementTree.SubElement(case, "failure", type=judged.status, message=_xml(judged.message))
+    if judged.status in BROKEN or judged.status == UNDECIDED:
+        kind = "error" if judged.status == UNDECIDED else "failure"
+        found = ElementTree.SubElement(case, kind, type=judged.status, message=_xml(judged.message))
         limits = f" ({judged.limits})" if judged.limits else ""
         source = f"\nsource of the limit: {judged.source}" if judged.source else ""
         more = "".join(f"\n{line}" for line in explained(judged))

@@ -15,6 +15,7 @@ from grainscope_report.metrics import Unit
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.resources import PACKAGE
 from grainscope_report.selecting import Where
+from grainscope_report.statistics import Estimate
 from grainscope_report.toml_file import Bounds, Table
 from grainscope_report.uncertainty import Uncertainty
 from grainscope_report.units import plural
@@ -38,23 +39,21 @@ class Limits:
     upper: float | None
     target: float | None
 
-    def broken_by(self, value: float, half: float = 0.0) -> str:
+    def broken_by(self, value: float, half: float, shown: float) -> str:
         """How a value breaks the limits, where its whole interval lies beyond; empty where it keeps them.
 
-        The interval reaches by the factor exp(half) to either side.
+        The interval reaches by the factor exp(half) to either side; what is said has that of exp(shown).
         """
         if self.lower is not None and not value * math.exp(half) >= self.lower:
-            return f"{self.around(value, half)} is below the lower limit {self.unit.text(self.lower)}"
+            return f"{self.around(value, shown)} is below the lower limit {self.unit.text(self.lower)}"
         if self.upper is not None and not value * math.exp(-half) <= self.upper:
-            return f"{self.around(value, half)} is above the upper limit {self.unit.text(self.upper)}"
+            return f"{self.around(value, shown)} is above the upper limit {self.unit.text(self.upper)}"
         return ""
 
     def around(self, value: float, half: float) -> str:
-        """`49.9 GB/s (48.1 to 51.8)`."""
-        if not half:
-            return self.unit.text(value)
-        low, high = (self.unit.number(value * math.exp(sign * half)) for sign in (-1, 1))
-        return f"{self.unit.text(value)} ({low} to {high})"
+        """`49.9 GB/s ± 3.7 %`."""
+        factor = math.exp(half)
+        return metrics.with_error(self.unit.text(value), Estimate(value, value / factor, value * factor))
 
     @property
     def text(self) -> str:

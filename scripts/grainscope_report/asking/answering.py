@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from grainscope_report import naming, statistics
+from grainscope_report import metrics, naming, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.asking.sentence import CROSSOVER, Sentence, exact, families
+from grainscope_report.commands import summary
 from grainscope_report.families import BYTES
 from grainscope_report.figures import parts
 from grainscope_report.figures.frame import select
@@ -22,6 +23,7 @@ from grainscope_report.units import format_bytes, format_interval, format_percen
 MOST = 12  # rows of an answer
 # What rows must share to be ranked: what they work on, not how.
 WORK = ("graph", "row", "rows", "span", "fanout", "batch", "weights", "planes", "tables", "pooling")
+CLOSE = 1.1  # 64 MB are as good as 64 MiB, and 1 TB as 1 TiB
 TABLES = 4  # of things that ways are ranked at
 BOX = ("width", "pitch", "bytes")
 # Values that go without saying.
@@ -62,12 +64,16 @@ def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
 
 
 def _said(asked: "_Asked", out: Terminal) -> Iterator[str]:
-    want = asked.sentence.want
-    if want == CROSSOVER:
+    want, plain = asked.sentence.want, not asked.sentence.sizes
+    if asked.by_links and plain and (table := summary.links(asked.machine.result, out)):
+        yield from table
+    elif want == CROSSOVER:
         yield from (_point(swap.text, out) for swap in asked.swaps)
-    elif want == "best" and not asked.sentence.sizes and (said := asked.stretches or asked.finding):
+    elif want == "best" and plain and (said := asked.stretches or asked.finding):
         yield from (_point(one, out) for one in said)
     else:
+        if not want and plain:
+            yield from (_point(one, out) for one in asked.finding)
         yield from _ranked(asked, out) if want else _table(asked, asked.chosen, out)
 
 
@@ -88,7 +94,7 @@ def _ranked(asked: "_Asked", out: Terminal) -> Iterator[str]:
 
 
 def _verdict(asked: "_Asked", rows: Sequence[Row]) -> str:
-    """`fastest is batch, 27.4 ± 0.1 GB/s; graph is as fast within the uncertainty.`"""
+    """`fastest is batch, 27.4 GB/s ± 0.4 %; graph is as fast within the uncertainty.`"""
     first = rows[0]
     said = {"best": "fastest", "slowest": "slowest", "peak": "highest"}[asked.sentence.want]
     text = f"{said} is {asked.name(first)}, {asked.value(first)}"
@@ -135,7 +141,12 @@ class _Asked:
         self.matching = [row for row in machine.result.rows if sentence.matches(row.case, sizes=False)]
         self.usable = [row for row in self.matching if row.ok and row.time]
         self.exact = [row for row in self.usable if sentence.matches_size(row.case)]
-        self.by_time = any(word.says == "latency" for word in sentence.words)
+        said = {word.says for word in sentence.words}
+        self.by_time = "latency" in said
+        self.by_links = "links" in said
+        self.by_share = "share of the link" in said
+        if self.by_share:
+            self.usable = [row for row in self.usable if row.link_fraction]
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -169,6 +180,9 @@ class _Asked:
 
         Of no size asked for, where that is much, the best of each curve.
         """
+        if self.by_share:
+            shares = [max(rows, key=_share) for rows in self.curves]
+            return sorted(self.exact if self.sentence.sizes else shares, key=_share, reverse=True)
         if self.by_time and not self.sentence.sizes:
             least = [min(rows, key=_time) for rows in self.curves]
             return sorted(least, key=_time)
@@ -178,22 +192,25 @@ class _Asked:
 
     @cached_property
     def nearest(self) -> list[Row]:
-        """The rows of the sizes next to those asked for, below and above."""
+        """The rows of the sizes next to those asked for, below and above, or of one that is as good as it."""
         found: dict[str, Row] = {}
         for (low, high), _ in self.sentence.sizes:
             there = {self._size(row) for row in self.usable}
-            below = max((size for size in there if size < low), default=None)
-            above = min((size for size in there if size > high), default=None)
-            found |= {row.name: row for row in self.usable if self._size(row) in (below, above)}
+            below = max((size for size in there if size < low), default=0.0)
+            above = min((size for size in there if size > high), default=math.inf)
+            meant = {size for size in (below, above) if low <= size * CLOSE and size <= high * CLOSE}
+            wanted = {min(meant, key=lambda size: abs(size - low))} if meant else {below, above}
+            found |= {row.name: row for row in self.usable if self._size(row) in wanted}
         return list(found.values())
 
     @property
     def notes(self) -> list[str]:
         """What to know of the sizes."""
-        if self.sentence.want == CROSSOVER:
+        if self.sentence.want == CROSSOVER or (self.by_links and not self.sentence.sizes):
             return []
         if not self.sentence.sizes:
             best = "shortest time" if self.by_time else "highest rate or shortest time"
+            best = "highest share of the link's copy peak" if self.by_share else best
             few = self.sentence.want or len(self.chosen) == len(self.exact)
             return [] if few else [f"Of each kind of row the {best}; name a size for others."]
         wanted = " and ".join(
@@ -204,7 +221,8 @@ class _Asked:
         )
         if not self.exact:
             near = sorted({self._size(row) for row in self.nearest})
-            return [f"{wanted} was not measured; the nearest are {_listed(near)}."]
+            verb = "are" if len(near) > 1 else "is"
+            return [f"{wanted} was not measured; the nearest {verb} {_listed(near)}."]
         lacking = [rows for rows in self.curves if not any(self.sentence.matches_size(r.case) for r in rows)]
         names = dict.fromkeys(naming.words(rows[0].case) or rows[0].case.family for rows in lacking)
         if not names or not self.sentence.want:
@@ -229,7 +247,9 @@ class _Asked:
         return min(rows, key=self._order)
 
     def _order(self, row: Row) -> float:
-        """The best first: highest rates, else shortest times."""
+        """The best first: highest shares where asked for, else highest rates, else shortest times."""
+        if self.by_share:
+            return -_share(row)
         return -row.bandwidth_gb_s if self._by_rate(row) else _time(row)
 
     def _by_rate(self, row: Row) -> bool:
@@ -307,7 +327,7 @@ class _Asked:
         fitting = [
             question
             for question in everything.QUESTIONS
-            if question.name.startswith("Which")
+            if question.name.startswith(("Which", "Translation", "Fewest"))
             and all(name.startswith(question.families) for name in self.sentence.families)
         ]
         return [f"{said}." for one in fitting for said in one.answer(Analysis(self.machine))]
@@ -376,10 +396,10 @@ class _Asked:
         return format_bytes(float(row.case.axes[axis])) if axis else ""
 
     def value(self, row: Row) -> str:
-        """`27.4 ± 0.1 GB/s`, or the time where rates do not count."""
+        """`27.4 GB/s ± 0.4 %`, or the time where rates do not count."""
         if self._by_rate(row):
             rate = statistics.rate_gb_s(row.time, row.bytes)
-            return f"{_spread(rate)} GB/s"
+            return metrics.with_error(f"{_digits(rate)} GB/s", rate)
         return _time_text(row)
 
     def cells(self, row: Row, first: Row | None) -> tuple[str, ...]:
@@ -426,18 +446,20 @@ def _time(row: Row) -> float:
     return _per_operation(row).value
 
 
+def _share(row: Row) -> float:
+    return row.link_fraction or 0.0
+
+
 def _time_text(row: Row) -> str:
     time_s = _per_operation(row)
     scale, unit = time_unit(time_s.value)
-    return f"{_spread(time_s.scaled(1 / scale))} {unit}{' each' if row.operations else ''}"
+    each = " each" if row.operations else ""
+    return metrics.with_error(f"{_digits(time_s.scaled(1 / scale))} {unit}{each}", time_s)
 
 
-def _spread(value: Estimate) -> str:
-    """`27.41 ± 0.12`, with the decimals that the interval justifies."""
-    half = max(value.high - value.value, value.value - value.low)
-    said, _ = format_interval(value.value, value.low, value.high)
-    places = len(said.partition(".")[2])
-    return f"{said} ± {half:.{places}f}" if half > 0 and math.isfinite(half) else said
+def _digits(value: Estimate) -> str:
+    """A value with the decimals that its interval justifies."""
+    return format_interval(value.value, value.low, value.high)[0]
 
 
 def _times(first: float, other: float) -> str:

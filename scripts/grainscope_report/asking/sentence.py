@@ -26,6 +26,7 @@ CROSSOVER = "crossover"
 COMPARED = ("memory", "way")
 COMPARING = ("best", "slowest", CROSSOVER)
 SHOWN = 4  # families by name
+LARGEST_ROW = 64 << 10  # a size that is no larger, and no word is beside, is of rows where there are any
 _SEPARATORS = re.compile(r"[\s,;?!\"'()]+")
 _EXPLICIT = re.compile(r"([a-z_]+)[=:](.+)")
 _RANGE = re.compile(r"(\d+[a-z]*)\.\.(\d+[a-z]*)")
@@ -87,7 +88,8 @@ class Sentence:
         found: dict[str, list[Sizes]] = {}
         for size, axes in self.sizes:
             there = families()[family]
-            axis = next((one for one in there if not axes or one in axes), None)
+            row = not axes and size[1] <= LARGEST_ROW and "row" in there
+            axis = "row" if row else next((one for one in there if not axes or one in axes), None)
             if axis:
                 found.setdefault(axis, []).append(size)
         return found
@@ -385,7 +387,7 @@ def distance(a: str, b: str) -> int:
 
 def exact(size: int) -> str:
     """A size in the largest unit of which it is a whole number: `64 MiB`, `64 MB`, `1000 B`."""
-    for unit in ("TiB", "GiB", "MiB", "KiB", "TB", "GB", "MB", "KB"):
+    for unit in ("TiB", "TB", "GiB", "GB", "MiB", "MB", "KiB", "KB"):
         factor = parse_bytes(f"1{unit}") or 1
         if size and size % factor == 0:
             return f"{size // factor} {unit}"

@@ -192,13 +192,13 @@ def differences(one: Result, other: Result) -> str:
 def cautions(named: Machine) -> Iterator[str]:
     """What the runs of a machine cannot show, and what its own report warns of."""
     if len(named.nodes) == 1:
-        yield f"{named.name}: between-node variance not seen, one node was measured"
+        yield "between-node variance not seen, one node was measured"
     for result in named.results:
         if not result.run.complete:
-            yield f"{named.name}: {result.path} is not complete ({result.run.why_incomplete})"
+            yield f"{result.path} is not complete ({result.run.why_incomplete})"
         for concern in concerns(result):
             if concern.severity in ("severe", "warning"):
-                yield f"{named.name}: {concern.severity}: {concern.finding}"
+                yield f"{'severe: ' if concern.severity == 'severe' else ''}{concern.finding}"
 
 
 @dataclass(frozen=True)

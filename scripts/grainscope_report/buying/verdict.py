@@ -181,7 +181,11 @@ def _warnings(
     reference = predictor.reference
     offered = [judgement.machine for judgement in judged]
     apart = [] if reference.key in {one.key for one in offered} else [reference]
-    found = [said for one in [*apart, *offered] for said in machines.cautions(one)]
+    names: dict[str, dict[str, None]] = {}
+    for one in [*apart, *offered]:
+        for said in machines.cautions(one):
+            names.setdefault(said, {})[one.name] = None
+    found = [f"{', '.join(of)}: {said}" for said, of in names.items()]
     for at, one in enumerate(ranked if decided else ()):
         for two in ranked[at + 1 :]:
             if two.prediction.geometric.value > one.prediction.geometric.value:
@@ -490,6 +494,7 @@ def _add_costs(
             "cost_per_speed": interval(totals[name] * times[name].value, totals[name] * times[name].draws),
             "pareto": on_front if decided else None,
             "break_even_price": _break_even(name, rival, totals, offer.energy, times) if rival else None,
+            "wins_below": _wins_below(name, rival, totals, offer.energy, times) if rival else None,
         }
     ranked = {score.name: score for score in scores}
     document["cost"] = found | {
@@ -509,6 +514,16 @@ def _per_watt(offer: _Offer, time: Any) -> dict[str, Any] | None:
     if offer.watts is None:
         return None
     return interval(1 / time.value / offer.watts, 1 / time.draws / offer.watts)
+
+
+def _wins_below(name: str, rival: str, totals: dict, energy: float, times: dict) -> float | None:
+    """The price below which this one is before the best of the others by the rule of `decide`.
+
+    None where nothing tells the spread of a time.
+    """
+    value = break_even(totals[rival], times[rival].value, 0.0, times[name].value) / (1 + TIE)
+    draws = break_even(totals[rival], times[rival].draws, 0.0, times[name].draws)
+    return None if np.isnan(draws).any() else float(min(value, np.quantile(draws, 1 - CERTAIN)) - energy)
 
 
 def _break_even(name: str, rival: str, totals: dict, energy: float, times: dict) -> dict[str, Any]:

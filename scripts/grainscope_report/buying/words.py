@@ -152,9 +152,24 @@ def _won(document: dict[str, Any], found: dict[str, Any], does: str) -> str:
     if len(names) == 1:
         return f"{found['first']} alone is ranked."
     if found["kind"] == TIED:
-        return f"a tie of {_and(found['tied'])}."
+        return f"a tie of {_and(found['tied'])}{_unless_cheaper(document, found)}."
     chance = "" if document["same_machine"] else f", in {_chance(found, found['first'])} of draws"
     return f"{found['first']} {does}{chance}."
+
+
+def _unless_cheaper(document: dict[str, Any], found: dict[str, Any]) -> str:
+    """`: H100 wins below 27,100 a node (here 30,000), H200 below …`; of a tie in price-performance alone."""
+    if "order" not in found or document["same_machine"]:
+        return ""
+    ranked = {one["name"]: one for one in _ranked(document)}
+    said = [
+        f"{name} wins below {ranked[name]['wins_below']:,.0f} (here {ranked[name]['price']:,.0f})"
+        for name in found["tied"]
+        if ranked[name]["wins_below"] and ranked[name]["wins_below"] > 0
+    ]
+    currency = f" {found['currency']}" if found["currency"] else ""
+    per = "GPU" if found["per"] == "gpu" else "node"
+    return f": {', '.join(said)}{currency} a {per}" if said else ""
 
 
 def _what_decides(document: dict[str, Any]) -> Iterator[str]:
@@ -254,11 +269,19 @@ def _between(found: dict[str, Any]) -> str:
 
 def _cost(document: dict[str, Any]) -> Iterator[str]:
     cost = document.get("cost")
-    if not cost or cost["kind"] != WINNER or len(cost["order"]) == 1:
+    if not cost or cost["kind"] not in (WINNER, TIED) or len(cost["order"]) == 1 or document["same_machine"]:
         return
     ranked = {one["name"]: one for one in _ranked(document)}
     first = cost["first"]
     per = "GPU" if cost["per"] == "gpu" else "node"
+    if cost["kind"] == TIED:
+        for name in cost["tied"]:
+            even = ranked[name]["break_even_price"]
+            yield (
+                f"{name} costs as much for its speed as {even['against']} at a price of "
+                f"{money(even, cost['currency'])} a {per}, in place of {ranked[name]['price']:,.0f}."
+            )
+        return
     for name in cost["order"]:
         even = ranked[name]["break_even_price"]
         if even is None:

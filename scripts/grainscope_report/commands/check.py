@@ -10,7 +10,7 @@ from grainscope_report import reader, visits
 from grainscope_report.acceptance import judge, output, rules
 from grainscope_report.acceptance.rules import REFERENCE, RuleSet
 from grainscope_report.commands import files
-from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_USAGE, ReportError
+from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_UNDECIDED, EXIT_USAGE, ReportError
 from grainscope_report.model import Result
 from grainscope_report.terminal import terminal
 from grainscope_report.typed import Problem
@@ -25,12 +25,12 @@ def add_check(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "check",
         help="hold a run against acceptance rules",
-        description="Holds runs of the `acceptance` preset against rules: limits as data, from a TOML file "
-        f"or a set that comes with the suite ({', '.join(rules.shipped())}). A value fails where its whole "
-        "interval lies beyond a limit, and so does a row that a rule asks for and the run lacks. Each file "
-        "must pass.",
-        epilog="Exit status: 0 accepted, 1 not accepted, 2 a file or the rules cannot be used. The keys of a "
-        "rule file are in docs/procurement.md.",
+        description="Holds runs against rules: limits as data, from a TOML file or a set that comes with the "
+        f"suite ({', '.join(rules.shipped())}). A value fails where its whole interval lies beyond a limit. "
+        "A rule that no row of the run answers is not decided, and the command that measures it is named; in "
+        "a whole run of the preset that the rules ask for (`acceptance`) it fails. Each file must pass.",
+        epilog="Exit status: 0 accepted, 1 not accepted, 2 a file or the rules cannot be used, 5 nothing "
+        "failed, but not every rule is decided. The keys of a rule file are in docs/procurement.md.",
     )
     files.add_files(parser)
     parser.add_argument(
@@ -44,7 +44,12 @@ def add_check(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "--reference", type=Path, metavar="FILE", help="for rules relative to a reference file"
     )
     files.add_type_b(parser)
-    parser.add_argument("--any-run", action="store_true", help="whatever preset, number of visits and cases")
+    parser.add_argument(
+        "--any-run",
+        action="store_true",
+        help="accept by those rules that the run has rows for, whatever its preset and visits: the others "
+        "are left out and named; a GPU or a far node without rows stays not decided",
+    )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML there")
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write everything as JSON there; - is stdout"
@@ -75,7 +80,9 @@ def run_check(arguments: argparse.Namespace) -> int:
             files.write(arguments.json, f"{said}\n")
         titles = f"{rules.titled(sets)}{', of any run' * arguments.any_run}"
         print("\n".join(output.lines(reports, titles, terminal(), arguments.full)))
-    return EXIT_OK if all(report.accepted for report in reports) else EXIT_FOUND
+    if any(report.broken for report in reports):
+        return EXIT_FOUND
+    return EXIT_OK if all(report.decided for report in reports) else EXIT_UNDECIDED
 
 
 def _reference(sets: list[RuleSet], path: Path | None) -> Result | None:

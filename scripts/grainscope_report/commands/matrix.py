@@ -5,17 +5,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grainscope_report import families, metrics
+from grainscope_report import metrics
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
 from grainscope_report.families import PAIRS, Pairs
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Result, Row
+from grainscope_report.model import Result, Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.units import format_bytes, format_rate, significant
 from grainscope_report.writing import csv_text, json_text
 
 FORMAT = 1
+MOST_LINES = 40
 INDENT = "  "
 FORMATS = ("text", "csv", "json")
 CSV = ("what", "unit", "row", "column", "value", "low", "high", "both_known", "case")
@@ -75,6 +76,7 @@ def add_matrix(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         help="the pairs of one family or group alone: `transfer/peer`, `latency`",
     )
     parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
+    files.add_full(parser, f"every matrix, not {MOST_LINES} lines")
     return parser
 
 
@@ -87,7 +89,7 @@ def run_matrix(arguments: argparse.Namespace) -> int:
         there = ", ".join(dict.fromkeys(pair.best.family for pair in PAIRS))
         raise ReportError(f"{result.path} has no pairs of places{of}: run any of {there}")
     formats: dict[str, Callable[[], str]] = {
-        "text": lambda: "\n".join(lines(found, terminal())),
+        "text": lambda: "\n".join(lines(found, terminal(), arguments.full)),
         "csv": lambda: _csv(found),
         "json": lambda: json_text(_document(result, found)),
     }
@@ -110,19 +112,12 @@ def _matrix(result: Result, pairs: Pairs) -> Matrix:
     cells = {pair: _cell(metrics.best_row(rows, pairs.best.least), pairs) for pair, rows in there.items()}
     for link in result.links:
         # Every link's copy peak is measured, also of GPUs that a preset has no rows of.
-        if link.direction == _peak_direction(pairs):
-            peak = Cell(Estimate(link.peak_gb_s, *link.within_gb_s), link.bytes, False, None)
+        if link.direction == metrics.peak_direction(pairs):
+            row = metrics.peak_row(result, link)
+            known = bool(row and row.both_known)
+            peak = Cell(metrics.peak_estimate(result, link), link.bytes, known, None)
             cells.setdefault((getattr(link, pairs.rows), getattr(link, pairs.columns)), peak)
     return Matrix(pairs, cells)
-
-
-def _peak_direction(pairs: Pairs) -> str | None:
-    """Which links' copy peaks are of these pairs, if any: pinned copies, and what a GPU writes to a peer."""
-    axes = pairs.best.axes
-    if families.of(pairs.best.family).sets_peak:
-        return HOST_TO_GPU if axes["path"].endswith("_to_gpu") else GPU_TO_HOST
-    writes = axes.get("method") == "copy_engine" and axes.get("direction") == "write"
-    return TO_PEER if writes and "between" not in axes else None
 
 
 def _cell(row: Row, pairs: Pairs) -> Cell:
@@ -131,18 +126,44 @@ def _cell(row: Row, pairs: Pairs) -> Cell:
     return Cell(metrics.best_estimate(row, pairs.best.least), size, row.both_known, row.name)
 
 
-def lines(found: Sequence[Matrix], out: Terminal) -> Iterator[str]:
-    """Each matrix under its heading, with the lowest and the highest value below."""
-    for at, one in enumerate(found):
-        if at:
-            yield ""
-        yield out.paint(out.wrap(f"{one.pairs.best.text}, {_unit(one)}{_sizes(one)}", ""), "bold")
-        # Numbers are not cut: where errors have no room they go, and then a narrow terminal wraps.
-        shown = out.table(*_table(one, True))
-        if max(map(len, shown)) + len(INDENT) > out.width:
-            shown = out.table(*_table(one, False))
-        yield from (f"{INDENT}{line}" for line in shown)
-        yield out.note(_span(one))
+def lines(found: Sequence[Matrix], out: Terminal, every: bool = False) -> list[str]:
+    """Each matrix under its heading, with the lowest and the highest value below.
+
+    Where they have no room on a screen, and not `every` one is asked for, the last have a sentence each.
+    """
+    tables = [_whole(one, out) for one in found]
+    sentences = [_sentence(one, out) for one in found]
+    whole = len(found)
+    while not every and whole and _height([*tables[:whole], *sentences[whole:]], whole, out) > MOST_LINES:
+        whole -= 1
+    shown = [line for table in tables[:whole] for line in ("", *table)][1:]
+    if whole < len(found):
+        shown += [*([""] if shown else []), *(line for one in sentences[whole:] for line in one)]
+        shown.append("--full shows these as matrices, too")
+    return shown
+
+
+def _height(parts: Sequence[Sequence[str]], whole: int, out: Terminal) -> int:
+    """With an empty line between tables and before sentences, and a last line below these."""
+    more = 1 if whole < len(parts) else 0
+    return sum(out.height(line) for part in parts for line in part) + max(0, whole - 1 + more) + more
+
+
+def _whole(one: Matrix, out: Terminal) -> list[str]:
+    # Numbers are not cut: where errors have no room they go, and then a narrow terminal wraps.
+    shown = out.table(*_table(one, True))
+    if max(map(len, shown)) + len(INDENT) > out.width:
+        shown = out.table(*_table(one, False))
+    heading = out.wrap(f"{one.pairs.best.text}, {_unit(one)}{_sizes(one)}", "").split("\n")
+    note = out.note(_span(one)).split("\n")
+    return [*(out.paint(line, "bold") for line in heading), *(f"{INDENT}{line}" for line in shown), *note]
+
+
+def _sentence(one: Matrix, out: Terminal) -> list[str]:
+    values = [_value(one, cell.value.value) for cell in one.cells.values()]
+    alone = f"{values[0]}; " if len(values) == 1 else ""
+    said = f"{one.pairs.best.text}, {_unit(one)}{_sizes(one)}: {alone}{_span(one)}"
+    return out.wrap(said, "").split("\n")
 
 
 def _table(matrix: Matrix, errors: bool) -> tuple[list[Column], list[list[str]]]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from grainscope_report import families, machine, metrics, statistics
+from grainscope_report import families, machine, metrics
 from grainscope_report.analysis import Analysis
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
@@ -16,7 +16,6 @@ from grainscope_report.families import BYTES, HEADLINES, Best
 from grainscope_report.groups import grain, reach, traversal_answers
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Link, Result, Row
 from grainscope_report.naming import name, number
-from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.units import format_bytes, format_percent, format_rate, format_time, plural
 from grainscope_report.writing import json_text
@@ -192,6 +191,12 @@ def _counted(result: Result) -> str:
     return f"{plural(len(result.rows), 'row')}{f': {said}' if said else ''}"
 
 
+def links(result: Result, out: Terminal) -> list[str]:
+    """The links of a run with their copy peaks against what is specified; nothing where it has none."""
+    part = _links(result, out)
+    return [*part.head, *(line for entry in part.entries for line in entry)]
+
+
 def _links(result: Result, out: Terminal) -> Part:
     if not result.links:
         return Part([], [])
@@ -219,7 +224,7 @@ def _link(name: str, there: Sequence[Link], result: Result) -> tuple[str, ...]:
     ordered = sorted(there, key=lambda link: link.peak_gb_s)
     shares = [format_percent(link.peak_gb_s / most) for link in ordered if (most := link.theoretical_gb_s)]
     most = ordered[0].theoretical_gb_s
-    peaks = [_peak(link, result) for link in there]
+    peaks = [metrics.peak_estimate(result, link) for link in there]
     return (
         name,
         _range([f"{link.peak_gb_s:.1f}" for link in ordered]),
@@ -228,14 +233,6 @@ def _link(name: str, there: Sequence[Link], result: Result) -> tuple[str, ...]:
         _range(shares) if shares else "-",
         ordered[0].negotiated or "unknown",
     )
-
-
-def _peak(link: Link, result: Result) -> Estimate:
-    """The peak with the interval of the row that it is of, as far as the run knows it."""
-    for row in result.rows:
-        if row.bandwidth_gb_s == link.peak_gb_s and row.ok and row.bytes and row.case.ends == link.ends:
-            return statistics.rate_gb_s(row.time, row.bytes)
-    return Estimate(link.peak_gb_s, *link.within_gb_s)
 
 
 def _range(ordered: Sequence[str]) -> str:

@@ -153,7 +153,7 @@ def _machine(result: Result, out: Terminal) -> Iterator[str]:
 
 def _links(result: Result, out: Terminal) -> Iterator[str]:
     if result.links:
-        yield from out.headed(LINK_COLUMNS, [machine.link_cells(link) for link in result.links])
+        yield from out.headed(LINK_COLUMNS, [machine.link_cells(result, link) for link in result.links])
 
 
 def _groups(groups: Sequence[Group], out: Terminal) -> Iterator[str]:

@@ -6,7 +6,7 @@ host threads (figure 6), and prefetched against a pinned copy, with the ratio an
 Comm|Scope 2, 6, 9, 10 and 11.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from grainscope_report import statistics
 from grainscope_report.figures import parts
@@ -153,14 +153,19 @@ ALLOCATION = ("host_alloc", "registered", "accessed_by")
 
 
 def build_zero_copy(machines: Sequence[Machine]) -> Figure:
-    """Read on the left, write on the right, with the sizes where the methods swap places."""
-    panels, notes = [], []
+    """Read on the left, write on the right, with the sizes where the methods swap places.
+
+    Below is zero-copy over the pinned copy: near the peak, lines on a log axis lie on each other.
+    """
+    panels, ratios, notes = [], [], []
     for access, direction in ACCESSES.items():
         where = {"direction": access, "access": ACCESS, "allocation": ALLOCATION, "locality": NEAREST}
         zero = curves(machines, ZERO_COPY, where, name="zero-copy", method="zero_copy")
         notes += _configuration(zero, access)
-        panels.append(_zero_copy_panel(machines, access, direction, zero) if zero.curves else None)
-    rows, letters = parts.lettered([panels], len(machines) > 1)
+        top = _zero_copy_panel(machines, access, direction, zero) if zero.curves else None
+        panels.append(top)
+        ratios.append(top and _zero_copy_ratio(machines, direction, zero, top))
+    rows, letters = parts.lettered([panels, ratios if any(ratios) else []], len(machines) > 1)
     if rows:
         source = paper(COMM_SCOPE)
         number = source["zero_copy_read_behind_copy_s822lc"]
@@ -184,6 +189,15 @@ def _zero_copy_panel(machines: Sequence[Machine], access: str, direction: str, z
         levels=parts.levels(drawn, direction),
         regions=regions,
     )
+
+
+def _zero_copy_ratio(
+    machines: Sequence[Machine], direction: str, zero: Curves, top: CurvePanel
+) -> CurvePanel | None:
+    pinned = copies(machines, "pinned", direction, "pinned copy", locality=NEAREST).curves
+    drawn = list(_over(zero.curves, pinned, "zero-copy ÷ pinned", "zero_copy"))
+    sizes = [x for curve in top.curves for x in curve.x]
+    return _ratio_panel(drawn, "zero-copy ÷ pinned", (min(sizes), max(sizes))) if drawn else None
 
 
 def _configuration(zero: Curves, access: str) -> list[str]:
@@ -339,17 +353,9 @@ def _dips(curve: Curve) -> list[Region]:
 def _ratio(
     prefetch: Sequence[Curve], pinned: Sequence[Curve], direction: str, sizes: tuple[float, float]
 ) -> CurvePanel | None:
-    drawn, regions = [], []
-    for one, two in parts.pairs(prefetch, pinned):
-        x, ones, twos = parts.shared_points(one, two)
-        ratios = [statistics.ratio(a, b) for a, b in zip(ones, twos, strict=True)]
-        if not x:
-            continue
-        points = tuple(Point(at, ratio) for at, ratio in zip(x, ratios, strict=True))
-        drawn.append(
-            Curve("prefetch ÷ pinned", "prefetch", one.machine, points, site=one.site, locality=one.locality)
-        )
-        for low, high in statistics.stretches_below(x, ratios, SLOW):
+    drawn, regions = list(_over(prefetch, pinned, "prefetch ÷ pinned", "prefetch")), []
+    for one in drawn:
+        for low, high in statistics.stretches_below(one.x, one.y, SLOW):
             text = (
                 f"prefetch at least {100 * (1 - SLOW):.0f} % slower than the pinned copy, {_range(low, high)}"
             )
@@ -358,10 +364,27 @@ def _ratio(
         return None
     if direction == HOST_TO_GPU:
         regions.append(_slow_prefetch())
+    return _ratio_panel(drawn, "prefetch ÷ pinned", sizes, regions)
+
+
+def _over(over: Sequence[Curve], under: Sequence[Curve], name: str, method: str) -> Iterator[Curve]:
+    """Curves over those of the same machine and site, at the sizes that both have."""
+    for one, two in parts.pairs(over, under):
+        x, ones, twos = parts.shared_points(one, two)
+        ratios = (statistics.ratio(a, b) for a, b in zip(ones, twos, strict=True))
+        points = tuple(Point(at, ratio) for at, ratio in zip(x, ratios, strict=True))
+        if points:
+            yield Curve(name, method, one.machine, points, site=one.site, locality=one.locality)
+
+
+def _ratio_panel(
+    drawn: Sequence[Curve], label: str, sizes: tuple[float, float], regions: Sequence[Region] = ()
+) -> CurvePanel:
+    """A low panel below that of the curves, with a line where both are equal."""
     return CurvePanel(
         "",
         tuple(drawn),
-        y_label="prefetch ÷ pinned",
+        y_label=label,
         y_unit="ratio",
         short=True,
         y_top=1.0,

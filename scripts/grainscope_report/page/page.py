@@ -135,7 +135,7 @@ def _machine(machine: Machine, several: bool) -> dict[str, Any]:
     """What machine this is and what is wrong with it, the worst first."""
     result = machine.result
     all_concerns = sorted(_concerns(machine), key=lambda concern: SEVERITIES.index(concern.severity))
-    cells = [link_cells(link) for link in result.links]
+    cells = [link_cells(result, link) for link in result.links]
     title = "Measured copy peaks of the links"
     return {
         "name": f"machine-{machine.letter}",

@@ -134,6 +134,21 @@ TEST(Program, reports_the_machine_within_a_second) {
   EXPECT_FALSE(run_program({"--env"}).out.empty());
 }
 
+TEST(Program, shows_a_screen_of_40_lines_and_the_rest_where_asked) {
+  const auto lines = [](const std::vector<std::string>& words) {
+    const std::string text = run_program(words).out;
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  for (const char* flag : {"--env", "--families", "--plan", "--help"}) {
+    EXPECT_GT(lines({flag}), 10) << flag;
+    EXPECT_LE(lines({flag}), 40) << flag;
+  }
+  for (const char* flag : {"--env", "--families", "--plan"}) {
+    EXPECT_GT(lines({flag, "--full"}), lines({flag})) << flag;
+  }
+  expect_refused({"--full"}, 2, {"--v=1", "--preset full"});
+}
+
 TEST(Program, keeps_a_run_as_the_schema_describes_it) {
   const TemporaryDirectory directory;
   const auto folder = directory / "run";

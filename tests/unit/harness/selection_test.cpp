@@ -290,6 +290,17 @@ TEST_F(SelectionOf, is_listed_a_name_a_line_without_the_skipped) {
                                                      fake_name("case5") + "\n");
 }
 
+TEST(Plan, says_how_much_longer_a_run_takes_beside_other_work) {
+  Environment environment;
+  environment.cpu.online = {0, 1};
+  EXPECT_EQ(load_text(environment, 100), "");
+  environment.load.average_1 = 1.0;
+  EXPECT_EQ(load_text(environment, 100), "");
+  environment.load.average_1 = 9.0;
+  EXPECT_EQ(load_text(environment, 100),
+            "warning: other work has the CPUs (load average 9.0 of 2): it may take 5.0 times as long\n");
+}
+
 TEST_F(SelectionOf, its_plan_counts_cases_and_says_why_others_are_skipped) {
   const std::string plan = plan_text(select_from(numbered(10)), scope_, 100, false);
   EXPECT_NE(plan.find("2 cases skipped: every fifth is left out"), std::string::npos) << plan;

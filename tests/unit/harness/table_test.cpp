@@ -198,5 +198,15 @@ TEST(Reasons, that_differ_in_numbers_alone_are_one_line) {
             "1 case skipped: no driver\n");
 }
 
+TEST(Reasons, of_most_cases_are_told_and_the_others_counted) {
+  std::map<std::string, int> many;
+  for (int i = 0; i < 8; ++i) {
+    many[std::string("because ") + static_cast<char>('a' + i)] = 10 - i;
+  }
+  const std::string text = reasons_text(many, "", 100);
+  EXPECT_EQ(count(text, "\n"), 6U);
+  EXPECT_TRUE(says(text, "6 cases skipped: because e\n12 cases skipped for 3 other reasons\n")) << text;
+}
+
 }  // namespace
 }  // namespace grainscope::harness

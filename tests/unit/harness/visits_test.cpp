@@ -215,6 +215,38 @@ TEST_F(Repeated, runs_are_whole_and_each_its_own) {
   EXPECT_NE(result("1")["context"]["run"]["seed"], result("2")["context"]["run"]["seed"]);
 }
 
+TEST_F(Repeated, runs_end_with_what_they_differ_by) {
+  const Ended ended = run_program(command("2"));
+  const std::size_t at = ended.out.find("2 runs differ by");
+  ASSERT_NE(at, std::string::npos) << ended.out;
+  EXPECT_TRUE(says(ended.out.substr(at), "host/memcpy")) << ended.out;
+  EXPECT_FALSE(says(ended.out, "each run came to a case once"));
+}
+
+json run_of(const std::vector<double>& medians, int visits) {
+  json rows = json::array();
+  for (std::size_t i = 0; i < medians.size(); ++i) {
+    rows.push_back({{"name", "host/memcpy/bytes:" + std::to_string(i)},
+                    {"case", {{"family", "host/memcpy"}}},
+                    {"status", "ok"},
+                    {"label", "measured"},
+                    {"median_s", medians[i]}});
+  }
+  return {{"context", {{"run", {{"visits", visits}}}}}, {"benchmarks", rows}};
+}
+
+TEST(Spread, is_the_largest_median_over_the_smallest) {
+  const Screen screen{.width = 100};
+  // The last row is not in all of them.
+  const std::string text =
+      spread_text({run_of({1, 1, 1}, 3), run_of({1.02, 1.5, 1, 9}, 3), run_of({1.01, 1, 1}, 3)}, screen);
+  EXPECT_EQ(text,
+            "\n3 runs differ by  rows  middle  most  in\n"
+            "host/memcpy          3   2.0 %  50 %  bytes:1\n");
+  EXPECT_EQ(spread_text({run_of({1}, 3), run_of({}, 3)}, screen), "");
+  EXPECT_TRUE(says(spread_text({run_of({1}, 1), run_of({1}, 1)}, screen), "--benchmark_repetitions=3"));
+}
+
 TEST_F(Repeated, runs_that_are_there_are_gone_on_with) {
   EXPECT_EQ(run_program(command("2")).status, 0);
   const json first = result("1");

@@ -323,7 +323,7 @@ TEST(WrittenProgram, without_a_gpu_plans_explains_keeps_and_resumes) {
 TEST(WrittenProgram, has_its_grammar_in_the_help) {
   EXPECT_TRUE(says(run_program({"--help=transfers"}).out, transfer::written_grammar()));
   EXPECT_TRUE(says(run_program({"--help=all"}).out, transfer::written_grammar()));
-  EXPECT_TRUE(says(run_program({"--help"}).out, "--transfer"));
+  EXPECT_TRUE(says(run_program({"--help"}).out, "transfers"));
 }
 
 }  // namespace

@@ -343,6 +343,32 @@ TEST(EnvironmentText, fits_in_100_columns) {
   }
 }
 
+TEST(EnvironmentText, of_a_screen_is_what_matters_most) {
+  MachineTree tree;
+  write_two_sockets(tree);
+  Environment environment = read_report(tree, h100());
+  environment.gpus.assign(8, environment.gpus.front());
+  for (int i = 0; i < 8; ++i) {
+    environment.gpus[static_cast<std::size_t>(i)].cuda->ordinal = i;
+  }
+  environment.gpus[5].near.node = 0;
+  const Warning warning{"x", Severity::severe, "hot", "slow", "cool it"};
+  for (const std::size_t count : {1, 50}) {
+    const std::string text = environment_screen(environment, std::vector<Warning>(count, warning));
+    const auto lines = sysfs::split_lines(text);
+    EXPECT_LE(lines.size(), 40U) << text;
+    for (const std::string& line : lines) {
+      EXPECT_LE(columns(line), 100U) << line;
+    }
+    for (const char* part : {"severe            hot", "remedy: cool it", "GPU 0-4           NVIDIA H100",
+                             "GPU 5             NVIDIA H100", "GPU 6-7 ", "AMD EPYC 9554", "580.159.04",
+                             "governor performance", "--env --full shows all of it"}) {
+      EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
+    }
+    EXPECT_EQ(contains(text, "  and "), count == 50U) << text;
+  }
+}
+
 TEST(EnvironmentText, an_empty_machine_reads_unknown_and_never_zero_or_ok) {
   MachineTree tree;
   const std::string text = text_of(read_report(tree, {}));
