@@ -258,7 +258,7 @@ latency/chase
   quick acceptance  to=own_memory                          order=shuffled         bytes=64KiB,2MiB,16MiB,256MiB
   quick acceptance  to=peer_memory                         order=shuffled         bytes=2MiB
   full              to=host_memory,peer_memory             order=stride,shuffled  bytes=2MiB..16MiB,16MiB..x4..1GiB
-  full              to=host_memory  memory=managed_host    order=shuffled         bytes=2MiB..16MiB,16MiB..x4..1GiB
+  full              to=host_memory  memory=managed_host    order=shuffled         bytes=64MiB,256MiB,1GiB
   full              to=own_memory                          order=stride,shuffled  bytes=64KiB..16MiB,16MiB..x4..1GiB
   paper             to=host_memory,peer_memory             order=stride,shuffled  bytes=2MiB..1GiB
   paper             to=own_memory                          order=stride,shuffled  bytes=64KiB..1GiB
@@ -487,9 +487,9 @@ reach/gather
   full        memory=peer                                         span=256MiB,1GiB,8GiB  row=4096
   full        memory=$other_memories  locality=local   gpu=first  span=256MiB,1GiB,8GiB  order=as_asked,sorted
   full        memory=$other_memories  locality=local   gpu=first  span=256MiB,1GiB,8GiB  row=4096
-  full        memory=managed_host     locality=local   gpu=first  span=64MiB..32GiB      row=32,64,128,512,4096
-  full        memory=managed_host     locality=local   gpu=first  span=8GiB  row=32,64,128,512  touch_threads=1
-  full        memory=host_alloc,managed_host  locality=local  gpu=first  span=2GiB,32GiB  row=128,512  gpus=2
+  full        memory=managed_host     locality=local   gpu=first  span=64MiB,1GiB,4GiB,8GiB,32GiB  row=32,64,128,512
+  full        memory=managed_host     locality=local   gpu=first  span=8GiB  touch_threads=1
+  full        memory=host_alloc,managed_host  locality=local  gpu=first  span=2GiB,32GiB  gpus=2
   full        memory=host_alloc       locality=remote  gpu=first  span=256MiB,1GiB,8GiB  order=as_asked,sorted
   full        memory=host_alloc       locality=remote  gpu=first  span=256MiB,1GiB,8GiB  row=4096
   full        memory=host_alloc       locality=local   gpu=first  span=64MiB..32GiB      row=32..4096
@@ -531,7 +531,7 @@ gather
   quick  row=512               span=1GiB    mode=masked,vector
   quick  row=128,512           span=2GiB    mode=masked,graphbolt,address_ordered
   quick  row=128               span=2GiB    mode=address_ordered  window=4
-  quick  row=128               span=2GiB    mode=masked,address_ordered  memory=managed_host
+  quick  row=128               span=2GiB    mode=masked  memory=managed_host
   quick  row=128               span=256MiB  mode=masked,bulk
   quick  row=1024              span=1GiB    mode=bulk
   quick  row=1028              span=1GiB    mode=cpu_gather_dma  store=pinned,pageable
@@ -559,8 +559,8 @@ gather
   full  gpu=first  row=128                    span=4GiB    mode=bulk  store=device,tiered
   full  gpu=first  row=128,512                span=32GiB   mode=bulk  memory=managed_host
   full  gpu=first  row=128      span=32GiB  mode=address_ordered  window=2,4,8,16
-  full  gpu=first  row=32,64,128,512  span=2GiB,8GiB,32GiB  mode=masked,address_ordered  memory=managed_host
-  full  gpu=first  row=128      span=32GiB  mode=masked,graphbolt  memory=registered,managed_host
+  full  gpu=first  row=64,128,512             span=8GiB,32GiB  mode=masked  memory=managed_host
+  full  gpu=first  row=128      span=32GiB  mode=masked  memory=registered
   full  gpu=first  row=128      span=8GiB   mode=address_ordered  window=4
   full  gpu=first  row=512      span=32GiB  mode=address_ordered  window=4
   full  gpu=first  row=128      span=4GiB   mode=masked,address_ordered,graphbolt  rows=1024..x4..1048576
@@ -616,7 +616,7 @@ gather/bag
   quick  span=1GiB  indices=uniform  memory=managed_host
   full   gpu=first  span=4GiB  indices=uniform,zipf
   full   gpu=first  span=4GiB  row=64,128,512  store=mapped,tiered
-  full   gpu=first  span=4GiB,16GiB  row=64,128,512  store=mapped,tiered  memory=managed_host
+  full   gpu=first  span=16GiB  row=128  store=mapped,tiered  memory=managed_host
   full   gpu=first  span=4GiB  pooling=1
   full   gpu=first  span=4GiB  pooling=80  bags=1024
   full   gpu=first  span=4GiB  store=tiered  hot=1,10,25
@@ -799,7 +799,7 @@ pipeline/graphsage
   full        graph=kron:22                  batches=72  store=mapped                mode=naive,circular_shift,address_ordered  window=4      gpu=first
   full        graph=pareto:22,given          batches=72  row=$rows  store=pinned                mode=cpu_gather_dma                        gpus=1,2,all  gpu=first
   full        graph=pareto:22,given          batches=72  row=$rows  store=device,mapped,tiered  mode=masked                                gpus=1,2,all  gpu=first
-  full        graph=pareto:22,given          batches=72  store=mapped,tiered         mode=masked  memory=managed_host           gpus=1,2,all  gpu=first
+  full        graph=pareto:22,given          batches=72  store=mapped,tiered         mode=masked  memory=managed_host           gpus=1,2      gpu=first
   full        graph=pareto:22,given          batches=72  row=$rows  store=mapped                mode=naive,circular_shift,address_ordered  window=4  gpu=first
   full        graph=pareto:22,given          batches=72  store=mapped                mode=address_ordered                       window=1,2,8  gpu=first
   full        graph=pareto:22,given          batches=72  store=tiered                mode=masked                                hot=1,5,25,50  gpu=first

@@ -38,6 +38,7 @@ class ReachGather : public testing::Test {
     device.ordinal = static_cast<int>(machine_.runtime.devices.size());
     device.total_memory_bytes = 80 * kGiB;
     device.can_map_host_memory = true;
+    device.concurrent_managed_access = true;
     GpuReport report;
     report.cuda = device;
     report.near.node = machine_.topology.usable_nodes().front();
@@ -89,9 +90,12 @@ TEST_F(ReachGather, every_memory_is_listed_in_one_go_with_rising_spans) {
     std::string kind;
     std::uint64_t span = 0;
     for (const Benchmark& benchmark : listed(scope_of(preset))) {
-      if (text_of(benchmark, "memory") != kind) {
+      // Touched by other threads, or mapped for more GPUs, it is another memory.
+      const std::string memory = text_of(benchmark, "memory") + " " + text_of(benchmark, "touch_threads") + " " +
+                                 text_of(benchmark, "gpus");
+      if (memory != kind) {
         closed.insert(kind);
-        kind = text_of(benchmark, "memory");
+        kind = memory;
         span = 0;
         EXPECT_FALSE(closed.contains(kind)) << kind;
       }
@@ -135,7 +139,7 @@ TEST_F(ReachGather, a_span_beyond_what_can_be_taken_is_skipped_with_the_numbers)
   std::size_t skipped = 0;
   for (const Benchmark& benchmark : listed(scope_of(Preset::quick))) {
     const std::string memory = text_of(benchmark, "memory");
-    if (memory == "peer" || memory == "hugetlb") {
+    if (memory == "peer" || memory == "hugetlb" || !text_of(benchmark, "gpus").empty()) {
       continue;
     }
     EXPECT_EQ(benchmark.skip.empty(), span_of(benchmark) <= kGiB) << benchmark.id.name();
@@ -152,7 +156,7 @@ TEST_F(ReachGather, the_control_group_bounds_where_there_is_one) {
   available(kGiB);
   machine_.environment.memory.available.cgroup_bytes = 200 * kGiB;
   for (const Benchmark& benchmark : listed(scope_of(Preset::full))) {
-    if (text_of(benchmark, "memory") != "peer") {
+    if (text_of(benchmark, "memory") != "peer" && text_of(benchmark, "gpus").empty()) {
       EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
     }
   }
