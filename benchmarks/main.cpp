@@ -3,6 +3,7 @@
 // before any library sees them, and says which they were. A mask of CPUs (taskset, Slurm, a cpuset) stays.
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include "grainscope/system/mps.hpp"
 #include "grainscope/system/warnings.hpp"
 #include "graph_command.hpp"
+#include "harness/google_benchmark.hpp"
 #include "harness/options.hpp"
 #include "harness/question.hpp"
 #include "harness/run.hpp"
@@ -131,6 +133,18 @@ void add_openmp_warning(Machine& machine, const Options& options) {
   }
 }
 
+// A run opens files of the system, its own, and pipes to the processes that it starts; a library that finds
+// none left ends the program.
+void require_enough_descriptors() {
+  constexpr rlim_t kEnough = 64;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < kEnough) {
+    throw EnvironmentError("this process may have " + std::to_string(limit.rlim_cur) +
+                           " files open, and a run needs " + std::to_string(kEnough) +
+                           ": raise it with `ulimit -n 1024`; nothing was begun");
+  }
+}
+
 int act(const Options& options) {
   if (options.action == Action::families) {
     const std::vector<Family> families = all_families();
@@ -146,6 +160,10 @@ int act(const Options& options) {
     return print_environment(options, machine);
   }
   if (options.action == Action::run) {
+    require_enough_descriptors();
+    if (const std::string why = why_library_ends("/"); !why.empty()) {
+      throw EnvironmentError(why);
+    }
     catch_signals();
     return run_families(all_families(), options, machine);
   }

@@ -10,6 +10,7 @@
 #include "grainscope/gnn/scores.hpp"
 #include "grainscope/model/link.hpp"
 #include "grainscope/system/numa.hpp"
+#include "host/case.hpp"
 #include "traffic.hpp"
 
 namespace grainscope::harness {
@@ -90,10 +91,14 @@ void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measure
 
 void add_limits(const Session& session, const GatherSite& site, Measurement& measurement) {
   if (!site.gpu) {
-    measurement.limit = cpu_limit(gathering_threads());
+    const std::vector<int> cpus = current_affinity();
+    measurement.limit =
+        read_limit(session.machine(), gathering_threads(), cpus, site.node, measurement.bytes);
   } else if (measurement.link_bytes_least.value_or(0) > 0) {
     measurement.limit = host_link_limit(session.machine(), site.gpu->ordinal);
     measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(site.node, site.gpu->ordinal));
+  } else {
+    measurement.limit = gpu_memory_limit(session.machine(), site.gpu->ordinal, 0);
   }
 }
 

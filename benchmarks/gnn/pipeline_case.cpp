@@ -96,6 +96,7 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
     measurement.counters["gpu_bytes"] = static_cast<double>(pipeline->gpu_bytes());
   }
   add_bytes(point, work.plan, measurement);
+  add_limit(session, point, site, measurement);
   measurement.counters["batches"] = static_cast<double>(pipeline->batches());
   measurement.counters["threads"] = site.gpu ? request.threads : omp_get_max_threads();
   measurement.counters["prepare_s"] = work.plan.prepare_s;
@@ -232,6 +233,7 @@ Measurement measure_steps(const Session& session, const gnn::PipelineRun& run, d
                         .trials = static_cast<int>(run.step_s.size())});
   Measurement measurement = measure(session, steps);
   measurement.samples.wall_s = wall_s;
+  measurement.in_turn = true;
   return measurement;
 }
 
@@ -264,7 +266,7 @@ void add_overlap(const gnn::StageTimes& stages, Measurement& measurement) {
   // No pipeline is faster than its slowest stage: where it was, by more than is known, that stage hung on the
   // host when it stood alone.
   if (unknown <= kKnownOfOverlap * beside && run.median >= slowest.median - unknown) {
-    measurement.counters["overlap"] = (sum - run.median) / beside;
+    measurement.counters["overlap"] = std::min(1.0, (sum - run.median) / beside);
   }
 }
 
@@ -284,6 +286,26 @@ void add_bytes(const PipelinePoint& point, const gnn::TrainingPlan& plan, Measur
   const double beyond = plan.rows_beyond(hot) * a_row;
   measurement.link_bytes_least = static_cast<std::uint64_t>(beyond);
   measurement.counters["hit_rate"] = 1 - beyond / asked;
+}
+
+void add_limit(const Session& session, const PipelinePoint& point, const PipelineSite& site,
+               Measurement& measurement) {
+  if (!site.gpu) {
+    measurement.limit = cpu_limit(omp_get_max_threads());
+    return;
+  }
+  const bool crosses = measurement.link_bytes_least.value_or(0) > 0;
+  measurement.limit = crosses ? host_link_limit(session.machine(), site.gpu->ordinal)
+                              : gpu_memory_limit(session.machine(), site.gpu->ordinal, 0);
+  if (!measurement.limit) {
+    return;
+  }
+  // Rows that several mini-batches of a window ask for cross once: at most as often as there are
+  // mini-batches.
+  const int once = std::max(1, point.window);
+  measurement.limit->gb_s *= point.gpus * once;
+  measurement.limit->source +=
+      (point.gpus > 1 ? ", of each GPU" : "") + std::string(once > 1 ? ", a row once for a window" : "");
 }
 
 }  // namespace grainscope::harness

@@ -123,6 +123,9 @@ void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Meas
 void add_overlap(const gnn::StageTimes& stages, Measurement& measurement);
 // Rows asked for and those that crossed the link.
 void add_bytes(const PipelinePoint& point, const gnn::TrainingPlan& plan, Measurement& measurement);
+// The physical limit of a step, by where those rows come from.
+void add_limit(const Session& session, const PipelinePoint& point, const PipelineSite& site,
+               Measurement& measurement);
 
 }  // namespace grainscope::harness
 

@@ -318,6 +318,7 @@ Measurement measure_processes(Session& session, const PipelinePoint& point, cons
   add_stages(steps, stages, measurement);
   add_overlap(stages, measurement);
   add_bytes(point, work.plan, measurement);
+  add_limit(session, point, site, measurement);
   add_shares(processes, asked, available, measurement);
   add_slowdowns(run, alone, measurement);
   measurement.counters["gpu_bytes"] = static_cast<double>(processes.gpu_bytes());

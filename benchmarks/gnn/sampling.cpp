@@ -146,6 +146,7 @@ Measurement measure_cpu_sampling(Session& session, const SamplingPoint& point, c
   Measurement measurement = measure_batches(
       session, expected, graph, {Clock::steady, false, "the sampling of one mini-batch by all threads"}, run);
   measurement.counters["threads"] = omp_get_max_threads();
+  measurement.limit = cpu_limit(omp_get_max_threads(), sizeof(Vertex));
   return measurement;
 }
 
@@ -168,6 +169,11 @@ Measurement measure_gpu_sampling(Session& session, const SamplingPoint& point, c
                           : nullptr);
   measurement.counters["gpu_bytes"] =
       static_cast<double>(lists->gpu_bytes() + sampler->gpu_bytes() + batch_memory->gpu_bytes());
+  // Every edge is read, wherever it lies.
+  if (const auto loads = gpu_memory_limit(session.machine(), point.lists->gpu, 0)) {
+    measurement.limit =
+        PhysicalLimit{0, loads->source + ", 4 bytes at least", sizeof(Vertex) / (loads->gb_s * 1e9)};
+  }
   return measurement;
 }
 

@@ -205,7 +205,8 @@ class Recorder {
     counters["gather_slowdown"] = gather_s / alone.gather_s;
     counters["compute_slowdown"] = compute_s / alone.compute_s;
     counters[point.consumer == Consumer::products ? "products" : "steps"] = alone.count;
-    counters["pipeline_overlap"] = (sum_s - measurement.samples.summary.median) / (sum_s - slowest_s);
+    counters["pipeline_overlap"] =
+        std::min(1.0, (sum_s - measurement.samples.summary.median) / (sum_s - slowest_s));
   }
 
  private:

@@ -271,6 +271,8 @@ Measurement measure_score(Session& session, const GnnGraph& graph, const Trainin
   measurement.samples.keep_sampled(rank_s);
   measurement.graph = graph.facts();
   add_hit_rates(measurement, judged, ranking);
+  // Every vertex has its place in the ranking.
+  measurement.limit = cpu_limit(omp_get_max_threads(), graph.vertices() * sizeof(Vertex));
   measurement.counters["score_s"] = median_of(score_s);
   measurement.counters["rank_s"] = median_of(rank_s);
   measurement.counters["threads"] = omp_get_max_threads();
@@ -435,6 +437,7 @@ Measurement measure_reorder(Session& session, const GnnGraph& graph, Lists lists
   Measurement measurement = measure(session, reordering);
   measurement.graph = graph.facts();
   measurement.operations = graph.out_edges().edges();
+  measurement.limit = cpu_limit(omp_get_max_threads(), sizeof(Vertex));
   measurement.counters["edges_per_s"] =
       static_cast<double>(graph.out_edges().edges()) / measurement.samples.summary.median;
   measurement.counters["threads"] = omp_get_max_threads();

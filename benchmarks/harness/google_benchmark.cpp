@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -24,6 +25,36 @@
 #include "run.hpp"
 
 namespace grainscope::harness {
+
+std::string why_library_ends(const std::filesystem::path& root) {
+  for (int index = 0;; ++index) {
+    const std::filesystem::path cache =
+        root / "sys/devices/system/cpu/cpu0/cache" / ("index" + std::to_string(index));
+    std::ifstream size_file(cache / "size");
+    if (!size_file.is_open()) {
+      return {};  // where the library stops, too
+    }
+    std::uint64_t size = 0;
+    std::string unit;
+    std::string unreadable = size_file >> size ? "" : "size";
+    if (unreadable.empty() && size_file >> unit && unit != "K") {
+      unreadable = "size";
+    }
+    for (const char* const name : {"type", "level", "shared_cpu_map"}) {
+      std::ifstream file(cache / name);
+      std::string word;
+      if (unreadable.empty() && !(file >> word)) {
+        unreadable = name;
+      }
+    }
+    if (!unreadable.empty()) {
+      return "Google Benchmark ends a program that cannot read " + (cache / unreadable).string() +
+             ", and this one cannot: make the folder of caches readable, or hide it as a whole (in a "
+             "container, an empty folder mounted over " +
+             cache.parent_path().string() + "); nothing was begun";
+    }
+  }
+}
 
 void initialise_library(std::vector<std::string> flags) {
   // The library keeps a pointer to the program's name for its context.

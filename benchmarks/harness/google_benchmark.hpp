@@ -5,6 +5,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,6 +19,10 @@ namespace grainscope::harness {
 
 // Hands flags on. Throws UsageError for one that the library at hand does not know.
 void initialise_library(std::vector<std::string> flags);
+
+// Why the library would end the program when it reads the sizes of caches below `root`/sys, and what to do;
+// empty: it would not.
+[[nodiscard]] std::string why_library_ends(const std::filesystem::path& root);
 
 // Registers a case under its own name. `body` is called once for each of its repetitions; one iteration is
 // one visit, whose time the body sets. Times are shown in microseconds unless `flags`, those of

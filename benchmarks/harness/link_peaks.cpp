@@ -79,13 +79,27 @@ PeerWire peer_wire(const Machine& machine, int from, int to) {
   return {};
 }
 
+namespace {
+
+// Bytes beside which those of a cache are none.
+constexpr std::uint64_t kNoCacheHolds = std::uint64_t{1} << 60;
+
+}  // namespace
+
 std::optional<PhysicalLimit> peer_link_limit(const Machine& machine, int from, int to) {
   const PeerWire wire = peer_wire(machine, from, to);
   if (wire.gb_s) {
     return PhysicalLimit{*wire.gb_s, std::to_string(wire.nvlinks.value_or(0)) + " NVLinks"};
   }
   if (wire.link != "pcie") {
-    return std::nullopt;
+    // Nothing crosses a link faster than one card's memory gives it and the other's takes it.
+    const auto one = gpu_memory_limit(machine, from, kNoCacheHolds);
+    const auto other = gpu_memory_limit(machine, to, kNoCacheHolds);
+    auto limit = one && other && other->gb_s < one->gb_s ? other : one;
+    if (limit) {
+      limit->source += " (the link is unknown)";
+    }
+    return limit;
   }
   const auto one = host_link_limit(machine, from);
   const auto other = host_link_limit(machine, to);

@@ -37,6 +37,15 @@ std::optional<double> memory_gb_s(const cuda::DeviceProperties& device) {
   return 2.0 * static_cast<double>(device.memory_clock_hz) * device.memory_bus_width_bits / 8e9;
 }
 
+// What all multiprocessors can load: 128 bytes a cycle each, at 3 GHz. No cache of a GPU gives more.
+std::optional<PhysicalLimit> load_limit(const cuda::DeviceProperties& device) {
+  if (device.sm_count == 0) {
+    return std::nullopt;
+  }
+  return PhysicalLimit{device.sm_count * 128 * 3.0,
+                       std::to_string(device.sm_count) + " multiprocessors, 128 bytes a cycle at 3 GHz each"};
+}
+
 template <class T, class ToText>
 std::string listed(const std::vector<T>& things, ToText to_text) {
   std::string text;
@@ -157,21 +166,36 @@ std::optional<PhysicalLimit> host_link_limit(const Machine& machine, int gpu) {
   if (const auto rate = memory_gb_s(*report->cuda)) {
     return PhysicalLimit{*rate, "the GPU's own memory (its link is unknown)"};
   }
-  return std::nullopt;
+  return load_limit(*report->cuda);
 }
 
 std::optional<PhysicalLimit> local_copy_limit(const Machine& machine, int gpu, std::uint64_t bytes) {
   const GpuReport* report = machine.find_gpu(gpu);
-  if (report == nullptr || report->cuda->l2_bytes == 0 || bytes < report->cuda->l2_bytes) {
+  if (report == nullptr) {
     return std::nullopt;
   }
   const auto rate = memory_gb_s(*report->cuda);
-  if (!rate) {
-    return std::nullopt;
+  if (!rate || report->cuda->l2_bytes == 0 || bytes < report->cuda->l2_bytes) {
+    return load_limit(*report->cuda);
   }
   return bytes < kOutOfCache * report->cuda->l2_bytes
              ? PhysicalLimit{*rate, "the GPU's own memory"}
              : PhysicalLimit{*rate / 2, "the GPU's own memory, read and written"};
+}
+
+std::optional<PhysicalLimit> gpu_memory_limit(const Machine& machine, int gpu, std::uint64_t bytes) {
+  const GpuReport* report = machine.find_gpu(gpu);
+  if (report == nullptr) {
+    return std::nullopt;
+  }
+  const cuda::DeviceProperties& device = *report->cuda;
+  const auto rate = memory_gb_s(device);
+  if (!rate || device.l2_bytes == 0 || bytes <= device.l2_bytes) {
+    return load_limit(device);
+  }
+  const auto of_memory = static_cast<double>(bytes - device.l2_bytes);
+  return PhysicalLimit{*rate * static_cast<double>(bytes) / of_memory,
+                       "the GPU's own memory, but for what its cache holds"};
 }
 
 std::string why_no_mapping(const Machine& machine, int gpu) {
@@ -232,8 +256,18 @@ std::uint64_t largest_buffer(const Machine& machine, int gpu) {
   return std::bit_floor(most);
 }
 
-PhysicalLimit cpu_limit(int threads) {
-  return {threads * 2 * 64 * 6.0, std::to_string(threads) + " CPU thread(s), 128 bytes a cycle at 6 GHz"};
+PhysicalLimit cpu_limit(int threads, std::uint64_t operation_bytes) {
+  const double gb_s = threads * 2 * 64 * 6.0;
+  const std::string source = std::to_string(threads) + " CPU thread(s), 128 bytes a cycle at 6 GHz";
+  if (operation_bytes == 0) {
+    return {gb_s, source};
+  }
+  return {0, source + ", " + std::to_string(operation_bytes) + " bytes at least",
+          static_cast<double>(operation_bytes) / (gb_s * 1e9)};
+}
+
+PhysicalLimit call_limit() {
+  return {0, "a call of an empty function, six cycles at 6 GHz", 1e-9};
 }
 
 std::vector<int> Scope::near_and_far(const GpuTarget& gpu) const {

@@ -67,9 +67,15 @@ struct GpuTarget {
 
 // The fastest that `bytes` can be copied within a GPU: half of what its memory gives, read and written. Of
 // bytes that are no fewer than its cache holds, but not many times as many, at least half the traffic, which
-// is twice the bytes, goes to memory: all of what that gives. Absent where the cache may hold them, or the
-// machine does not tell.
+// is twice the bytes, goes to memory: all of what that gives. Where the cache may hold them, or the machine
+// does not tell of its memory, what its multiprocessors can load. Absent where there is no such GPU.
 [[nodiscard]] std::optional<PhysicalLimit> local_copy_limit(const Machine& machine, int gpu,
+                                                            std::uint64_t bytes);
+
+// The fastest that a GPU can read `bytes` of its own memory once each, or write them: what its cache may hold
+// of them need not come from memory. Where it may hold all of them, as for reads that come again (0 bytes),
+// what its multiprocessors can load. Absent where there is no such GPU.
+[[nodiscard]] std::optional<PhysicalLimit> gpu_memory_limit(const Machine& machine, int gpu,
                                                             std::uint64_t bytes);
 
 // Why host memory cannot be mapped into a GPU's address space here; empty where it can.
@@ -90,7 +96,11 @@ struct GpuTarget {
 [[nodiscard]] std::uint64_t largest_buffer(const Machine& machine, int gpu);
 
 // No CPU copies or touches faster than this: two 64-byte accesses a cycle for each thread, at 6 GHz.
-[[nodiscard]] PhysicalLimit cpu_limit(int threads);
+// With `operation_bytes` what each operation reads or writes at least: the limit is one of its time.
+[[nodiscard]] PhysicalLimit cpu_limit(int threads, std::uint64_t operation_bytes = 0);
+
+// No call takes less than that of an empty function: six cycles at 6 GHz.
+[[nodiscard]] PhysicalLimit call_limit();
 
 // What a run was asked for: the preset, how to sample, and what the user put in place of its values.
 

@@ -305,7 +305,12 @@ void add_measurement(json& row, const Measurement& measurement) {
     row["disturbed"] = *measurement.disturbed;
   }
   if (measurement.limit) {
-    row["limit_gb_s"] = measurement.limit->gb_s;
+    if (measurement.limit->gb_s > 0) {
+      row["limit_gb_s"] = measurement.limit->gb_s;
+    }
+    if (measurement.limit->operation_s > 0) {
+      row["limit_operation_s"] = measurement.limit->operation_s;
+    }
     row["limit"] = measurement.limit->source;
   }
   row["verified"] = !measurement.verification.empty();

@@ -35,7 +35,6 @@ namespace grainscope::harness {
 namespace {
 
 const char* const kAndFill = "malloc_and_fill";
-constexpr double kFastestMalloc_s = 1e-9;
 
 Measurement measure(Session& session, const MallocJob& job) {
   MallocWorker worker(job);
@@ -50,9 +49,11 @@ Measurement measure(Session& session, const MallocJob& job) {
   measurement.operations = job.blocks();
   if (job.fills) {
     measurement.bytes = job.blocks() * job.bytes;
-    measurement.limit = cpu_limit(1);
+    const HostMemory memory(session.machine().topology, {.bytes = measurement.bytes, .node = job.node});
+    ThreadTeam alone(1, {});
+    measurement.limit = write_limit(alone, memory.data(), measurement.bytes, job.bytes, Pieces::each);
   } else {
-    measurement.minimum_operation_s = kFastestMalloc_s;
+    measurement.limit = call_limit();
   }
   return measurement;
 }

@@ -79,8 +79,9 @@ Measurement measure_memcpy(Session& session, const Copy& copy) {
                          .timing = {Clock::steady, false,
                                     "memcpy by all threads, from their common start to the last one's end"},
                          .on_callers_thread = copy.threads == 1});
-  Measurement measurement = harness::measure(session, copies, {.limit = cpu_limit(copy.threads)});
+  Measurement measurement = harness::measure(session, copies);
   measurement.bytes = copy.bytes;
+  measurement.limit = read_limit(team, source.data(), copy.bytes, prepare);
   return measurement;
 }
 
@@ -143,8 +144,7 @@ namespace {
 // Limits: with base pages, large working sets include address translation; `pages` tells them apart.
 
 constexpr std::size_t kSteps = 1 << 14;
-// Two cycles at 6 GHz: below what any first-level cache answers in.
-constexpr double kFastestLoad_s = 2 / 6e9;
+constexpr int kFewestCycles = 3;  // of a load: below what any first-level cache answers in
 
 constexpr std::uint64_t kLatencySmallest = 4 * kKiB;
 
@@ -182,7 +182,8 @@ Measurement measure_latency(Session& session, const Walk& walk) {
                         .on_callers_thread = true});
   Measurement measurement = harness::measure(session, walks);
   measurement.operations = kSteps;
-  measurement.minimum_operation_s = kFastestLoad_s;
+  measurement.limit =
+      PhysicalLimit{0, "a load of three cycles of this CPU, measured", kFewestCycles * cycle_s()};
   return measurement;
 }
 
@@ -285,8 +286,9 @@ Measurement measure_first_touch(Session& session, const Touch& touch) {
                           .verify = verify,
                           .timing = {Clock::steady, false, "threads that write one byte to each page"},
                           .on_callers_thread = touch.threads == 1});
-  // The kernel clears a page before it hands it out: no faster than the CPU writes.
-  Measurement measurement = harness::measure(session, touches, {.limit = cpu_limit(touch.threads)});
+  Measurement measurement = harness::measure(session, touches);
+  // The kernel clears a page before it hands it out: no faster than each thread writes to one over and over.
+  measurement.limit = write_limit(team, memory->data(), touch.bytes, base_page_bytes(), Pieces::first);
   measurement.bytes = touch.bytes;
   measurement.operations = pages;
   return measurement;
@@ -400,7 +402,7 @@ Measurement measure_flush(Session& session, int node, bool cached, std::uint64_t
   Measurement measurement = harness::measure(session, flushes);
   measurement.counters["load_time_ratio"] = ratio;
   measurement.operations = bytes / cache_line_bytes();
-  measurement.minimum_operation_s = 1 / 6e9;
+  measurement.limit = PhysicalLimit{0, "a line a cycle of this CPU, measured", cycle_s()};
   return measurement;
 }
 

@@ -19,20 +19,16 @@
 
 namespace grainscope::harness {
 
-// Nothing crosses a link faster than light and two controllers allow.
-inline constexpr double kFastestOverLink_s = 100e-9;
+const PhysicalLimit kOverLink{0, "a way over a link and back, through two controllers", 100e-9};
 
 // A benchmark's body: makes a probe, samples it with the board's energy of `gpu`, and verifies it.
-// `minimum_operation_s`: no operation of it can be faster.
+// `limit`: no operation of it can be faster.
 using ProbeMaker = std::function<std::unique_ptr<Operation>(const transfer::Surroundings&)>;
-[[nodiscard]] std::function<Measurement(Session&)> probe_body(ProbeMaker make, int gpu,
-                                                              double minimum_operation_s);
+[[nodiscard]] std::function<Measurement(Session&)> probe_body(ProbeMaker make, int gpu, PhysicalLimit limit);
 
-std::function<Measurement(Session&)> probe_body(ProbeMaker make, int gpu, double minimum_operation_s) {
-  return [make = std::move(make), gpu, minimum_operation_s](Session& session) {
-    Measurement measurement = measure(session, [&] { return make(session.surroundings()); }, {.gpu = gpu});
-    measurement.minimum_operation_s = minimum_operation_s;
-    return measurement;
+std::function<Measurement(Session&)> probe_body(ProbeMaker make, int gpu, PhysicalLimit limit) {
+  return [make = std::move(make), gpu, limit = std::move(limit)](Session& session) {
+    return measure(session, [&] { return make(session.surroundings()); }, {.gpu = gpu, .limit = limit});
   };
 }
 
@@ -54,8 +50,8 @@ using cuda::ChaseSpec;
 using To = cuda::ChaseSpec::To;
 using Order = Cycle::Order;
 
-// Twenty cycles at 3 GHz: below what any first-level cache of a GPU answers in.
-constexpr double kFastestLoad_s = 20 / 3e9;
+// Below what any first-level cache of a GPU answers in.
+const PhysicalLimit kFirstLevel{0, "a load of twenty cycles at 3 GHz", 20 / 3e9};
 
 constexpr To kMemories[] = {To::host_memory, To::peer_memory, To::own_memory};
 constexpr Order kOrders[] = {Order::stride, Order::shuffled};
@@ -156,7 +152,7 @@ class Lister {
         "what caches keep, they answer; large spans include address translation"};
     benchmark.run = probe_body(
         [walk](const transfer::Surroundings& around) { return cuda::make_chase(walk, around); },
-        walk.gpu, walk.to == To::own_memory ? kFastestLoad_s : kFastestOverLink_s);
+        walk.gpu, walk.to == To::own_memory ? kFirstLevel : kOverLink);
     return benchmarks_.emplace_back(std::move(benchmark));
   }
 
@@ -212,7 +208,7 @@ Benchmark flag_benchmark(const cuda::FlagSpec& spec, Axis joined_by, std::vector
       "one thread on each side, and nothing else on the link"};
   benchmark.run = probe_body(
       [spec](const transfer::Surroundings& around) { return cuda::make_flag(spec, *around.topology); },
-      spec.gpu, kFastestOverLink_s);
+      spec.gpu, kOverLink);
   return benchmark;
 }
 
@@ -267,7 +263,7 @@ namespace {
 // nothing is evicted and no page is made.
 
 // A fault goes through the driver, by interrupt: no such thing takes less.
-constexpr double kFastestFault_s = 500e-9;
+const PhysicalLimit kFault{0, "an interrupt and its handling by the driver", 500e-9};
 const char* const kFamily = "latency/managed_touch";
 const char* const kToGpu = "host_to_gpu";
 const char* const kToHost = "gpu_to_host";
@@ -294,7 +290,7 @@ Benchmark make_benchmark_managed_touch(const cuda::TouchSpec& spec, std::vector<
       [spec](const transfer::Surroundings& around) {
         return cuda::make_managed_touch(spec, *around.topology, *around.managed);
       },
-      spec.gpu, kFastestFault_s);
+      spec.gpu, kFault);
   return benchmark;
 }
 
@@ -357,8 +353,6 @@ namespace {
 using cuda::Call;
 using cuda::CallSpec;
 
-// No call into a library and back takes less.
-constexpr double kFastestCall_s = 2e-9;
 const char* const kNone = "none";
 // All calls, in the order of their enumeration.
 std::vector<Call> calls() {
@@ -489,7 +483,7 @@ Benchmark make_benchmark_call(const Machine& machine, const GpuTarget& gpu, int 
       [spec](const transfer::Surroundings& around) {
         return cuda::make_call(spec, *around.topology, *around.managed);
       },
-      gpu.ordinal, kFastestCall_s);
+      gpu.ordinal, call_limit());
   return benchmark;
 }
 

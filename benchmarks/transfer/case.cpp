@@ -27,7 +27,7 @@ bool has_peak(const transfer::Transfer& transfer) {
 // What a transfer may reach; several at once may reach the sum.
 std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Transfer& transfer) {
   if (transfer.within_gpu() && transfer.walks()) {
-    return std::nullopt;  // what is known is that of a copy, which both reads and writes
+    return gpu_memory_limit(machine, transfer.gpu(), transfer.bytes);
   }
   if (transfer.within_gpu()) {
     return local_copy_limit(machine, transfer.gpu(), transfer.bytes);
@@ -131,7 +131,7 @@ Measurement measure_transfer(Session& session, const transfer::Transfer& transfe
 
 Measurement measure_mover(Session& session, const MakeOperation& make, const transfer::Transfer& transfer) {
   if (transfer.submission_only) {
-    Measurement measurement = measure(session, make, {.gpu = transfer.gpu()});
+    Measurement measurement = measure(session, make, {.gpu = transfer.gpu(), .limit = call_limit()});
     measurement.operations = 1;
     return measurement;
   }

@@ -341,9 +341,11 @@ const char* const kHostCopyFamily = "transfer/host_copy";
 
 Measurement measure(Session& session, const HostCopy& copy) {
   Measurement measurement =
-      harness::measure(session, [&] { return transfer::make_host_copy_mover(copy, session.surroundings()); },
-                       {.limit = cpu_limit(1)});
+      harness::measure(session, [&] { return transfer::make_host_copy_mover(copy, session.surroundings()); });
   measurement.bytes = copy.bytes;
+  // One thread of the driver's copies.
+  measurement.limit = read_limit(session.machine(), 1, cpus_of(session.machine(), copy.from_node),
+                                 copy.from_node, copy.bytes);
   return measurement;
 }
 

@@ -235,6 +235,8 @@ Measurement measure_trials(Session& session, const TraversalPoint& point, const 
     if (point.over_link()) {
       // What was read once has crossed the link; a second walk of the same list may have met a cache.
       trial.link_bytes = std::min(edges, graph.csr().edges()) * point.element_bytes();
+    } else {
+      trial.bytes = edges * point.element_bytes();
     }
     trial.counters["edges_read"] = static_cast<double>(edges);
     trial.counters["levels"] = static_cast<double>(levels.size());
@@ -280,6 +282,10 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
     const graph::WalkStatistics walked = traversal->statistics(first);
     measurement.counters["lane_use"] = walked.lane_use();
     measurement.counters["block_imbalance"] = walked.block_imbalance;
+  } else {
+    const int gpu = point.where.request.gpu;
+    measurement.limit = point.over_link() ? host_link_limit(session.machine(), gpu)
+                                          : gpu_memory_limit(session.machine(), gpu, 0);
   }
   return measurement;
 }

@@ -371,6 +371,47 @@ def alone(what: str, run: str = "first") -> str:
     return str({"rows": asked, "slower": slower, "prefetches": len(prefetches)}[what])
 
 
+def counted_reads(name: str, **axes: object) -> list[dict]:
+    """The zero-copy reads of a run that were counted, of these axes."""
+    return [
+        row
+        for row in raw(name)
+        if "counted" in row
+        and row["case"]["family"] == "transfer/zero_copy"
+        and axes.items() <= row["case"]["axes"].items()
+    ]
+
+
+def fewer_requests(row: dict) -> float:
+    """The percent of the modelled requests that were not counted."""
+    return 100 * (1 - row["counted"]["requests"] / row["traffic"]["requests"])
+
+
+@part("method.counted")
+def counted(what: str) -> str:
+    """What counters say of zero-copy reads, and the model."""
+    whole = counted_reads("h100-counted.json", access="merged_aligned", bytes=64 << 20)
+    (one,) = {(row["counted"]["requests"], row["traffic"]["requests"]) for row in whole}
+    shifted = {
+        offset: counted_reads("h100-quick-after.json.gz", access="merged", offset=offset)[0]
+        for offset in (4, 32, 64)
+    }
+    sectors = shifted[4]["traffic"]["bytes"] / 32 / 1e6
+    lines = sorted(fewer_requests(shifted[offset]) for offset in (32, 64))
+    assert one[0] == one[1], "the text says that counters and model agree"
+    assert all(
+        shifted[at]["counted"]["sectors"] * 32 == shifted[at]["traffic"]["bytes"] for at in (32, 64)
+    ), "the text says that sectors are the model's to the last one"
+    return {
+        "aligned": f"{one[0]:,}",
+        "line": f"{lines[0]:.1f} to {lines[1]:.1f}",
+        "least": f"{sectors:.1f}",
+        "most": f"{sectors * 5 / 4:.1f}",  # a warp's 128 bytes begin within one sector and end within a fifth
+        "sectors": f"{shifted[4]['counted']['sectors'] / 1e6:.1f}",
+        "word": f"{fewer_requests(shifted[4]):.1f}",
+    }[what]
+
+
 def verdict_on(path: Path) -> str:
     """The verdict of an example workload, as `evaluate` writes it."""
     # Files are named as from here.

@@ -395,6 +395,7 @@ class Row(Record):
     link_bytes_least: Count | None = None
     bandwidth_gb_s: Positive | None = None
     limit_gb_s: Positive | None = None
+    limit_operation_s: Positive | None = None
     limit: str | None = None
     link_fraction: Positive | None = None
     operations: Ordinal | None = None

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <vector>
 
 #include "grainscope/core/units.hpp"
@@ -14,6 +15,10 @@ constexpr double kClockError_s = 0.5e-6;
 
 double fast_sample_s(const Measurement& measurement) {
   std::vector<double> sorted = measurement.samples.seconds;
+  if (measurement.in_turn) {
+    return std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size()) +
+           kClockError_s;
+  }
   std::sort(sorted.begin(), sorted.end());
   return quantile(sorted, 0.1) + kClockError_s;
 }
@@ -21,10 +26,16 @@ double fast_sample_s(const Measurement& measurement) {
 // Empty where these bytes can cross in this time.
 std::string why_too_fast(std::uint64_t moved, double seconds, const PhysicalLimit& limit) {
   const double rate = gb_per_s(static_cast<double>(moved), seconds);
-  return rate <= limit.gb_s
+  return limit.gb_s == 0 || rate <= limit.gb_s
              ? std::string()
              : "impossible: " + format_bytes(moved) + " in " + format_seconds(seconds) + " is " +
                    format_rate(rate) + ", above the " + format_rate(limit.gb_s) + " of " + limit.source;
+}
+
+// Bytes over a link, else those asked for.
+std::uint64_t moved_by(const Measurement& measurement) {
+  const std::uint64_t crossed = measurement.link_bytes_least.value_or(0);
+  return crossed > 0 ? crossed : measurement.bytes;
 }
 
 }  // namespace
@@ -36,29 +47,28 @@ std::string why_impossible(const Measurement& measurement) {
   if (measurement.samples.seconds.empty()) {
     return "impossible: no samples";
   }
+  if (!measurement.limit) {
+    return {};
+  }
+  const PhysicalLimit& limit = *measurement.limit;
   const double fast_s = fast_sample_s(measurement);
-  if (measurement.limit && measurement.trials.empty()) {
-    const std::uint64_t moved = measurement.link_bytes_least.value_or(measurement.bytes);
-    if (std::string why = why_too_fast(moved, fast_s, *measurement.limit); !why.empty()) {
+  if (measurement.trials.empty()) {
+    if (std::string why = why_too_fast(moved_by(measurement), fast_s, limit); !why.empty()) {
       return why;
     }
   }
-  if (measurement.limit) {
-    // Trials differ in what they move: each is held against its own bytes.
-    for (const Trial& trial : measurement.trials) {
-      const double seconds = *std::min_element(trial.samples_s.begin(), trial.samples_s.end());
-      std::string why = why_too_fast(trial.link_bytes, seconds + kClockError_s, *measurement.limit);
-      if (!why.empty()) {
-        return why + " (" + trial.label + ")";
-      }
+  // Trials differ in what they move: each is compared with its own bytes.
+  for (const Trial& trial : measurement.trials) {
+    const double seconds = *std::min_element(trial.samples_s.begin(), trial.samples_s.end());
+    const std::uint64_t moved = trial.link_bytes > 0 ? trial.link_bytes : trial.bytes;
+    if (std::string why = why_too_fast(moved, seconds + kClockError_s, limit); !why.empty()) {
+      return why + " (" + trial.label + ")";
     }
   }
-  if (measurement.minimum_operation_s && measurement.operations > 0) {
-    const double operation_s = fast_s / static_cast<double>(measurement.operations);
-    if (operation_s < *measurement.minimum_operation_s) {
-      return "impossible: " + format_seconds(operation_s) + " for one operation, below the possible " +
-             format_seconds(*measurement.minimum_operation_s);
-    }
+  const double operation_s = fast_s / static_cast<double>(std::max<std::uint64_t>(1, measurement.operations));
+  if (operation_s < limit.operation_s) {
+    return "impossible: " + format_seconds(operation_s) + " for one operation, below the possible " +
+           format_seconds(limit.operation_s) + " of " + limit.source;
   }
   return {};
 }

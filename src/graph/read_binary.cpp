@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <filesystem>
 
 #include "files.hpp"
@@ -103,6 +104,14 @@ namespace {
 
 constexpr std::uint64_t kOffsetsAt = 17;
 
+// A number of an edge that says nothing of another's (splitmix64): sums of edges in any order are equal.
+std::uint64_t mixed(Vertex from, Vertex to) {
+  std::uint64_t x = (std::uint64_t{from} << 32 | to) + 0x9e3779b97f4a7c15;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
 struct Layout {
   bool directed = false;
   std::uint64_t entries = 0;
@@ -189,6 +198,65 @@ void read_wide_entries(const BinaryFile& file, const Layout& layout, bool weight
       });
 }
 
+// Of a directed graph the in-edges, which nothing else reads: the same edges the other way round.
+void require_in_edges(const BinaryFile& file, const Layout& layout, const Csr& graph) {
+  const std::uint64_t offsets_at = layout.entry_at(layout.entries);
+  const std::uint64_t entries_at = offsets_at + 8 * (layout.vertices + 1);
+  HostArray<Edge> offsets(layout.vertices + 1);
+  file.read_array(offsets_at, offsets.data(), offsets.bytes());
+  std::vector<Edge> in_degrees(layout.vertices);
+  std::uint64_t out = 0;
+  for (Vertex v = 0; v < layout.vertices; ++v) {
+    for (Edge entry = graph.offsets[v]; entry < graph.offsets[v + 1]; ++entry) {
+      ++in_degrees[graph.targets[entry]];
+      out += mixed(v, graph.targets[entry]);
+    }
+  }
+  Edge expected = 0;
+  for (Vertex v = 0; v <= layout.vertices; ++v) {
+    if (offsets[v] != expected) {
+      file.refuse(offsets_at + 8 * std::uint64_t{v}, "the offset " + std::to_string(offsets[v]) +
+                                                         " of the in-edges, where the out-edges make it " +
+                                                         std::to_string(expected));
+    }
+    expected += v < layout.vertices ? in_degrees[v] : 0;
+  }
+  std::atomic<std::uint64_t> in{0};
+  const auto take = [&](std::uint64_t first, std::uint64_t count, const auto& source_of) {
+    std::uint64_t sum = 0;
+    const auto after = std::upper_bound(offsets.data(), offsets.data() + layout.vertices + 1, first);
+    auto v = static_cast<Vertex>(after - offsets.data() - 1);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      while (offsets[v + 1] <= first + i) {
+        ++v;
+      }
+      const std::uint32_t source = source_of(i);
+      if (source >= layout.vertices) {
+        file.refuse(entries_at + (first + i) * layout.entry_bytes,
+                    "an in-edge of vertex " + std::to_string(v) + " comes from vertex " +
+                        std::to_string(source) + ", of " + std::to_string(layout.vertices));
+      }
+      sum += mixed(source, v);
+    }
+    in += sum;
+  };
+  if (layout.entry_bytes == 8) {
+    using Entry = std::array<std::uint32_t, 2>;
+    file.for_elements<Entry>(entries_at, layout.entries,
+                             [&](std::uint64_t first, const Entry* entries, std::uint64_t n) {
+                               take(first, n, [&](std::uint64_t i) { return entries[i][0]; });
+                             });
+  } else {
+    file.for_elements<std::uint32_t>(entries_at, layout.entries,
+                                     [&](std::uint64_t first, const std::uint32_t* entries, std::uint64_t n) {
+                                       take(first, n, [&](std::uint64_t i) { return entries[i]; });
+                                     });
+  }
+  if (in != out) {
+    file.refuse(entries_at, "the in-edges are not the out-edges the other way round");
+  }
+}
+
 void require_what_is_promised(const BinaryFile& file, const Layout& layout, const Csr& graph) {
   if (const auto fault = first_list_fault(graph)) {
     file.refuse(layout.entry_at(fault->entry),
@@ -201,6 +269,9 @@ void require_what_is_promised(const BinaryFile& file, const Layout& layout, cons
                     std::to_string(graph.targets[fault->entry]) +
                     (fault->other_weight ? " has another weight" : " is not there") +
                     " the other way round, though the graph is undirected");
+  }
+  if (graph.directed) {
+    require_in_edges(file, layout, graph);
   }
 }
 

@@ -54,6 +54,7 @@ class FamilyTest : public GpuTest {
       if (const auto measurement = run(benchmark)) {
         ++measured;
         EXPECT_EQ(why_impossible(*measurement), "");
+        EXPECT_TRUE(measurement->modelled || measurement->limit) << "no physical limit";
         check(*measurement);
       }
     }

@@ -27,10 +27,11 @@ struct Timing {
   std::string timed;   // what lies between the two readings, in a few words
 };
 
-// The fastest rate that the path of a transfer can physically have.
+// The fastest rate that the path of a transfer can physically have, or the shortest time of an operation.
 struct PhysicalLimit {
-  double gb_s = 0;
-  std::string source;  // "PCIe 5.0 x16, 32 GT/s a lane, 128b/130b"
+  double gb_s = 0;         // 0: none is known
+  std::string source;      // "PCIe 5.0 x16, 32 GT/s a lane, 128b/130b"
+  double operation_s = 0;  // of one operation, else of a sample; 0: none is known
 };
 
 // Requests and bytes over the link in one sample. A model's count unless `counted`.
@@ -59,6 +60,7 @@ struct Trial {
   std::vector<double> samples_s;  // its own times
   std::map<std::string, double> counters;
   std::uint64_t link_bytes = 0;  // the least that each of its samples moved over the link; 0: nothing
+  std::uint64_t bytes = 0;       // what each read, where nothing is over the link
 };
 
 // One round of a program that runs in rounds.
@@ -93,10 +95,11 @@ struct Measurement {
   std::uint64_t bytes = 0;  // asked for in one sample; 0: the case moves nothing
   // Over the link in one sample, where not `bytes`: asked for, and the least that must have crossed.
   std::optional<std::uint64_t> link_bytes_asked, link_bytes_least;
-  std::uint64_t operations = 0;               // equal operations in one sample; 0: not such a case
-  std::optional<PhysicalLimit> limit;         // of `link_bytes_least` (else `bytes`) a second
-  std::optional<double> minimum_operation_s;  // no operation can be faster than this
-  std::string verification;                   // what was checked; empty: nothing was, and the row fails
+  std::uint64_t operations = 0;  // equal operations in one sample; 0: not such a case
+  // Of `link_bytes_least` a second, of `bytes` where nothing crosses a link; and of an operation's time.
+  std::optional<PhysicalLimit> limit;
+  bool in_turn = false;      // samples are steps of one run: one that was late shortens the next
+  std::string verification;  // what was checked; empty: nothing was, and the row fails
   std::optional<Traffic> traffic;
   std::optional<double> energy_j;        // a sample, on the GPU's board
   std::optional<double> link_peak_gb_s;  // measured copy peak of the same path
@@ -112,7 +115,8 @@ struct Measurement {
 };
 
 // Empty, or why this measurement cannot be true: nothing verified, or faster than its physical limit.
-// The fastest tenth of the samples is held against the limit, not the median alone.
+// The fastest tenth of the samples is compared with the limit, not the median alone; of steps of one run the
+// mean.
 [[nodiscard]] std::string why_impossible(const Measurement& measurement);
 
 // Anything that can be sampled: a transfer, a latency, a gather, a training run. It holds its buffers; who

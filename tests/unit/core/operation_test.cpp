@@ -73,12 +73,48 @@ TEST(WhyImpossible, without_a_limit_no_rate_is_too_high) {
 TEST(WhyImpossible, an_operation_below_its_minimum_fails) {
   Measurement measurement = honest_copy();
   measurement.operations = 1000;  // 100 ns each
-  measurement.minimum_operation_s = 50e-9;
+  measurement.limit = PhysicalLimit{0, "a load of glass", 50e-9};
   EXPECT_EQ(why_impossible(measurement), "");
   measurement.operations = 10'000;  // 10 ns each
   const std::string why = why_impossible(measurement);
   EXPECT_NE(why.find("impossible: 10.1 ns for one operation"), std::string::npos) << why;
-  EXPECT_NE(why.find("50.0 ns"), std::string::npos) << why;
+  EXPECT_NE(why.find("50.0 ns of a load of glass"), std::string::npos) << why;
+}
+
+TEST(WhyImpossible, a_sample_that_is_one_operation_is_held_to_its_shortest_time) {
+  Measurement measurement = honest_copy();  // 100 us a sample
+  measurement.limit = PhysicalLimit{0, "a graph read once", 90e-6};
+  EXPECT_EQ(why_impossible(measurement), "");
+  measurement.limit->operation_s = 110e-6;
+  EXPECT_NE(why_impossible(measurement).find("a graph read once"), std::string::npos);
+}
+
+TEST(WhyImpossible, where_nothing_crosses_a_link_what_was_asked_for_counts) {
+  Measurement measurement = honest_copy();
+  measurement.link_bytes_least = 0;
+  EXPECT_EQ(why_impossible(measurement), "");
+  measurement.bytes = 10'000'000;
+  EXPECT_NE(why_impossible(measurement), "");
+}
+
+TEST(WhyImpossible, a_trial_that_crosses_no_link_is_held_to_what_it_reads) {
+  Measurement measurement = honest_copy();
+  measurement.trials = {{"source:1", {100e-6}, {}, 0, 1'000'000}};
+  EXPECT_EQ(why_impossible(measurement), "");
+  measurement.trials.front().bytes = 10'000'000;
+  EXPECT_NE(why_impossible(measurement).find("source:1"), std::string::npos);
+}
+
+TEST(WhyImpossible, of_steps_of_one_run_the_mean_counts_since_a_late_one_shortens_the_next) {
+  Measurement measurement = honest_copy();
+  measurement.in_turn = true;
+  for (std::size_t i = 0; i < 8; ++i) {
+    measurement.samples.seconds[i] = 10e-6;
+    measurement.samples.seconds[8 + i] = 190e-6;
+  }
+  EXPECT_EQ(why_impossible(measurement), "");
+  measurement.in_turn = false;
+  EXPECT_NE(why_impossible(measurement), "");
 }
 
 TEST(WhyImpossible, what_nobody_checked_is_refused) {

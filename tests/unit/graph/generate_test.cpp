@@ -447,6 +447,37 @@ TEST_F(MakeGraph, keeps_generated_graphs_and_finds_them_again) {
   }
 }
 
+TEST_F(MakeGraph, refuses_a_directed_graph_whose_in_edges_are_damaged) {
+  fs::create_directories(folder_);
+  for (const bool weights : {false, true}) {
+    const Csr web = make_graph(parse_graph_spec("web:8"), weights);
+    ASSERT_TRUE(web.directed);
+    const std::string file = path(weights ? "web8.wsg" : "web8.sg");
+    write_graph(web, file);
+    expect_same(read_graph(file, {.weights = weights}), web);
+    const auto entry = static_cast<std::int64_t>(weights ? 8 : 4);
+    const auto entries = static_cast<std::int64_t>(web.edges());
+    const auto offsets = static_cast<std::int64_t>(8 * (web.vertices() + 1));
+    const std::int64_t in_edges = 17 + offsets + entry * entries;
+    // An offset, an entry that is none of the vertices, and one that is another vertex.
+    for (const auto& [at, flip] : {std::pair(in_edges + 8, 0x01),
+                                   {in_edges + offsets + 2, 0x01},
+                                   {in_edges + offsets + entry * (entries / 2), 0x01}}) {
+      std::fstream kept(file, std::ios::in | std::ios::out | std::ios::binary);
+      kept.seekg(at);
+      const int was = kept.get();
+      kept.seekp(at);
+      kept.put(static_cast<char>(was ^ flip));
+      kept.close();
+      EXPECT_THROW((void)read_graph(file), UsageError) << file << " byte " << at;
+      std::fstream again(file, std::ios::in | std::ios::out | std::ios::binary);
+      again.seekp(at);
+      again.put(static_cast<char>(was));
+    }
+    EXPECT_NO_THROW((void)read_graph(file));
+  }
+}
+
 TEST_F(MakeGraph, makes_again_what_is_another_graph_of_the_same_size) {
   const Csr right = make("kron:10", false);
   const Csr other = make("urand:10", false);

@@ -1,6 +1,7 @@
 // The program itself: what it prints and how it ends.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/thread_team.hpp"
 #include "grainscope/system/numa.hpp"
+#include "harness/google_benchmark.hpp"
 #include "harness/result_store.hpp"
 #include "run_folder.hpp"
 #include "says.hpp"
@@ -53,6 +55,42 @@ TEST(Program, a_filter_that_matches_nothing_ends_with_2_and_near_names) {
   expect_refused({"--benchmark_filter=host/memcopy"}, 2,
                  {"no case matches 'host/memcopy'", "  host/memcpy/"});
   expect_refused({"--benchmark_filter=("}, 2, {"--benchmark_filter", "regular expression"});
+}
+
+TEST(Program, few_descriptors_end_with_3_and_the_remedy_before_anything_is_begun) {
+  const TemporaryDirectory directory;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit few = before;
+  for (const rlim_t count : {rlim_t{12}, rlim_t{24}}) {
+    few.rlim_cur = count;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    test::Child child = test::Child::program({kFewCases, "--preset=smoke", "--out", directory / "run"});
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    const Ended ended = child.wait();
+    EXPECT_EQ(ended.status, 3) << ended.err;
+    EXPECT_NE(ended.err.find("ulimit -n"), std::string::npos) << ended.err;
+    EXPECT_FALSE(std::filesystem::exists(directory / "run"));
+  }
+}
+
+TEST(Program, caches_that_cannot_be_read_are_told_and_do_not_end_it_inside_the_library) {
+  const TemporaryDirectory root;
+  const auto cache = root / "sys" / "devices/system/cpu/cpu0/cache/index0";
+  EXPECT_EQ(why_library_ends(root.path()), "") << "a machine that shows no caches";
+  std::filesystem::create_directories(cache);
+  for (const auto& [name, text] :
+       {std::pair("size", "32K"), {"type", "Data"}, {"level", "1"}, {"shared_cpu_map", "1"}}) {
+    test::write_text(cache / name, text);
+  }
+  EXPECT_EQ(why_library_ends(root.path()), "");
+  test::write_text(cache / "size", "");
+  EXPECT_NE(why_library_ends(root.path()).find("index0/size"), std::string::npos);
+  test::write_text(cache / "size", "32Q");
+  EXPECT_NE(why_library_ends(root.path()).find("index0/size"), std::string::npos);
+  test::write_text(cache / "size", "32K");
+  std::filesystem::remove(cache / "type");
+  EXPECT_NE(why_library_ends(root.path()).find("index0/type"), std::string::npos);
 }
 
 TEST(Program, a_gpu_or_node_that_does_not_exist_ends_with_3) {
