@@ -116,13 +116,11 @@ class [[nodiscard]] SpanLease {
 
 // For MeasureOptions: that managed memory stays on the host. Null: there is no memory that could leave.
 [[nodiscard]] inline std::function<void()> residency_of(const reach::SpanMemory* memory) {
-  const bool can_leave =
-      memory != nullptr && memory->request().memory.kind == cuda::MemoryKind::managed_host;
+  const bool can_leave = memory != nullptr && memory->request().memory.kind == cuda::MemoryKind::managed_host;
   return can_leave ? std::function<void()>([memory] { memory->expect_on_host(); }) : nullptr;
 }
 
-inline SpanLease::SpanLease(SpanCache& cache, SpanCache::Claim& claim,
-                            const cuda::Surroundings& surroundings)
+inline SpanLease::SpanLease(SpanCache& cache, SpanCache::Claim& claim, const cuda::Surroundings& surroundings)
     : lease_(cache, claim, [&](const SpanKey& key) {
         // Chunks no larger than any case needs: a run of small spans locks no GiB. Of more than a GiB only
         // where there would be too many of them.

@@ -441,7 +441,6 @@ shape/pages
   smoke       node=nearest              path=$both_ways         page=4KiB  pages=64  method=staged  order=packed
   quick       node=nearest  path=$both_ways  page=4KiB,16KiB,64KiB  pages=64,1024  method=$few_ways
   quick       node=nearest  path=$both_ways  page=4KiB              pages=4096     method=batch,kernel
-  quick       node=nearest  path=$both_ways  page=4KiB              pages=4096     method=kernel  memory=managed_host
   full        gpu=first  path=$both_ways  page=1KiB,4KiB,16KiB,28KiB,64KiB,256KiB  pages=16,256  method=$ways
   full        gpu=first  path=$both_ways  page=4KiB,28KiB  pages=4096    method=$ways
   full        gpu=first  path=$both_ways  page=4KiB,64KiB  pages=16,256  method=one_by_one,graph

@@ -148,7 +148,8 @@ class Lister {
     if (benchmark.skip.empty()) {
       benchmark.needs = gather_needs(point.table, site);
       if (shares_memory(point.table)) {
-        claim = cache_->claim(span_key(point.table, site), scope_.visits_here, benchmark.needs.shared_host_bytes);
+        claim =
+            cache_->claim(span_key(point.table, site), scope_.visits_here, benchmark.needs.shared_host_bytes);
       }
     }
     benchmark.run = [point, site, cache = cache_, claim](Session& session) {

@@ -32,9 +32,9 @@ struct GatherPoint {
   std::uint32_t width = 4;    // bytes of a load, of kernels
   int window = 1;             // mini-batches that are gathered together, of address_ordered
   cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;  // of the rows on the host
-  int hot = 0;                // percent of the rows that are on GPUs: tiered, multi_gpu
-  int replicated = 0;         // percent that each of several GPUs has, before those: multi_gpu
-  int gpus = 1;               // that share the hot rows: multi_gpu
+  int hot = 0;         // percent of the rows that are on GPUs: tiered, multi_gpu
+  int replicated = 0;  // percent that each of several GPUs has, before those: multi_gpu
+  int gpus = 1;        // that share the hot rows: multi_gpu
 
   [[nodiscard]] std::uint64_t asked_rows() const { return rows * static_cast<std::uint64_t>(window); }
   [[nodiscard]] std::uint64_t asked_bytes() const { return asked_rows() * row_bytes; }

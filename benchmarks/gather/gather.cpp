@@ -465,7 +465,8 @@ Family gather(const Spans& spans) {
                  names_of(gnn::kAllModes, [](Mode each) { return name(each); })),
        word_axis("store", "where the table is",
                  names_of(gnn::kAllStores, [](Store each) { return name(each); }), name(Store::mapped)),
-       memory_axis("how the host memory came to be that has rows: of stores pinned, mapped, tiered, multi_gpu"),
+       memory_axis(
+           "how the host memory came to be that has rows: of stores pinned, mapped, tiered, multi_gpu"),
        word_axis("indices", "which rows are asked for: drawn by a law, or sampled from a graph",
                  names_of(kIndices, [](Indices each) { return name(each); }), name(Indices::uniform)),
        size_axis("row", "bytes of a row; of sampled ones those of --features where given", {2, kGiB}, false,

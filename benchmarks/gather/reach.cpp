@@ -115,8 +115,8 @@ struct Point {
   [[nodiscard]] bool on_host() const { return where.kind != cuda::MemoryKind::peer; }
 };
 
-// Of blocks of 2 MiB of a memory on the host, those looked at, the share whose pages the kernel laid out in one
-// piece; nullopt where it does not tell.
+// Of blocks of 2 MiB of a memory on the host, those looked at, the share whose pages the kernel laid out in
+// one piece; nullopt where it does not tell.
 std::optional<double> contiguous_share(const reach::SpanMemory& memory) {
   double sum = 0;
   std::size_t chunks = 0;
@@ -192,8 +192,7 @@ struct Listed {
 
   [[nodiscard]] auto order() const {
     return std::tuple(point.on_host(), gpu.ordinal, wall, point.where.home, point.where.kind,
-                      point.where.touch_threads, point.where.others,
-                      point.gather.span_bytes);
+                      point.where.touch_threads, point.where.others, point.gather.span_bytes);
   }
 };
 
@@ -400,27 +399,28 @@ Spans new_spans() {
 }
 
 Family reach_gather(const Spans& spans) {
-  return {kFamily,
-          "How fast does a GPU read rows at random places, and over how much memory does that last?",
-          {word_axis("memory", "where the rows lie: host memory by how it came to be, or another GPU's",
-                     names_of(cuda::kMemoryKinds, [](cuda::MemoryKind each) { return cuda::name(each); }),
-                     cuda::name(cuda::MemoryKind::host_alloc)),
-           number_axis("touch_threads", "threads that touch host memory first, where the driver does not",
-                       {1, 256}, std::to_string(kTouchThreads)),
-           number_axis("gpus", "GPUs that read the memory at once, each as many rows", {1, gnn::kMostGpus}, "1"),
-           word_axis("order", "whether a batch is read in the order of its addresses", {kAsAsked, kSorted},
-                     kAsAsked),
-           size_axis("row", "bytes of a row, a power of two", {reach::kSmallestRow, reach::kLargestRow},
-                     false, "128"),
-           number_axis("rows", "rows of a batch; usual: 1 Mi, or as many as make 256 MiB", {1, 1 << 30},
-                       kUsual, {kUsual}),
-           size_axis("span",
-                     "bytes of the memory in which the rows lie; most: the largest power of two that may be "
-                     "taken",
-                     {reach::kSmallestRow, kFarthestSpan}, true, {}, {}, {kMost})},
-          [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
-            return Lister(machine, scope, grids, spans).list();
-          }};
+  return {
+      kFamily,
+      "How fast does a GPU read rows at random places, and over how much memory does that last?",
+      {word_axis("memory", "where the rows lie: host memory by how it came to be, or another GPU's",
+                 names_of(cuda::kMemoryKinds, [](cuda::MemoryKind each) { return cuda::name(each); }),
+                 cuda::name(cuda::MemoryKind::host_alloc)),
+       number_axis("touch_threads", "threads that touch host memory first, where the driver does not",
+                   {1, 256}, std::to_string(kTouchThreads)),
+       number_axis("gpus", "GPUs that read the memory at once, each as many rows", {1, gnn::kMostGpus}, "1"),
+       word_axis("order", "whether a batch is read in the order of its addresses", {kAsAsked, kSorted},
+                 kAsAsked),
+       size_axis("row", "bytes of a row, a power of two", {reach::kSmallestRow, reach::kLargestRow}, false,
+                 "128"),
+       number_axis("rows", "rows of a batch; usual: 1 Mi, or as many as make 256 MiB", {1, 1 << 30}, kUsual,
+                   {kUsual}),
+       size_axis("span",
+                 "bytes of the memory in which the rows lie; most: the largest power of two that may be "
+                 "taken",
+                 {reach::kSmallestRow, kFarthestSpan}, true, {}, {}, {kMost})},
+      [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
+        return Lister(machine, scope, grids, spans).list();
+      }};
 }
 
 }  // namespace grainscope::harness

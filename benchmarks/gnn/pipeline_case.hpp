@@ -37,8 +37,8 @@ struct PipelinePoint {
   gnn::Mode mode = gnn::Mode::masked;
   gnn::Store store = gnn::Store::mapped;
   cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;  // of the rows on the host
-  int hot = 0;     // percent, tiered
-  int window = 1;  // address_ordered
+  int hot = 0;                                             // percent, tiered
+  int window = 1;                                          // address_ordered
   int gpus = 1;
   // Of the GPU, for a process that samples and gathers; one that trains has the rest (MPS). 0: both are
   // streams of this process.
@@ -74,7 +74,7 @@ using TrainingCache = ClaimCache<TrainingPoint, TrainingWork>;
 struct TableKey {
   std::string graph;
   std::uint32_t columns = 0;
-  std::optional<TrainingPoint> ordered_by = {};  // of a file: whose plan puts its rows in order
+  std::optional<TrainingPoint> ordered_by = {};    // of a file: whose plan puts its rows in order
   std::optional<cuda::MappedRequest> mapped = {};  // absent: ordinary memory
   int node = 0;
   friend bool operator==(const TableKey&, const TableKey&) = default;

@@ -228,8 +228,8 @@ class Lister {
     grids_.each_graph(
         [&](const GraphSpec& spec, const Grid& grid) {
           for (const Values& values : grid.points()) {
-            add_all({spec, gnn::parse_fanouts(values.word("fanout")), values.number("batch"), {}, 0},
-                    values, grids_.gpus(grid));
+            add_all({spec, gnn::parse_fanouts(values.word("fanout")), values.number("batch"), {}, 0}, values,
+                    grids_.gpus(grid));
           }
         },
         sizeof(graph::Vertex));

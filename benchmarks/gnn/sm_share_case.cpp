@@ -163,7 +163,8 @@ ShareClaims claim_share(Benchmark& benchmark, const SharePoint& point, const Gat
     claims.batch = caches.batches->claim(0, scope.visits_here);
   }
   if (here_too || !cuda::needs_mps(point.by)) {
-    claims.span = caches.spans->claim(span_key(point.gather, site), scope.visits_here, needs.shared_host_bytes);
+    claims.span =
+        caches.spans->claim(span_key(point.gather, site), scope.visits_here, needs.shared_host_bytes);
   } else {
     needs.shared_host_bytes = 0;
   }

@@ -184,7 +184,8 @@ DeclaredAxis word_axis(std::string key, std::string means, std::vector<std::stri
 }
 
 DeclaredAxis memory_axis(std::string means) {
-  std::vector<std::string> kinds = names_of(cuda::kMemoryKinds, [](cuda::MemoryKind each) { return cuda::name(each); });
+  std::vector<std::string> kinds =
+      names_of(cuda::kMemoryKinds, [](cuda::MemoryKind each) { return cuda::name(each); });
   std::erase(kinds, cuda::name(cuda::MemoryKind::peer));
   return word_axis("memory", std::move(means), std::move(kinds), cuda::name(cuda::MemoryKind::host_alloc));
 }

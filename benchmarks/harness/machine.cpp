@@ -231,7 +231,8 @@ std::string why_no_memory(const Machine& machine, cuda::MemoryKind kind, int gpu
   }
   const std::uint64_t most = report->cuda->total_memory_bytes / 4 * 3;
   if (bytes > most) {
-    return "needs " + format_bytes(bytes) + " of managed memory that stays on the host; " + format_bytes(most) +
+    return "needs " + format_bytes(bytes) + " of managed memory that stays on the host; " +
+           format_bytes(most) +
            ", three quarters of the GPU's own memory, are the most: host_alloc is the next best";
   }
   return {};

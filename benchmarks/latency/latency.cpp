@@ -150,9 +150,9 @@ class Lister {
         "nvbandwidth's latency tests (`stride` over 2 MiB is their walk); lat_mem_rd (McVoy and Staelin "
         "1996)",
         "what caches keep, they answer; large spans include address translation"};
-    benchmark.run = probe_body(
-        [walk](const transfer::Surroundings& around) { return cuda::make_chase(walk, around); },
-        walk.gpu, walk.to == To::own_memory ? kFirstLevel : kOverLink);
+    benchmark.run =
+        probe_body([walk](const transfer::Surroundings& around) { return cuda::make_chase(walk, around); },
+                   walk.gpu, walk.to == To::own_memory ? kFirstLevel : kOverLink);
     return benchmarks_.emplace_back(std::move(benchmark));
   }
 

@@ -299,14 +299,14 @@ namespace {
 // is what servers of language models, embedding caches and samplers do. Timed: on the host's clock, from the
 // first call until an event behind the last copy has completed, for every method alike, since submission is
 // half of the price. It begins with the addresses of all pages in host memory: merging them, the arrays for
-// cudaMemcpyBatchAsync and the way of a kernel's table to the GPU are part of it (a kernel reads the table over
-// the link that the pages cross); the graph's instantiation
-// and upload are not, since a graph is for the same pages again and again. Not timed: allocation, filling;
-// before each sample the pages at the destination are overwritten. Bytes: those of the pages; an operation is
-// one page. Source: Kwon et al., Efficient Memory Management for Large Language Model Serving with
-// PagedAttention (SOSP 2023); the CUDA runtime's documentation of cudaMemcpyBatchAsync; Comm|Scope's
-// `Comm_cudart_*` graph benchmarks. Limits: all pages have one size; the tables are the same in every run;
-// the host's caches are left as the overwriting left them.
+// cudaMemcpyBatchAsync and the way of a kernel's table to the GPU are part of it (a kernel reads the table
+// over the link that the pages cross); the graph's instantiation and upload are not, since a graph is for the
+// same pages again and again. Not timed: allocation, filling; before each sample the pages at the destination
+// are overwritten. Bytes: those of the pages; an operation is one page. Source: Kwon et al., Efficient Memory
+// Management for Large Language Model Serving with PagedAttention (SOSP 2023); the CUDA runtime's
+// documentation of cudaMemcpyBatchAsync; Comm|Scope's `Comm_cudart_*` graph benchmarks. Limits: all pages
+// have one size; the tables are the same in every run; the host's caches are left as the overwriting left
+// them.
 
 using transfer::PageCopy;
 using transfer::PageMethod;
@@ -409,7 +409,8 @@ std::string copied_by(PageMethod method) {
     case PageMethod::graph:
       return "one launch of a graph of independent copies, instantiated and uploaded beforehand";
     case PageMethod::kernel:
-      return "one kernel, a warp a chunk of 4 KiB; its table is read from the host where pages come from there "
+      return "one kernel, a warp a chunk of 4 KiB; its table is read from the host where pages come from "
+             "there "
              "or go there, and else copied to the GPU before";
     case PageMethod::bulk:
       return "one kernel that copies chunks of 4 KiB in bulk (TMA); its table as a kernel's";

@@ -29,8 +29,8 @@ class LoadLatencies {
  public:
   // To a kernel's row: counters `latency_s` and `requests_in_flight`. `chase`: loads from where it read,
   // always in the same order. Throws as the chase does.
-  void add_in_flight(const cuda::Surroundings& surroundings, const cuda::ChaseSpec& chase, std::uint64_t bytes,
-                     std::uint64_t grain, Measurement& measurement);
+  void add_in_flight(const cuda::Surroundings& surroundings, const cuda::ChaseSpec& chase,
+                     std::uint64_t bytes, std::uint64_t grain, Measurement& measurement);
 
  private:
   double seconds(const cuda::Surroundings& surroundings, const cuda::ChaseSpec& chase);
@@ -62,8 +62,8 @@ double LoadLatencies::seconds(const cuda::Surroundings& surroundings, const cuda
   return known_.emplace(key, summarize(seconds).median).first->second;
 }
 
-void LoadLatencies::add_in_flight(const cuda::Surroundings& surroundings, const cuda::ChaseSpec& chase, std::uint64_t bytes,
-                                  std::uint64_t grain, Measurement& measurement) {
+void LoadLatencies::add_in_flight(const cuda::Surroundings& surroundings, const cuda::ChaseSpec& chase,
+                                  std::uint64_t bytes, std::uint64_t grain, Measurement& measurement) {
   const double latency_s = seconds(surroundings, chase);
   const auto request = static_cast<double>(std::min(grain, kRequestBytes));
   const double rate = static_cast<double>(bytes) / measurement.samples.summary.median;

@@ -20,7 +20,7 @@ struct GrainMethod {
   transfer::Engine engine = transfer::Engine::copy_engine;
   bool to_gpu = true;
   std::optional<transfer::PageMethod> batch;  // copies that are submitted all at once
-  bool pageable = false;                       // the host's memory; else page-locked, mapped or managed
+  bool pageable = false;                      // the host's memory; else page-locked, mapped or managed
 
   [[nodiscard]] const char* path() const { return to_gpu ? "host_to_gpu" : "gpu_to_host"; }
 };

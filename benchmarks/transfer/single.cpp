@@ -82,13 +82,13 @@ Explanation explain_memcpy(const Transfer& copy) {
     return text;
   }
   text.measures = "the bandwidth of one explicit copy, and for small sizes its latency";
-  text.timed = pageable
-                   ? "from the call until an event behind the copy has completed, on the host's clock, since "
-                     "the CPU stages a pageable copy"
-               : copy.host_end().placement == Placement::managed_host
-                   ? "the copy alone, between two events, without a gate: the driver stages the copy and waits "
-                     "for the stream"
-                   : "the copy alone, between two events, submitted beforehand behind a closed gate";
+  text.timed =
+      pageable ? "from the call until an event behind the copy has completed, on the host's clock, since "
+                 "the CPU stages a pageable copy"
+      : copy.host_end().placement == Placement::managed_host
+          ? "the copy alone, between two events, without a gate: the driver stages the copy and waits "
+            "for the stream"
+          : "the copy alone, between two events, submitted beforehand behind a closed gate";
   text.formula = "bandwidth = bytes / median time";
   text.limits = copy.flush ? "the host buffer is evicted from the CPU's caches before every sample"
                            : "the host buffer is left in whatever cache the sample before left it";
@@ -115,9 +115,10 @@ std::vector<Benchmark> list_memcpy(const Machine& machine, const Scope& /*scope*
       copy.submission_only = values.is("timed", kSubmission);
       const bool staged = placement == Placement::pageable || placement == Placement::managed_host;
       if (copy.submission_only && (copy.flush || staged)) {
-        grids.leave_out(copy.flush ? "the call that submits a copy reads no buffer: flush is off"
-                                   : "a call that copies pageable or managed memory returns when that is read: "
-                                     "it is a copy");
+        grids.leave_out(copy.flush
+                            ? "the call that submits a copy reads no buffer: flush is off"
+                            : "a call that copies pageable or managed memory returns when that is read: "
+                              "it is a copy");
         continue;
       }
       Benchmark benchmark = make_benchmark_memcpy(copy, gpu);
@@ -234,8 +235,7 @@ Family transfer_local() {
 
 Family transfer_kernel_copy() {
   std::vector<DeclaredAxis> axes = load_axes();
-  axes.insert(axes.begin(), word_axis("path", "kind of host memory, and which way",
-                                      paths_of(kOfKernels)));
+  axes.insert(axes.begin(), word_axis("path", "kind of host memory, and which way", paths_of(kOfKernels)));
   axes.push_back(number_axis("blocks", "blocks of the grid; usual: as many as fill the GPU", {1, 65536},
                              kUsual, {kUsual}));
   axes.push_back(size_axis("bytes", "bytes copied", {4, 1024 * kGiB}));
@@ -482,9 +482,9 @@ Benchmark make_benchmark_zero_copy(const Machine& machine, const GpuTarget& gpu,
                                             {"threads", values.at("threads")}},
                                            transfer, gpu, explain_zero_copy(transfer));
   const bool managed = transfer.allocation == Allocation::managed_host;
-  benchmark.skip_for(why_no_memory(
-      machine, managed ? cuda::MemoryKind::managed_host : cuda::MemoryKind::host_alloc, gpu.ordinal,
-      transfer.bytes));
+  benchmark.skip_for(why_no_memory(machine,
+                                   managed ? cuda::MemoryKind::managed_host : cuda::MemoryKind::host_alloc,
+                                   gpu.ordinal, transfer.bytes));
   return benchmark;
 }
 

@@ -131,10 +131,10 @@ class MappedMemory::Held::ByDriver final : public Held {
   HostVmmBuffer buffer_;
 };
 
-// The unified-memory driver takes host memory by blocks of 2 MiB where it can have them, and maps a block that
-// is whole and contiguous by one entry. So a block is touched by one thread. Blocks come in order, whoever is
-// free takes the next: neighbours then lie near each other in physical memory, too, which random reads over
-// tens of GiB are a little faster for.
+// The unified-memory driver takes host memory by blocks of 2 MiB where it can have them, and maps a block
+// that is whole and contiguous by one entry. So a block is touched by one thread. Blocks come in order,
+// whoever is free takes the next: neighbours then lie near each other in physical memory, too, which random
+// reads over tens of GiB are a little faster for.
 class MappedMemory::Held::Managed final : public Held {
  public:
   Managed(const MappedRequest& request, std::uint64_t bytes, const Surroundings& surroundings)
@@ -158,12 +158,13 @@ class MappedMemory::Held::Managed final : public Held {
   void expect_on_host() const override {
     const auto pages = pages_present(buffer_.data(), buffer_.bytes(), kPagesLookedAt);
     if (!pages) {
-      throw FailedError("/proc/self/pagemap cannot be read: nothing shows that managed memory stays on the host");
+      throw FailedError(
+          "/proc/self/pagemap cannot be read: nothing shows that managed memory stays on the host");
     }
     if (pages->absent > 0) {
-      throw FailedError("managed memory that is to stay on the host has left it: " +
-                        std::to_string(pages->absent) + " of " +
-                        std::to_string(pages->present + pages->absent) + " pages looked at are elsewhere");
+      throw FailedError(
+          "managed memory that is to stay on the host has left it: " + std::to_string(pages->absent) +
+          " of " + std::to_string(pages->present + pages->absent) + " pages looked at are elsewhere");
     }
   }
 

@@ -95,8 +95,8 @@ class PlacedDirection {
     }
     view_.words = static_cast<const std::uint32_t*>(words_->device_data());
     if (view_.coding == Coding::beside) {
-      weights_.emplace(
-          on_host(host_, source.graph.edges(), [&](std::uint64_t edge) { return source.graph.weights[edge]; }));
+      weights_.emplace(on_host(host_, source.graph.edges(),
+                               [&](std::uint64_t edge) { return source.graph.weights[edge]; }));
       view_.weights = static_cast<const std::uint32_t*>(weights_->device_data());
     }
     if (source.tier != nullptr && source.tier->elements() > 0) {

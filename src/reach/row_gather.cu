@@ -285,8 +285,8 @@ class CudaRowGather final : public RowGather {
   std::uint64_t expected_ = 0;
 };
 
-// Several GPUs that read one memory at the same time, each rows of its own. One gate lets all of them begin; a
-// sample's time is that of the GPU that takes longest.
+// Several GPUs that read one memory at the same time, each rows of its own. One gate lets all of them begin;
+// a sample's time is that of the GPU that takes longest.
 class SharedRowGather final : public RowGather {
  public:
   SharedRowGather(const SpanMemory& memory, const GatherRequest& request, const std::vector<int>& gpus) {

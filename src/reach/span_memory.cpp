@@ -78,7 +78,8 @@ void SpanMemory::add_chunk(std::uint64_t wanted) {
                     error.what());
   }
   // By a GPU, which writes host memory faster than CPUs do; a peer's memory by the peer.
-  const cuda::DeviceGuard guard(request_.memory.kind == cuda::MemoryKind::peer ? request_.memory.home : request_.memory.gpu);
+  const cuda::DeviceGuard guard(request_.memory.kind == cuda::MemoryKind::peer ? request_.memory.home
+                                                                               : request_.memory.gpu);
   const cuda::Stream stream;
   const std::uint64_t words = request_.chunk_bytes / sizeof(std::uint32_t);
   cuda::fill_pattern(static_cast<std::uint32_t*>(chunk->device_data()), words, kSpanSeed, stream,

@@ -161,8 +161,8 @@ class AsGraph final : public PieceCopier {
   cuda::CopyGraph graph_;
 };
 
-// A program's pages are others each time. So the table comes to the GPU each time, or the kernel reads it where
-// it lies: beside pages that cross the link an entry costs less than a copy before the kernel.
+// A program's pages are others each time. So the table comes to the GPU each time, or the kernel reads it
+// where it lies: beside pages that cross the link an entry costs less than a copy before the kernel.
 class ByKernel final : public PieceCopier {
  public:
   ByKernel(const std::vector<PieceCopy>& pieces, bool bulk, TableAt table, std::optional<unsigned> blocks)

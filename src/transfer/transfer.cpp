@@ -244,9 +244,9 @@ void require_issuer(const Transfer& transfer) {
 // takes.
 void require_place_at_gate(const Transfer& transfer) {
   // The driver stages copies of pageable memory and of managed memory on the host, and waits for the stream.
-  const bool by_driver = ends_that_are(Placement::pageable, transfer) > 0 ||
-                         (transfer.engine == Engine::copy_engine &&
-                          ends_that_are(Placement::managed_host, transfer) > 0);
+  const bool by_driver =
+      ends_that_are(Placement::pageable, transfer) > 0 ||
+      (transfer.engine == Engine::copy_engine && ends_that_are(Placement::managed_host, transfer) > 0);
   const bool alone = !transfer.migrates() && !is_staged(transfer) && !by_driver;
   if (transfer.submission_only && !alone) {
     throw UsageError(

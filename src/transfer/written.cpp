@@ -22,9 +22,9 @@ constexpr std::size_t kMostLanes = 64;
 constexpr int kMostComputing_ms = 10'000;
 const char* const kExample = "host(pinned) -> gpu:0 by copy_engine, 64KiB";
 
-constexpr std::array kPlacements{Placement::pageable,       Placement::pinned,   Placement::registered,
-                                 Placement::write_combined, Placement::mapped,   Placement::managed,
-                                 Placement::managed_host,   Placement::device,   Placement::registers};
+constexpr std::array kPlacements{Placement::pageable,       Placement::pinned, Placement::registered,
+                                 Placement::write_combined, Placement::mapped, Placement::managed,
+                                 Placement::managed_host,   Placement::device, Placement::registers};
 constexpr std::array kEngines{Engine::copy_engine, Engine::sm, Engine::fault, Engine::prefetch};
 // In the order of Walk::Pattern.
 constexpr std::array<const char*, 3> kPatterns{"strided", "merged", "scattered"};

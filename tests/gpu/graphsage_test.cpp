@@ -45,7 +45,7 @@ std::vector<Vertex> some_seeds(const Csr& graph, std::uint64_t count, std::uint6
 class GpuSampling : public GpuTest {
  protected:
   void expect_equal(const Csr& graph, const ListRequest& lists, const std::vector<int>& fanouts,
-                           std::uint64_t most_seeds) {
+                    std::uint64_t most_seeds) {
     SCOPED_TRACE(testing::Message() << graph.name << ", " << name(lists.placement) << ", "
                                     << fanout_text(fanouts));
     const auto placed = place_lists(graph, lists, {&topology_, &budget_});
@@ -68,8 +68,8 @@ class GpuSampling : public GpuTest {
 };
 
 TEST_F(GpuSampling, reads_lists_in_managed_memory_on_the_host) {
-  ListRequest lists{ListPlacement::mapped, 0, {}, cuda::MemoryKind::managed_host,
-                    topology_.usable_nodes().front()};
+  ListRequest lists{
+      ListPlacement::mapped, 0, {}, cuda::MemoryKind::managed_host, topology_.usable_nodes().front()};
   try {
     for (const graph::BothWays& both : graph::all_sample_graphs()) {
       expect_equal(both.in_edges(), lists, {2, 3}, 12);

@@ -46,8 +46,8 @@ class Reach : public GpuTest {
   [[nodiscard]] SpanRequest request_of(cuda::MemoryKind kind) const {
     SpanRequest request;
     request.memory.kind = kind;
-    request.memory.home =
-        kind == cuda::MemoryKind::peer ? peer_of_first(runtime()).value_or(0) : topology_.usable_nodes().front();
+    request.memory.home = kind == cuda::MemoryKind::peer ? peer_of_first(runtime()).value_or(0)
+                                                         : topology_.usable_nodes().front();
     request.chunk_bytes = kChunk;
     return request;
   }

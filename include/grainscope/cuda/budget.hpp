@@ -24,8 +24,8 @@ namespace grainscope::cuda {
 enum class ManagedUse { may_migrate, stays_on_host };
 
 // Keeps live managed allocations within what a card has free: those that may migrate within a quarter, all of
-// them together within three quarters. Oversubscribing a card can hang it, and others may share it. Copies keep
-// one account.
+// them together within three quarters. Oversubscribing a card can hang it, and others may share it. Copies
+// keep one account.
 class ManagedBudget {
  public:
   // `lift_cap` is --allow-managed-oversubscription: for someone who owns the machine.

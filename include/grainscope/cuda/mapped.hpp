@@ -22,7 +22,7 @@ class PinnedReserve;  // cuda/budget.hpp
 struct Surroundings {
   const Topology* topology = nullptr;  // null: with one node, and for memory that the driver allocates
   ManagedBudget* managed = nullptr;    // null: no managed memory is asked for
-  PinnedReserve* pinned = nullptr;  // null: pinned memory is allocated and freed each time
+  PinnedReserve* pinned = nullptr;     // null: pinned memory is allocated and freed each time
 };
 
 enum class MemoryKind {
@@ -35,8 +35,9 @@ enum class MemoryKind {
   peer,              // cudaMalloc on another GPU
 };
 inline constexpr MemoryKind kMemoryKinds[] = {
-    MemoryKind::host_alloc, MemoryKind::registered,   MemoryKind::transparent_huge, MemoryKind::hugetlb,
-    MemoryKind::vmm_host,   MemoryKind::managed_host, MemoryKind::peer};
+    MemoryKind::host_alloc, MemoryKind::registered, MemoryKind::transparent_huge,
+    MemoryKind::hugetlb,    MemoryKind::vmm_host,   MemoryKind::managed_host,
+    MemoryKind::peer};
 // As it stands in case names.
 [[nodiscard]] constexpr const char* name(MemoryKind kind) {
   switch (kind) {

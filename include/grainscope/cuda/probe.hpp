@@ -23,11 +23,11 @@ class ManagedBudget;
 struct ChaseSpec {
   enum class To { host_memory, peer_memory, own_memory };
   To to = To::host_memory;
-  int gpu = 0;              // walks
-  int node = 0;             // of the host memory
+  int gpu = 0;                                 // walks
+  int node = 0;                                // of the host memory
   MemoryKind memory = MemoryKind::host_alloc;  // of the host
-  int peer = 0;             // of the peer memory
-  std::uint64_t bytes = 0;  // of the chain: a power of two
+  int peer = 0;                                // of the peer memory
+  std::uint64_t bytes = 0;                     // of the chain: a power of two
   Cycle::Order order = Cycle::Order::shuffled;
 };
 

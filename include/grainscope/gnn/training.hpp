@@ -88,7 +88,8 @@ class FeatureTable {
                                                                 const Features& features);
 // In host memory that GPUs read in place; a file's rows are copied there. Throws SkipError, with the numbers,
 // where the host has not so much memory, and as MappedMemory; in a build without CUDA always.
-[[nodiscard]] std::unique_ptr<FeatureTable> make_mapped_table(graph::Vertex vertices, const Features& features,
+[[nodiscard]] std::unique_ptr<FeatureTable> make_mapped_table(graph::Vertex vertices,
+                                                              const Features& features,
                                                               const cuda::MappedRequest& memory = {},
                                                               const cuda::Surroundings& surroundings = {});
 

@@ -82,8 +82,8 @@ class PlacedGraph {
 };
 
 // On the NUMA node that the calling thread is bound to. Throws SkipError, with the numbers, where the GPU or
-// the budget has no room, UsageError where weights are wanted and the graph has none, and as MappedMemory; in a
-// build without CUDA always SkipError.
+// the budget has no room, UsageError where weights are wanted and the graph has none, and as MappedMemory; in
+// a build without CUDA always SkipError.
 [[nodiscard]] std::unique_ptr<PlacedGraph> place_graph(const Csr& graph, const PlacementRequest& request,
                                                        const cuda::Surroundings& surroundings);
 

@@ -61,8 +61,8 @@ struct PagePresence {
                                                         std::size_t max_samples = 16384);
 
 // Of a range's whole blocks of 2 MiB, of which at most `max_blocks` are looked at, evenly spaced: the share
-// whose pages stand in physical memory one behind another, from a multiple of 2 MiB on, so that one entry of a
-// page table can map them. By frame numbers in /proc/self/pagemap, which the kernel shows to CAP_SYS_ADMIN
+// whose pages stand in physical memory one behind another, from a multiple of 2 MiB on, so that one entry of
+// a page table can map them. By frame numbers in /proc/self/pagemap, which the kernel shows to CAP_SYS_ADMIN
 // alone: nullopt where it hides them, and where the range has no whole block.
 [[nodiscard]] std::optional<double> contiguous_share(const void* data, std::size_t bytes,
                                                      std::size_t max_blocks = 64);

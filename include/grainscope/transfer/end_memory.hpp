@@ -25,9 +25,9 @@ class EndMemory {
  public:
   // `bytes`, rounded up to words, at `end`, begun `offset_bytes` behind a 128-byte boundary: device memory,
   // or host memory of the end's placement (mapped memory is pinned memory that a kernel addresses), touched,
-  // on its node, where the calling thread must be bound. Not managed memory that migrates; that which stays on
-  // the host is mapped for the current GPU. Throws SkipError where a card
-  // has not enough free, FailedError when the kernel says that the pages are on another node.
+  // on its node, where the calling thread must be bound. Not managed memory that migrates; that which stays
+  // on the host is mapped for the current GPU. Throws SkipError where a card has not enough free, FailedError
+  // when the kernel says that the pages are on another node.
   EndMemory(const Endpoint& end, std::uint64_t bytes, const Surroundings& surroundings, int offset_bytes = 0);
 
   ~EndMemory();

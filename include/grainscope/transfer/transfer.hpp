@@ -14,7 +14,8 @@
 namespace grainscope::transfer {
 
 // Where bytes live. `managed_host` is managed memory that stays on the host and that GPUs have mapped
-// (cuda::MemoryKind). `registers` is the GPU's end of a kernel that only reads, or only writes, the other end.
+// (cuda::MemoryKind). `registers` is the GPU's end of a kernel that only reads, or only writes, the other
+// end.
 enum class Placement {
   pageable,
   pinned,
@@ -37,9 +38,9 @@ enum class Engine {
 
 // How mapped host memory came to be: EMOGI's three ways, and the one that GPUs map by large pages.
 enum class Allocation {
-  host_alloc,   // cudaHostAlloc
-  registered,   // cudaHostRegister of ordinary memory
-  accessed_by,  // cudaMallocManaged with AccessedBy: mapped, never migrated
+  host_alloc,    // cudaHostAlloc
+  registered,    // cudaHostRegister of ordinary memory
+  accessed_by,   // cudaMallocManaged with AccessedBy: mapped, never migrated
   managed_host,  // the same with the host as preferred location, touched first by the CPU
 };
 

@@ -172,8 +172,9 @@ TEST_F(GatherFamilies, axes_take_what_no_preset_has) {
 TEST_F(GatherFamilies, sampled_rows_are_of_any_graph_fan_out_and_batch) {
   const Machine machine = roomy_machine(1);
   Scope scope = scope_of(machine, Preset::quick);
-  scope.axes = {{"memory", "host_alloc"}, {"indices", "sampled"}, {"mode", "naive"}, {"store", "mapped"}, {"graph", "kron:10,power"},
-                {"fanout", "5x5x5"},    {"batch", "30"},   {"span", "graph"},   {"row", "256"}};
+  scope.axes = {{"memory", "host_alloc"}, {"indices", "sampled"},     {"mode", "naive"},
+                {"store", "mapped"},      {"graph", "kron:10,power"}, {"fanout", "5x5x5"},
+                {"batch", "30"},          {"span", "graph"},          {"row", "256"}};
   std::vector<std::string> graphs;
   for (const Benchmark& benchmark : list_all({gather()}, machine, scope)) {
     EXPECT_EQ(text_of(benchmark, "fanout") + " " + text_of(benchmark, "batch"), "5x5x5 30");

@@ -272,8 +272,9 @@ class AxesOf : public testing::Test {
 };
 
 TEST_F(AxesOf, the_user_stand_in_place_of_the_presets) {
-  const auto found =
-      names("transfer/kernel_copy", {{"bytes", "12KiB"}, {"path", "pinned_to_gpu,gpu_to_pinned"}, {"load", "vector"}, {"blocks", "usual"}});
+  const auto found = names(
+      "transfer/kernel_copy",
+      {{"bytes", "12KiB"}, {"path", "pinned_to_gpu,gpu_to_pinned"}, {"load", "vector"}, {"blocks", "usual"}});
   EXPECT_EQ(found.size(), 2U);
   for (const std::string& name : found) {
     EXPECT_NE(name.find("bytes:12288"), std::string::npos) << name;

@@ -91,8 +91,8 @@ TEST_F(ReachGather, every_memory_is_listed_in_one_go_with_rising_spans) {
     std::uint64_t span = 0;
     for (const Benchmark& benchmark : listed(scope_of(preset))) {
       // Touched by other threads, or mapped for more GPUs, it is another memory.
-      const std::string memory = text_of(benchmark, "memory") + " " + text_of(benchmark, "touch_threads") + " " +
-                                 text_of(benchmark, "gpus");
+      const std::string memory = text_of(benchmark, "memory") + " " + text_of(benchmark, "touch_threads") +
+                                 " " + text_of(benchmark, "gpus");
       if (memory != kind) {
         closed.insert(kind);
         kind = memory;

@@ -301,6 +301,27 @@ TEST(Pages, that_cannot_be_are_left_out_with_the_reason) {
             std::string::npos);
   EXPECT_NE(reason({{"page", "24"}, pages, path, {"method", "bulk"}}).find("multiples of 16"),
             std::string::npos);
+  EXPECT_NE(reason({page, pages, {"path", "local"}, {"method", "kernel"}, {"memory", "managed_host"}})
+                .find("no page is on the host"),
+            std::string::npos);
+  EXPECT_NE(
+      reason({page, pages, path, {"method", "kernel"}, {"memory", "hugetlb"}}).find("host_alloc, registered"),
+      std::string::npos);
+}
+
+TEST(Pages, lie_in_host_memory_of_the_kind_that_is_asked_for) {
+  const auto names = listed_with(shape_pages(), {{"path", "host_to_gpu,gpu_to_host"},
+                                                 {"method", "kernel"},
+                                                 {"page", "4KiB"},
+                                                 {"pages", "64"},
+                                                 {"memory", "host_alloc,managed_host"}})
+                         .first;
+  EXPECT_EQ(names.size(), 4U);
+  EXPECT_EQ(std::count_if(names.begin(), names.end(),
+                          [](const std::string& each) {
+                            return each.find("memory:managed_host") != std::string::npos;
+                          }),
+            2);
 }
 
 TEST(Pages, need_room_for_both_pools_and_what_is_staged) {
