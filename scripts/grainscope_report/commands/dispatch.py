@@ -5,7 +5,6 @@ The schema of the JSON in docs/ is made of the records here:
 """
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,7 +17,7 @@ from grainscope_report.groups.pages import METHODS, PATHS, Point, Table, Way
 from grainscope_report.model import SOME, Amount, Ordinal, Positive, Result
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, terminal
-from grainscope_report.typed import NULLABLE, Record
+from grainscope_report.typed import Record
 from grainscope_report.units import format_bytes, format_rate, plural, significant
 from grainscope_report.writing import json_text
 
@@ -60,18 +59,18 @@ class MethodRate(Record):
 
 
 class DispatchPoint(Record):
-    """Pages of one size, in bytes, and number; `margin` is how many times as fast as the second the first is.
+    """Pages of one size, in bytes, and number; `margin` is how many times as fast as the `second` the first is.
 
-    `tied` are methods that are as fast within the combined uncertainty. `ways` go from fast to slow.
+    Both are absent of a method alone. `tied` are methods that are as fast within the combined uncertainty. `ways` go from fast to slow.
     """
 
     page: Ordinal
     pages: Ordinal
     method: str
     tied: tuple[str, ...]
-    second: Annotated[str | None, NULLABLE]
-    margin: Annotated[Interval | None, NULLABLE]
     ways: Annotated[tuple[MethodRate, ...], SOME]
+    second: str | None = None
+    margin: Interval | None = None
 
 
 class DispatchTable(Record):
@@ -186,13 +185,14 @@ def document(result: Result, found: Sequence[Table]) -> dict[str, Any]:
 
 
 def _point(point: Point) -> dict[str, Any]:
+    margin = point.margin
+    second = {"second": point.ways[1].method, "margin": statistics.plain(margin)} if margin else {}
     return {
         "page": point.page,
         "pages": point.pages,
         "method": point.ways[0].method,
         "tied": [way.method for way in point.tied],
-        "second": point.ways[1].method if len(point.ways) > 1 else None,
-        "margin": statistics.plain(point.margin),
+        **second,
         "ways": [_way(way) for way in point.ways],
     }
 
@@ -315,9 +315,10 @@ def _ends(rate: Estimate) -> str:
 
 
 def _comment(text: str) -> str:
-    """Text that ends no comment, and that any compiler reads."""
-    plain = text.replace("→", "->").replace("×", "x")
-    return json.dumps(plain)[1:-1].replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
+    """Text that neither ends nor begins a comment, continues no line and makes no trigraph."""
+    plain = text.replace("→", "->").replace("×", "x").encode("ascii", "replace").decode()
+    plain = "".join(letter if letter.isprintable() else " " for letter in plain)
+    return plain.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace("?", ".")
 
 
 if __name__ == "__main__":

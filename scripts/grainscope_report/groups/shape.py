@@ -34,7 +34,7 @@ METHODS = {
     "row_copies": "a copy a row",
 }
 # Two kernels and two calls often agree: dashes let the one show under the other.
-DASHED = ("kernel_chunked", "copy_3d")
+DASHED = ("kernel_chunked", "copy_3d", "bulk", "batch_merged")
 # Of a submission there is no rate.
 COPIED = {"timed": (None,)}
 # What of a box follows from the width of its rows, where its bytes are given.
@@ -158,7 +158,7 @@ USUAL_PAGES |= {"blocks": frozenset({pages.USUAL["blocks"], None})}
 
 
 def build_pages(machines: Sequence[Machine]) -> Figure:
-    """The fastest method by size and number of pages, a map for each path; rates by the size of a page below."""
+    """The fastest method by size and number of pages, a map for each path; rates by size of page below."""
     maps = [panel for machine in machines for panel in _maps(machine, len(machines) > 1)]
     count = _count(machines)
     panels = [panel for path in pages.PATHS if (panel := _page_panel(machines, path, count))]
@@ -168,7 +168,7 @@ def build_pages(machines: Sequence[Machine]) -> Figure:
     if maps:
         notes.append(
             "Maps: the fastest method and its GB/s, of pages drawn at random in a pool of the usual size; "
-            f"{TIE}: others are as fast within the combined uncertainty; `grainscope-report dispatch` has them."
+            f"{TIE}: others are as fast within the uncertainty. `grainscope-report dispatch` names them."
         )
     if panels:
         notes.append(
@@ -242,6 +242,7 @@ def _page_panel(machines: Sequence[Machine], path: str, count: float) -> CurvePa
             method=method,
             x="page",
             view=measured,
+            dash="dashed" if method in DASHED else None,
             follows=("bytes",),
         ).curves
     return _rates(title, drawn, direction, "size of a page", "bytes of the pages (GB/s)")
