@@ -13,6 +13,8 @@ import pytest
 import documents
 from documents import gather, lean, suite, traversal
 from grainscope_report.cli import parser
+from planted import gpu_file
+from synthetic_busy import add_pages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PARTS = (gather, lean, suite, traversal)
@@ -60,6 +62,19 @@ def test_a_table_and_a_number_between_markers_are_made_anew(monkeypatch):
 def test_a_marker_that_asks_for_nothing_is_seen(text):
     with pytest.raises(ValueError, match=r"no part is called|lacks its name"):
         documents.filled(text)
+
+
+def test_the_dispatch_table_of_documents_is_that_of_the_command(tmp_path, monkeypatch):
+    file = gpu_file()
+    add_pages(file, "host_to_gpu", "kernel", 4096, 16, 1e-7)
+    add_pages(file, "host_to_gpu", "batch", 4096, 16, 1e-6)
+    monkeypatch.setattr(gather, "MEMORY_RUN", str(file.write(tmp_path / "result.json")))
+    assert documents.PARTS["pages.dispatch"]().splitlines() == [
+        "| path | page | pages | fastest | GB/s | next | as fast |",
+        "|---|---|---|---|---|---|---|",
+        "| host → GPU | 4 KiB | 16 | `kernel` | 40.96 ± 0.4 % | batch | 10 × |",
+    ]
+    assert documents.PARTS["pages.share"]("host_to_gpu", "4096", "16") == f"{40.96 / 54.7:.2f}"
 
 
 # Without the program, what does not need it.

@@ -59,9 +59,10 @@ class MethodRate(Record):
 
 
 class DispatchPoint(Record):
-    """Pages of one size, in bytes, and number; `margin` is how many times as fast as the `second` the first is.
+    """Pages of one size, in bytes, and number; `ways` go from fast to slow.
 
-    Both are absent of a method alone. `tied` are methods that are as fast within the combined uncertainty. `ways` go from fast to slow.
+    `margin` is how many times as fast as the `second` the first is; both are absent of a method alone.
+    `tied` are methods that are as fast within the combined uncertainty.
     """
 
     page: Ordinal
