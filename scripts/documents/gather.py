@@ -5,7 +5,8 @@ from functools import cache
 
 from documents import QUICK, axes_of, beside, clock, only, part, quick_rows, raw, result, rows_of, table
 from grainscope_report.commands import dispatch
-from grainscope_report.groups import pages, reach
+from grainscope_report.groups import reach
+from grainscope_report.groups import shape_pages as pages
 from grainscope_report.units import format_bytes
 
 WAYS = {

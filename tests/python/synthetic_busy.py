@@ -4,7 +4,7 @@ from synthetic import KIB, MIB, File
 from synthetic_links import NVLINK
 
 WIDTHS = [32, 128, 512, 4 * KIB, 64 * KIB]
-PAGE_SIZES = [256, 4 * KIB, 28 * KIB, 64 * KIB]
+PAGE_SIZES = [256, 4 * KIB, 64 * KIB]
 PATHS = ("host_to_gpu", "gpu_to_host", "local", "gpu_to_peer")
 FACES = ((16, 508, 508), (480, 2, 508), (480, 508, 2))
 
@@ -77,7 +77,7 @@ def add_all_pages(file: File, paths: tuple[str, ...]) -> None:
             ("cpu_gather", 0.5e-6, 20e-6),
         ):
             for page in PAGE_SIZES:
-                for pages in (16, 256, 4096, 100_000):
+                for pages in (16, 4096):
                     add_pages(file, path, method, page, pages, start_s + once_s / pages + page / top)
         add_pages(file, path, "batch_merged", 4 * KIB, 256, 0.2e-6, order="runs")
 

@@ -12,7 +12,7 @@ import pytest
 from grainscope_report import typed
 from grainscope_report.cli import main
 from grainscope_report.commands import dispatch
-from grainscope_report.groups import pages
+from grainscope_report.groups import shape_pages as pages
 from grainscope_report.reader import read
 from planted import gpu_file
 from synthetic import GIB, KIB, File

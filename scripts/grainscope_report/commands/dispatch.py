@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 from grainscope_report import machine, metrics, statistics, typed
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
-from grainscope_report.groups import pages
-from grainscope_report.groups.pages import METHODS, PATHS, Point, Table, Way
+from grainscope_report.groups import shape_pages as pages
+from grainscope_report.groups.shape_pages import METHODS, PATHS, Point, Table, Way
 from grainscope_report.model import SOME, Amount, Ordinal, Positive, Result
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, terminal

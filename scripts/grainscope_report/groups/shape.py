@@ -18,7 +18,7 @@ from grainscope_report.figures.model import (
     Figure,
     MapPanel,
 )
-from grainscope_report.groups import pages
+from grainscope_report.groups import shape_pages as pages
 from grainscope_report.machine import Machine
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.statistics import rate_gb_s
