@@ -6,6 +6,8 @@ import shlex
 import subprocess
 import sys
 from functools import cache
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,19 @@ def test_the_dispatch_table_of_documents_is_that_of_the_command(tmp_path, monkey
         "| host → GPU | 4 KiB | 16 | `kernel` | 40.96 ± 0.4 % | batch | 10 × |",
     ]
     assert documents.PARTS["pages.share"]("host_to_gpu", "4096", "16") == f"{40.96 / 54.7:.2f}"
+
+
+def test_a_document_that_cites_a_run_that_is_not_there_stays_and_is_named(monkeypatch, capsys):
+    loader = SourceFileLoader("docs_script", str(ROOT / "scripts/docs"))
+    script = module_from_spec(spec_from_loader(loader.name, loader))
+    loader.exec_module(script)
+    monkeypatch.setattr(gather, "MEMORY_RUN", "of-no-machine.json")
+    documents.made.cache_clear()
+    assert script.page(ROOT / "docs/transfer.md") is None
+    said = capsys.readouterr().err
+    assert said.startswith("docs: docs/transfer.md stays as it is: ")
+    assert "of-no-machine.json does not exist" in said
+    assert script.page(ROOT / "docs/fleet.md") == (ROOT / "docs/fleet.md").read_text()
 
 
 # Without the program, what does not need it.
