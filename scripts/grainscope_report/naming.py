@@ -17,7 +17,14 @@ ORDER = (
 )  # fmt: skip
 _PLACE_OF = {axis: order for order, axis in enumerate(ORDER)}
 # What goes without saying.
-PLAIN = {("timed", "copy"), ("blocks", "full"), ("blocks", "usual"), ("pool", "usual"), ("access", "on")}
+PLAIN = {
+    ("timed", "copy"),
+    ("blocks", "full"),
+    ("blocks", "usual"),
+    ("order", "drawn"),
+    ("pool", "usual"),
+    ("access", "on"),
+}
 SIZES = {
     "bytes", "row", "span", "grain", "piece", "page", "pool", "width", "pitch", "offset", "hot_budget",
     "arguments", "chunk",

@@ -150,6 +150,19 @@ def test_what_cannot_be_chosen_is_refused(tmp_path, capsys, asked, why):
     assert why in capsys.readouterr().err
 
 
+def test_ask_ranks_pages_of_one_number_and_order_together(tmp_path, capsys):
+    file = planted()
+    add_pages(file, "host_to_gpu", "batch_merged", 4 * KIB, 16, 1e-7, order="runs")
+    run = str(file.write(tmp_path / "result.json"))
+    assert main(["ask", run, "best way for 4 KiB pages h2d"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line for line in said if "fastest is" in line] == [
+        "host → GPU, pages 16: fastest is batch, 4.096 ± 0.017 GB/s.",
+        "host → GPU, pages 4096: fastest is kernel, 40.96 ± 0.17 GB/s.",
+        "host → GPU, pages 16, order runs: fastest is batch_merged, 40.96 ± 0.17 GB/s.",
+    ]
+
+
 def test_a_run_without_pages_says_how_to_measure_them(small, capsys):
     assert main(["dispatch", str(small)]) == 2
     assert "no measured row of shape/pages: `grainscope ask paged copies`" in capsys.readouterr().err
