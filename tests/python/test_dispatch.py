@@ -163,6 +163,13 @@ def test_ask_ranks_pages_of_one_number_and_order_together(tmp_path, capsys):
     ]
 
 
+def test_the_bytes_of_a_row_are_those_of_its_pages(tmp_path, capsys):
+    file = planted()
+    file.rows[0]["case"]["axes"]["pages"] = 17
+    assert main(["validate", str(file.write(tmp_path / "result.json"))]) == 1
+    assert "$.benchmarks[0].bytes: is 65536, page × pages is 69632" in capsys.readouterr().out
+
+
 def test_a_run_without_pages_says_how_to_measure_them(small, capsys):
     assert main(["dispatch", str(small)]) == 2
     assert "no measured row of shape/pages: `grainscope ask paged copies`" in capsys.readouterr().err

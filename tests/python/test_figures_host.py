@@ -164,8 +164,9 @@ def test_figure_p_a_curve_for_each_method_and_what_a_page_costs(tmp_path):
             add_pages(file, "gpu_to_peer", method, page, 256, each_s)
     add_pages(file, "gpu_to_peer", "batch", 4 * KIB, 64, 1e-9)
     # Other orders and numbers of blocks are other questions.
-    add_pages(file, "gpu_to_peer", "batch", 256, 256, 1e-9, order="runs")
-    add_pages(file, "gpu_to_peer", "kernel", 256, 256, 1e-9, blocks=4)
+    for page in (256, 4 * KIB):
+        add_pages(file, "gpu_to_peer", "batch", page, 256, 1e-9, order="runs")
+        add_pages(file, "gpu_to_peer", "kernel", page, 256, 1e-9, blocks=4)
     rows = table(tmp_path, "p", file)
     assert point(rows, series="one by one", x="256") == around(256, 256 / 2300)
     assert point(rows, series="cudaMemcpyBatchAsync", x="4096") == around(4096, 4096 / 800)
