@@ -1,10 +1,12 @@
-"""Gathers of rows from host memory, training that they feed, scores of rows, and shares of the GPU."""
+"""Gathers of rows from host memory, training that they feed, scores of rows, shares of the GPU; pages."""
 
 import statistics
 from functools import cache
 
 from documents import QUICK, axes_of, beside, clock, only, part, quick_rows, raw, result, rows_of, table
+from grainscope_report.commands import dispatch
 from grainscope_report.groups import reach
+from grainscope_report.groups import shape_pages as pages
 from grainscope_report.units import format_bytes
 
 WAYS = {
@@ -352,9 +354,7 @@ def shared_rows() -> str:
 @part("memory.random")
 def random_rows() -> str:
     """GB/s of random rows by span, size of row and way to hold host memory, and what share of a copy that is."""
-    [peak] = {
-        link.peak_gb_s for link in result(MEMORY_RUN).links if link.ends == ("host:0", "gpu:0")
-    }
+    [peak] = {link.peak_gb_s for link in result(MEMORY_RUN).links if link.ends == ("host:0", "gpu:0")}
     rates = {
         axes_of(row, "row", "span", "memory"): row.bandwidth_gb_s
         for row in rows_of(MEMORY_RUN)
@@ -370,3 +370,34 @@ def random_rows() -> str:
                 shown = [f"{rate:.1f}" if rate else "–" for rate in cells]
                 lines.append([format_bytes(size), f"`{memory}`", *shown, f"{widest / peak:.2f}"])
     return table(["row", "memory", *map(format_bytes, spans), "of a pinned copy, widest span"], lines)
+
+
+# Scattered pages, of the same run.
+
+
+def page_tables() -> list[pages.Table]:
+    return pages.usual(pages.tables(result(MEMORY_RUN)))
+
+
+@part("pages.dispatch")
+def page_methods() -> str:
+    """The fastest method by size and number of pages, its GB/s, and how many times as fast as the next."""
+    lines = []
+    for found in page_tables():
+        for point in found.points:
+            page, count, method, rate, more, others, margin, *_ = dispatch.cells(point)
+            title = pages.PATHS[found.path][0]
+            lines.append([title, page, count, f"`{method}`", f"{rate} ± {more}", others, margin])
+    return table(["path", "page", "pages", "fastest", "GB/s", "next", "as fast"], lines)
+
+
+@part("pages.share")
+def page_share(path: str, page: str, count: str) -> str:
+    """What share of a pinned copy's rate the fastest method has."""
+    [fraction] = [
+        point.ways[0].row.link_fraction
+        for found in page_tables()
+        for point in found.points
+        if (found.path, point.page, point.pages) == (path, int(page), int(count))
+    ]
+    return f"{fraction:.2f}"

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from grainscope_report.machine import Machine
 # How far a site must stay behind the best one to be named.
 SLOW_SHARE = 0.05
-HIDDEN = {"bytes", "rows", "pieces", "planes", "pitch", *naming.WITHIN}
+HIDDEN = {"bytes", "rows", "pieces", "pages", "planes", "pitch", *naming.WITHIN}
 # Bytes that are so many times others are more.
 CLEARLY = 1.01
 # Where one of these varies the total says nothing.
-INSTEAD = {"row", "grain", "piece"}
+INSTEAD = {"row", "grain", "piece", "page"}
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
 # The module of each command: `add_` and its name adds the arguments, `run_` returns the exit status.
 COMMANDS = {
-    "summary": "summary", "ask": "ask", "list": "ask", "matrix": "matrix", "plot": "plot", "report": "plot",
+    "summary": "summary", "ask": "ask", "list": "ask", "matrix": "matrix", "dispatch": "dispatch",
+    "plot": "plot", "report": "plot",
     "validate": "check", "merge": "exchange", "compare": "compare", "check": "check", "evaluate": "evaluate",
     "export": "exchange", "import": "exchange", "env": "compare",
 }  # fmt: skip

@@ -17,9 +17,17 @@ ORDER = (
 )  # fmt: skip
 _PLACE_OF = {axis: order for order, axis in enumerate(ORDER)}
 # What goes without saying.
-PLAIN = {("timed", "copy"), ("blocks", "full"), ("access", "on")}
+PLAIN = {
+    ("timed", "copy"),
+    ("blocks", "full"),
+    ("blocks", "usual"),
+    ("order", "drawn"),
+    ("pool", "usual"),
+    ("access", "on"),
+}
 SIZES = {
-    "bytes", "row", "span", "grain", "piece", "width", "pitch", "offset", "hot_budget", "arguments", "chunk",
+    "bytes", "row", "span", "grain", "piece", "page", "pool", "width", "pitch", "offset", "hot_budget",
+    "arguments", "chunk",
 }  # fmt: skip
 PLACES = {
     "remote": "remote",

@@ -63,14 +63,18 @@ def check_told_apart(panel: Panel) -> None:
 
 
 def check_map(axes: Axes, panel: MapPanel) -> None:
-    """Cells with their numbers, and the diagonal in grey."""
+    """Cells with their texts, the diagonal of pairs in grey; what has a method in its colour."""
     assert "GB/s" in panel.title
     said = [one.get_text() for one in axes.texts if one.get_gid() == "cell"]
     assert said == [cell.text for row in panel.cells for cell in row]
     assert [label.get_text() for label in axes.get_yticklabels()] == list(panel.names)
+    assert [label.get_text() for label in axes.get_xticklabels()] == list(panel.columns or panel.names)
     shades = [to_hex(patch.get_facecolor()) for patch in axes.patches if patch.get_gid() == "cell"]
     cells = [cell for row in panel.cells for cell in row]
-    assert {shade for shade, cell in zip(shades, cells, strict=True) if cell.own} == {panels.OWN.lower()}
+    grey = {panels.OWN.lower()} if not panel.columns else set()
+    assert {shade for shade, cell in zip(shades, cells, strict=True) if cell.own} == grey
+    for shade, cell in zip(shades, cells, strict=True):
+        assert not cell.method or shade == style.colour(cell.method).lower()
     assert panels.OWN.lower() not in {
         shade for shade, cell in zip(shades, cells, strict=True) if not cell.own
     }

@@ -1,10 +1,10 @@
-"""Rows of shapes, batches, calls, neighbours and many GPUs, as a machine would give them."""
+"""Rows of shapes, pages, calls, neighbours and many GPUs, as a machine would give them."""
 
 from synthetic import KIB, MIB, File
 from synthetic_links import NVLINK
 
 WIDTHS = [32, 128, 512, 4 * KIB, 64 * KIB]
-PIECES = [256, 4 * KIB, 64 * KIB]
+PAGE_SIZES = [256, 4 * KIB, 64 * KIB]
 PATHS = ("host_to_gpu", "gpu_to_host", "local", "gpu_to_peer")
 FACES = ((16, 508, 508), (480, 2, 508), (480, 508, 2))
 
@@ -51,33 +51,35 @@ def add_shapes(file: File, paths: tuple[str, ...]) -> None:
                 add_box(file, path, method, face, 512, top * share * (1 + order))
 
 
-def add_batch(file: File, path: str, method: str, piece: int, pieces: int, each_s: float) -> dict:
-    """Many pieces in one go."""
+def add_pages(file: File, path: str, method: str, page: int, pages: int, each_s: float, **more) -> dict:
+    """Scattered pages, each in so many seconds; `more` are axes that are not the usual."""
     site, between = place(path)
+    blocks = {"blocks": "usual"} if method in ("kernel", "bulk", "staged", "cpu_gather") else {}
     axes = {
-        "path": path,
-        "method": method,
-        "piece": piece,
-        "pieces": pieces,
-        "bytes": piece * pieces,
-        **between,
-    }
-    return file.add("shape/batch", axes, site, pieces * each_s, operations=pieces)
+        "path": path, "method": method, "page": page, "pages": pages, "order": "drawn", "pool": "usual",
+        **blocks, "bytes": page * pages, **between, **more,
+    }  # fmt: skip
+    return file.add("shape/pages", axes, site, pages * each_s, operations=pages)
 
 
-def add_batches(file: File, paths: tuple[str, ...]) -> None:
-    """Four methods on each path, 256 pieces of all sizes and 64 of one."""
+def add_all_pages(file: File, paths: tuple[str, ...]) -> None:
+    """Every method on each path; the kernel and bulk loads tie, and of few large pages a batch is first."""
     for path in paths:
         top = {"local": 1000.0, "gpu_to_peer": 300.0}.get(path, 50.0) * 1e9
-        for method, start_s in (
-            ("one_by_one", 2.3e-6),
-            ("batch", 0.8e-6),
-            ("graph", 1.6e-6),
-            ("kernel", 0.05e-6),
+        for method, start_s, once_s in (
+            ("one_by_one", 2.3e-6, 0.0),
+            ("batch", 0.8e-6, 0.0),
+            ("batch_merged", 0.85e-6, 0.0),
+            ("graph", 1.6e-6, 5e-6),
+            ("kernel", 0.05e-6, 20e-6),
+            ("bulk", 0.0501e-6, 20e-6),
+            ("staged", 0.3e-6, 20e-6),
+            ("cpu_gather", 0.5e-6, 20e-6),
         ):
-            for piece in PIECES:
-                add_batch(file, path, method, piece, 256, start_s + piece / top)
-            add_batch(file, path, method, 4 * KIB, 64, 2 * start_s)
+            for page in PAGE_SIZES:
+                for pages in (16, 4096):
+                    add_pages(file, path, method, page, pages, start_s + once_s / pages + page / top)
+        add_pages(file, path, "batch_merged", 4 * KIB, 256, 0.2e-6, order="runs")
 
 
 def add_call(file: File, what: str, each_s: float, operations: int = 1, **axes) -> dict:
@@ -196,7 +198,7 @@ def busy(gpus: int = 2, **more) -> File:
                 file.peer_link(gpu, peer, 390.0, NVLINK)
     paths = PATHS if gpus > 1 else PATHS[:3]
     add_shapes(file, paths)
-    add_batches(file, paths)
+    add_all_pages(file, paths)
     add_calls(file)
     add_neighbours(file)
     if gpus > 1:

@@ -47,7 +47,7 @@ REACHED = {
     "sm_share/gather": "green contexts",
     "sm_share/split": "gather and compute",
     "shape/copy": "halo",
-    "shape/batch": "batched copies in 4 KiB pieces",
+    "shape/pages": "paged copies",
     "traversal/bfs": "bfs kron",
     "traversal/cc": "connected components",
     "traversal/pr": "pagerank",

@@ -12,7 +12,7 @@ from grainscope_report.machine import machines
 from grainscope_report.reader import read
 from planted import ENTRIES, SITE, around, linked_file, made, only, point, table
 from synthetic import GIB, KIB, MIB, File
-from synthetic_busy import add_batch, add_beside, add_box, add_call, add_streams, add_together
+from synthetic_busy import add_beside, add_box, add_call, add_pages, add_streams, add_together
 from synthetic_links import add_piece, add_saturation
 
 
@@ -157,21 +157,51 @@ def test_figure_s_has_what_a_gpu_fetches_and_no_submission(tmp_path):
     assert {row["site"] for row in only(rows, panel="peer → GPU", kind="peak")} == {"gpu=1 peer=0"}
 
 
-def test_figure_p_a_curve_for_each_method_and_what_a_piece_costs(tmp_path):
+def test_figure_p_a_curve_for_each_method_and_what_a_page_costs(tmp_path):
     file = linked_file()
     for method, each_s in (("one_by_one", 2.3e-6), ("batch", 0.8e-6), ("kernel", 0.05e-6)):
-        for piece in (256, 4 * KIB):
-            add_batch(file, "gpu_to_peer", method, piece, 256, each_s)
-    add_batch(file, "gpu_to_peer", "batch", 4 * KIB, 64, 1e-9)
+        for page in (256, 4 * KIB):
+            add_pages(file, "gpu_to_peer", method, page, 256, each_s)
+    add_pages(file, "gpu_to_peer", "batch", 4 * KIB, 64, 1e-9)
+    # Other orders and numbers of blocks are other questions.
+    for page in (256, 4 * KIB):
+        add_pages(file, "gpu_to_peer", "batch", page, 256, 1e-9, order="runs")
+        add_pages(file, "gpu_to_peer", "kernel", page, 256, 1e-9, blocks=4)
     rows = table(tmp_path, "p", file)
     assert point(rows, series="one by one", x="256") == around(256, 256 / 2300)
     assert point(rows, series="cudaMemcpyBatchAsync", x="4096") == around(4096, 4096 / 800)
+    assert point(rows, series="one kernel", x="256") == around(256, 256 / 50)
     assert {row["y"] for row in only(rows, kind="peak")} == {"394"}
     notes = made(tmp_path, "p", file).notes
-    assert notes[0].startswith("256 pieces, scattered at both ends")
-    assert notes[1] == (
-        "GPU → peer, a piece of 256 B: one kernel 50 ns, cudaMemcpyBatchAsync 800 ns, one by one 2.3 µs."
+    assert notes[1].startswith("Curves: 256 pages; from the first call")
+    assert notes[2] == (
+        "GPU → peer, a page of 256 B: one by one 2.3 µs, cudaMemcpyBatchAsync 800 ns, one kernel 50 ns."
     )
+
+
+def test_figure_p_maps_the_fastest_method_and_marks_ties(tmp_path):
+    file = linked_file()
+    for pages, kernel_s in ((16, 3e-6), (4096, 1e-7)):
+        add_pages(file, "host_to_gpu", "batch", 4 * KIB, pages, 1e-6)
+        add_pages(file, "host_to_gpu", "kernel", 4 * KIB, pages, kernel_s)
+    add_pages(file, "host_to_gpu", "batch", 64 * KIB, 16, 1.5e-6)
+    add_pages(file, "host_to_gpu", "graph", 64 * KIB, 16, 1.501e-6)
+    # Faster, but of another question.
+    add_pages(file, "host_to_gpu", "graph", 4 * KIB, 16, 1e-9, order="runs")
+    panel = made(tmp_path, "p", file).panels[0]
+    assert panel.title == "host → GPU, fastest method (GB/s)"
+    assert (panel.names, panel.columns) == (("4 KiB", "64 KiB"), ("16", "4096"))
+    assert [[cell.text for cell in row] for row in panel.cells] == [
+        ["batch\n4.1", "kernel\n41"],
+        ["≈ batch\n43.7", ""],
+    ]
+    rows = only(table(tmp_path, "p", file), kind="cell")
+    assert [(row["series"], row["x"], row["note"]) for row in rows] == [
+        ("4 KiB", "16", "cudaMemcpyBatchAsync"),
+        ("4 KiB", "4096", "one kernel"),
+        ("64 KiB", "16", "cudaMemcpyBatchAsync; as fast within the uncertainty: graph of copies"),
+        ("64 KiB", "4096", ""),
+    ]
 
 
 def test_figure_t_a_row_for_each_call_and_size(tmp_path):
@@ -339,7 +369,7 @@ def planted(letter: str) -> tuple[File, dict]:
     rows = {
         "m": lambda: add_together(file, "ring", "copy_engine", [("gpu:0", "gpu:1")], 390.0, {}),
         "n": lambda: add_beside(file, "opposite_copy", "host_to_gpu", "copy_engine", 0.9, 0.9),
-        "p": lambda: add_batch(file, "local", "graph", 256, 256, 1e-6),
+        "p": lambda: add_pages(file, "local", "graph", 256, 256, 1e-6),
         "s": lambda: add_box(file, "local", "pack", (512, 8192, 1), 1024, 300.0),
         "t": lambda: add_call(file, "launch", 2.5e-6, 128),
     }

@@ -503,7 +503,7 @@ def test_export_csv_has_every_row_and_number(small, tmp_path, capsys):
 def test_export_of_several_files(files, capsys):
     assert main(["export", "csv", str(files["cpu_only"]), str(files["busy"])]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert len(rows) == 81 + 250
+    assert len(rows) == 81 + 382
     assert len({row["file"] for row in rows}) == 2
 
 

@@ -38,6 +38,7 @@ COMMANDS = {
     "summary": ("summary", "h100"),
     "summary --full": ("summary", "--full", "learning"),
     "matrix": ("matrix", "linked"),
+    "dispatch": ("dispatch", "busy"),
     "ask": ("ask", "h100", "best h2d 1MiB"),
     "summary --json": ("summary", "--json", "learning"),
     "validate": ("validate", "traversing"),

@@ -26,10 +26,11 @@ WORK = ("graph", "row", "rows", "span", "fanout", "batch", "weights", "planes", 
 CLOSE = 1.1  # 64 MB are as good as 64 MiB, and 1 TB as 1 TiB
 TABLES = 4  # of things that ways are ranked at
 BOX = ("width", "pitch", "bytes")
+PAGED = ("pages", "order", "pool")
 # Values that go without saying.
 PLAIN = {
     ("allocation", "host_alloc"), ("offset", 0), ("order", "original"), ("window", 1), ("element", 4),
-    ("indices", "uniform"), ("planes", 1),
+    ("indices", "uniform"), ("planes", 1), ("order", "drawn"), ("pool", "usual"), ("blocks", "usual"),
 }  # fmt: skip
 LOCAL = "within a GPU"
 DIRECTIONS = (HOST_TO_GPU, GPU_TO_HOST, "local")  # as paths, which the heading of a ranking says
@@ -428,8 +429,14 @@ class _Asked:
 
 
 def _work_of(case: Case) -> list[str]:
-    """The axes of what a case works on; of boxes the shape, too."""
-    return [axis for axis in (*WORK, *(BOX if "planes" in case.axes else ())) if axis in case.axes]
+    """The axes of what a case works on; of boxes the shape, of pages how many there are and how they lie."""
+    more = BOX if "planes" in case.axes else PAGED if "page" in case.axes else ()
+    axes = case.axes
+    return [
+        axis
+        for axis in (*WORK, *more)
+        if axis in axes and (axis not in PAGED or (axis, axes[axis]) not in PLAIN)
+    ]
 
 
 def _axis_text(axis: str, value: str | float) -> str:

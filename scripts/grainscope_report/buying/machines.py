@@ -32,12 +32,19 @@ DEFAULTS = {
     "flush": ("on",),
     "timed": ("copy",),
     "locality": ("local", "unknown", "remote"),
-    "order": ("original", "as_asked"),
+    "order": ("original", "as_asked", "drawn"),
+    "pool": ("usual",),
 }
 # What lies in a GPU's own memory already asks nothing of a link: it has to be asked for by name.
 UNASKED = {"placement": "device", "store": "device"}
 # Axes that follow from the one along which sizes go, because a sample has a fixed volume.
-FOLLOWS = {"row": {"rows"}, "grain": {"bytes"}, "piece": {"pieces", "bytes"}, "width": {"rows"}}
+FOLLOWS = {
+    "row": {"rows"},
+    "grain": {"bytes"},
+    "piece": {"pieces", "bytes"},
+    "page": {"bytes"},
+    "width": {"rows"},
+}
 Axes = tuple[tuple[str, Value], ...]
 Points = tuple[tuple[tuple[tuple[str, Row], ...], ...], ...]  # by node and site, each run's id and row
 

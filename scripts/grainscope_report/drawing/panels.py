@@ -210,18 +210,25 @@ EMPTY = "#FFFFFF"
 
 
 def draw_map(axes: Axes, panel: MapPanel) -> None:
-    """Cells coloured from nothing to the fastest pair, a GPU with itself in grey; sources go down."""
-    count = len(panel.names)
+    """Cells coloured from nothing to the fastest pair, a GPU with itself in grey; sources go down.
+
+    Cells of a method have its colour.
+    """
+    columns = panel.columns or panel.names
     top = panel.top or max(
         (cell.value.value for row in panel.cells for cell in row if _pair(cell)), default=1.0
     )
-    axes.set_xlim(0, count)
-    axes.set_ylim(count, 0)
+    axes.set_xlim(0, len(columns))
+    axes.set_ylim(len(panel.names), 0)
     for down, row in enumerate(panel.cells):
         for right, cell in enumerate(row):
             _cell(axes, cell, right, down, top)
-    for axis, set_ticks in ((axes.xaxis, axes.set_xticks), (axes.yaxis, axes.set_yticks)):
-        set_ticks([at + 0.5 for at in range(count)], _names(axes, panel.names))
+    names = panel.names if panel.columns else _names(axes, panel.names)
+    for axis, set_ticks, said in (
+        (axes.xaxis, axes.set_xticks, panel.columns or names),
+        (axes.yaxis, axes.set_yticks, names),
+    ):
+        set_ticks([at + 0.5 for at in range(len(said))], said)
         axis.set_tick_params(length=0)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
@@ -243,7 +250,7 @@ def _names(axes: Axes, names: tuple[str, ...]) -> tuple[str, ...]:
 def _cell(axes: Axes, cell: Cell, right: int, down: int, top: float) -> None:
     colour = OWN if cell.own else EMPTY
     if _pair(cell):
-        colour = style.blend(style.MAP, cell.value.value / top)
+        colour = style.colour(cell.method) if cell.method else style.blend(style.MAP, cell.value.value / top)
     axes.add_patch(
         Rectangle((right, down), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.0, gid="cell")
     )
@@ -252,13 +259,22 @@ def _cell(axes: Axes, cell: Cell, right: int, down: int, top: float) -> None:
     axes.text(
         right + 0.5,
         down + 0.5,
-        style.shorten(cell.text, style.FINE, room),
+        "\n".join(style.shorten(line, style.FINE, room) for line in cell.text.split("\n")),
         fontsize=style.FINE,
         color=style.ink_on(colour),
+        linespacing=1.1,
         ha="center",
         va="center",
         gid="cell",
     )
+
+
+CELL = 0.24  # inches, of two lines of text
+
+
+def map_height(panel: MapPanel) -> float:
+    """The inches that cells of two lines take."""
+    return len(panel.names) * CELL if panel.columns else 0.0
 
 
 LEAST_GAP = 4.0

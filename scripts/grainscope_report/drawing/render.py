@@ -246,10 +246,12 @@ def _tall(row: tuple[Panel, ...]) -> float:
         return own
     if dotted := [panel for panel in row if isinstance(panel, DotPanel)]:
         return max(_dots_height(panel) for panel in dotted)
-    return (
+    mapped = max((panels.map_height(panel) for panel in row if isinstance(panel, MapPanel)), default=0.0)
+    return max(
+        mapped,
         SHORT_HEIGHT
         if all(isinstance(each_panel, CurvePanel) and each_panel.short for each_panel in row)
-        else PANEL_HEIGHT
+        else PANEL_HEIGHT,
     )
 
 
@@ -348,6 +350,9 @@ def legend_entries(figure: Figure) -> list[Entry]:
             _curve_entries(panel, found, several)
         elif isinstance(panel, DotPanel):
             _dot_entries(panel, found, several)
+        elif isinstance(panel, MapPanel):
+            named = {cell.name: cell.method for row in panel.cells for cell in row if cell.name}
+            found |= {name: Patch(facecolor=style.colour(method)) for name, method in named.items()}
     if several:
         _add_machines(figure, found)
     _add_hatches(figure, found)

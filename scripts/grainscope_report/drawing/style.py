@@ -44,6 +44,8 @@ METHODS = {
     "pack": "#E69F00",
     "row_copies": "#D55E00",
     "one_by_one": "#0072B2",
+    "batch_merged": "#44AA99",
+    "staged": "#E69F00",
     "kernel": "#332288",
     "partner": "#999999",
     "single": "#0072B2",

@@ -117,9 +117,10 @@ def _level(unit: str, level: Level) -> dict:
 
 def _map_panel(panel: MapPanel) -> Iterator[dict]:
     for source, row in zip(panel.names, panel.cells, strict=True):
-        for target, cell in zip(panel.names, row, strict=True):
+        for target, cell in zip(panel.columns or panel.names, row, strict=True):
             place = {"x": target, "y_unit": panel.y_unit}
-            more = {"value": cell.value, "label": "measured", "note": "within one GPU" if cell.own else None}
+            note = _notes(cell.name, cell.note) or ("within one GPU" if cell.own else None)
+            more = {"value": cell.value, "label": "measured", "note": note}
             yield _line(
                 "cell",
                 source,

@@ -274,18 +274,25 @@ class BarPanel:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a map; `own` where it is a GPU with itself; without a value its `text` says why."""
+    """One cell of a map; `own` where it is a GPU with itself; without a value its `text` says why.
+
+    A `method` lends it its colour, and `name` says what it is called.
+    """
 
     value: Estimate | None
     text: str = ""
     own: bool = False
+    method: str = ""
+    name: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
 class MapPanel:
     """A square of all pairs: rows are where bytes come from, columns where they go to.
 
-    `top` is the value of the strongest colour, 0 for the map's own largest.
+    `top` is the value of the strongest colour, 0 for the map's own largest. Where `columns` has names, rows
+    and columns are of different things.
     """
 
     title: str
@@ -298,6 +305,7 @@ class MapPanel:
     width: float = 1.0
     top: float = 0.0
     levels: tuple[Level, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """Shapes: copies of boxes that are not contiguous, against the width of their rows, and faces of a volume
-(figure s); many small copies one by one, as a batch, as a graph and by a kernel (figure p).
+(figure s); the fastest way to copy scattered pages, and the rates of all ways (figure p).
 """
 
 from collections import defaultdict
@@ -7,11 +7,22 @@ from collections.abc import Sequence
 
 from grainscope_report.figures import parts
 from grainscope_report.figures.frame import NEAREST, MachineRow, cases, curves, measured, named, select
-from grainscope_report.figures.model import Curve, CurvePanel, Dot, DotPanel, DotRow, Entry, Figure
+from grainscope_report.figures.model import (
+    Cell,
+    Curve,
+    CurvePanel,
+    Dot,
+    DotPanel,
+    DotRow,
+    Entry,
+    Figure,
+    MapPanel,
+)
+from grainscope_report.groups import shape_pages as pages
 from grainscope_report.machine import Machine
-from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
+from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.statistics import rate_gb_s
-from grainscope_report.units import format_bytes, format_time
+from grainscope_report.units import format_bytes, format_time, significant
 
 COPY = "shape/copy"
 METHODS = {
@@ -23,19 +34,12 @@ METHODS = {
     "row_copies": "a copy a row",
 }
 # Two kernels and two calls often agree: dashes let the one show under the other.
-DASHED = ("kernel_chunked", "copy_3d")
+DASHED = ("kernel_chunked", "copy_3d", "bulk", "batch_merged")
 # Of a submission there is no rate.
 COPIED = {"timed": (None,)}
 # What of a box follows from the width of its rows, where its bytes are given.
 FOLLOWS = ("rows", "pitch")
-# Paths with the direction in which they cross a link, if they do.
-PATHS = {
-    HOST_TO_GPU: ("host → GPU", HOST_TO_GPU),
-    GPU_TO_HOST: ("GPU → host", GPU_TO_HOST),
-    "local": ("within the GPU", None),
-    "gpu_to_peer": ("GPU → peer", TO_PEER),
-    "peer_to_gpu": ("peer → GPU", FROM_PEER),
-}
+PATHS = {**pages.PATHS, "peer_to_gpu": ("peer → GPU", FROM_PEER)}
 
 
 def build_shapes(machines: Sequence[Machine]) -> Figure:
@@ -145,57 +149,107 @@ def _dot(machine: Machine, row: MachineRow) -> Dot:
     return Dot(rate, method, machine, METHODS.get(method, method.replace("_", " ")), row.flags)
 
 
-BATCH = "shape/batch"
-BATCH_METHODS = {
-    "kernel": "one kernel",
-    "batch": "cudaMemcpyBatchAsync",
-    "graph": "graph of copies",
-    "one_by_one": "one by one",
-}
+# What a cell of a map has room for.
+SHORT = {"one_by_one": "each", "batch_merged": "merged", "cpu_gather": "CPUs"}
+TIE = "≈"
+# The axes of pages but for their size and number, as far as they are not the method's own.
+USUAL_PAGES = {axis: value for axis, value in pages.USUAL.items() if axis in ("order", "pool")}
+USUAL_PAGES |= {"blocks": frozenset({pages.USUAL["blocks"], None})}
 
 
-def build_batches(machines: Sequence[Machine]) -> Figure:
-    """Rates by the size of a piece, a panel for each path, all of one number of pieces."""
+def build_pages(machines: Sequence[Machine]) -> Figure:
+    """The fastest method by size and number of pages, a map for each path; rates by size of page below."""
+    maps = [panel for machine in machines for panel in _maps(machine, len(machines) > 1)]
     count = _count(machines)
-    panels = [panel for path in PATHS if (panel := _batch_panel(machines, path, count))]
-    if not panels:
+    panels = [panel for path in pages.PATHS if (panel := _page_panel(machines, path, count))]
+    if not panels and not maps:
         return Figure(machines, ())
-    rows = tuple(parts.in_pairs(panels))
-    notes = [
-        f"{count:g} pieces, scattered at both ends; from the first call until the last piece has arrived. "
-        "What is made once beforehand (arrays, graph, table) is not counted.",
-        *_each(panels, len(machines) > 1),
-        *parts.slow_sites(panels, len(machines) > 1),
+    notes = []
+    if maps:
+        notes.append(
+            "Maps: the fastest method and its GB/s, of pages drawn at random in a pool of the usual size; "
+            f"{TIE}: others are as fast within the uncertainty. `grainscope-report dispatch` names them."
+        )
+    if panels:
+        notes.append(
+            f"Curves: {count:g} pages; from the first call until the last page has arrived, with what a "
+            "method makes of the table of pages, but without the making of a graph."
+        )
+    notes += [*_each(panels, len(machines) > 1), *parts.slow_sites(panels, len(machines) > 1)]
+    return Figure(machines, (*parts.in_pairs(maps), *parts.in_pairs(panels)), tuple(notes))
+
+
+def _maps(machine: Machine, several: bool) -> list[MapPanel]:
+    if not any(row.measured for row in machine.result.of(pages.PAGES)):
+        return []
+    owner = parts.owner(machine, several)
+    return [
+        _map(machine, table, f"{owner}{pages.PATHS[table.path][0]}, fastest method (GB/s)")
+        for table in pages.tables(machine.result)
+        if table.usual and table.path in pages.PATHS
     ]
-    return Figure(machines, rows, tuple(notes))
+
+
+def _map(machine: Machine, table: pages.Table, title: str) -> MapPanel:
+    there = {(point.page, point.pages): point for point in table.points}
+    sizes, counts = (sorted({place[at] for place in there}) for at in (0, 1))
+    cells = tuple(tuple(_cell(there.get((size, count))) for count in counts) for size in sizes)
+    names = tuple(format_bytes(size) for size in sizes)
+    columns = tuple(f"{count:g}" for count in counts)
+    return MapPanel(title, names, cells, machine, "size of a page", "pages", columns=columns)
+
+
+def _cell(point: pages.Point | None) -> Cell:
+    if point is None:
+        return Cell(None)
+    first = point.ways[0]
+    said = SHORT.get(first.method, first.method)
+    also = [pages.METHODS.get(way.method, way.method) for way in point.tied]
+    return Cell(
+        first.rate,
+        f"{TIE} {said}\n{significant(first.rate.value)}"
+        if also
+        else f"{said}\n{significant(first.rate.value)}",
+        method=first.method,
+        name=pages.METHODS.get(first.method, first.method),
+        note=f"as fast within the uncertainty: {', '.join(also)}" if also else "",
+    )
 
 
 def _count(machines: Sequence[Machine]) -> float:
-    """The number of pieces that most machines have, then of which there are most sizes, then the largest."""
+    """The number of pages that most machines have, then of which there are most sizes, then the largest."""
     owners: dict[float, set] = defaultdict(set)
     sizes: dict[float, set] = defaultdict(set)
     for machine in machines:
-        for row in filter(measured, select(machine.result.of(BATCH), {})):
-            owners[row.case.axes.get("pieces", 0.0)].add(machine.index)
-            sizes[row.case.axes.get("pieces", 0.0)].add(row.case.axes.get("piece"))
+        for row in filter(measured, select(machine.result.of(pages.PAGES), USUAL_PAGES)):
+            owners[row.case.axes.get("pages", 0.0)].add(machine.index)
+            sizes[row.case.axes.get("pages", 0.0)].add(row.case.axes.get("page"))
     return max(owners, key=lambda count: (len(owners[count]), len(sizes[count]), count), default=0.0)
 
 
-def _batch_panel(machines: Sequence[Machine], path: str, count: float) -> CurvePanel | None:
-    title, direction = PATHS[path]
+def _page_panel(machines: Sequence[Machine], path: str, count: float) -> CurvePanel | None:
+    title, direction = pages.PATHS[path]
     drawn: list[Curve] = []
-    for method, name in named(machines, BATCH, BATCH_METHODS).items():
-        where = {"path": path, "method": method, "pieces": count}
+    for method, name in named(machines, pages.PAGES, pages.METHODS).items():
+        where = {"path": path, "method": method, "pages": count, **USUAL_PAGES}
         if path in (HOST_TO_GPU, GPU_TO_HOST):
             where["locality"] = NEAREST
         drawn += curves(
-            machines, BATCH, where, name=name, method=method, x="piece", view=measured, follows=("bytes",)
+            machines,
+            pages.PAGES,
+            where,
+            name=name,
+            method=method,
+            x="page",
+            view=measured,
+            dash="dashed" if method in DASHED else None,
+            follows=("bytes",),
         ).curves
-    return _rates(title, drawn, direction, "size of a piece", "bytes of the pieces (GB/s)")
+    return _rates(title, drawn, direction, "size of a page", "bytes of the pages (GB/s)")
 
 
 def _each(panels: Sequence[CurvePanel], several: bool) -> list[str]:
-    """What the smallest piece costs by each method: below the link's rate a piece has a price."""
+    """What the smallest page costs by each method: below the link's rate a page has a price."""
     notes = []
     for panel in panels:
         for machine in parts.machines_of(panel.curves):
@@ -207,12 +261,12 @@ def _each(panels: Sequence[CurvePanel], several: bool) -> list[str]:
                 if curve.x[0] == small
             ]
             owner = parts.owner(machine, several)
-            notes.append(f"{owner}{panel.title}, a piece of {format_bytes(small)}: {', '.join(said)}.")
+            notes.append(f"{owner}{panel.title}, a page of {format_bytes(small)}: {', '.join(said)}.")
     return notes
 
 
 FIGURES = (
-    Entry("p", "figure_p_pieces_at_once", "Pieces at once: many small copies by method", (BATCH,), "rows",
-          build_batches),
+    Entry("p", "figure_p_pages", "Scattered pages: the fastest way to copy them, and rates by method",
+          (pages.PAGES,), "rows", build_pages),
     Entry("s", "figure_s_shapes", "Shapes: copies that are not contiguous", (COPY,), "rows", build_shapes),
 )  # fmt: skip
