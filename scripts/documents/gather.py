@@ -327,8 +327,6 @@ def tier_gain(indices: str) -> str:
 
 MEMORY_RUN = "h100-host-memory.json.gz"
 HELD = ("host_alloc", "transparent_huge", "managed_host")
-
-
 SHARED_RUN = "two-h100-host-memory.json.gz"
 
 
@@ -346,14 +344,15 @@ def shared_rows() -> str:
         for size in sorted({row for _, row, _, _ in rates}):
             one, two = (rates.get((memory, size, widest, gpus)) for gpus in (None, 2))
             if one and two:
-                lines.append([f"`{memory}`", format_bytes(size), f"{one:.1f}", f"{two:.1f}", f"{two / one:.2f}"])
+                rates_of_both = (f"{one:.1f}", f"{two:.1f}", f"{two / one:.2f}")
+                lines.append([f"`{memory}`", format_bytes(size), *rates_of_both])
     span = format_bytes(widest)
     return table(["memory", "row", f"one H100, {span}", "two at once", "times"], lines)
 
 
 @part("memory.random")
 def random_rows() -> str:
-    """GB/s of random rows by span, size of row and way to hold host memory, and what share of a copy that is."""
+    """GB/s of random rows by span, size of row and way to hold host memory; the share of a copy."""
     [peak] = {link.peak_gb_s for link in result(MEMORY_RUN).links if link.ends == ("host:0", "gpu:0")}
     rates = {
         axes_of(row, "row", "span", "memory"): row.bandwidth_gb_s
@@ -372,11 +371,13 @@ def random_rows() -> str:
     return table(["row", "memory", *map(format_bytes, spans), "of a pinned copy, widest span"], lines)
 
 
-# Scattered pages, of the same run.
+# Scattered pages.
+
+PAGES_RUN = "h100-pages.json.gz"
 
 
 def page_tables() -> list[pages.Table]:
-    return pages.usual(pages.tables(result(MEMORY_RUN)))
+    return pages.usual(pages.tables(result(PAGES_RUN)))
 
 
 @part("pages.dispatch")
