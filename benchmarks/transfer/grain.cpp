@@ -326,7 +326,9 @@ Family grain_pieces() {
           {word_axis("method", "how the pieces are asked for", method_names()),
            word_axis("path", "which way they go", {"host_to_gpu", "gpu_to_host"}),
            size_axis("grain", "bytes of a piece: a power of two", {4, kLargestGrain}, false)},
-          list_pieces};
+          list_pieces,
+          false,
+          2};  // pieces of a batch and of a graph lie drawn, as pages do
 }
 
 namespace {

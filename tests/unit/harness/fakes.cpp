@@ -1,5 +1,6 @@
 #include "fakes.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -95,6 +96,12 @@ std::vector<Benchmark> listed(const std::vector<Family>& families, const Machine
 
 std::string text_of(const Benchmark& benchmark, const std::string& key) {
   return to_string(benchmark.id.axis(key));
+}
+
+std::string text_if_any(const Benchmark& benchmark, const std::string& key) {
+  const auto& axes = benchmark.id.axes;
+  const bool there = std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.key == key; });
+  return there ? text_of(benchmark, key) : std::string();
 }
 
 int run_fakes(const std::vector<Family>& families, const std::vector<std::string>& arguments) {

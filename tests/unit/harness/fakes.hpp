@@ -44,6 +44,8 @@ using Body = std::function<Measurement(harness::Session&)>;
                                                      bool gpus_asked_for, const std::string& graph = {});
 // An axis as the case's name has it.
 [[nodiscard]] std::string text_of(const harness::Benchmark& benchmark, const std::string& key);
+// The same of an axis that not every case of a family has: empty where this one has none.
+[[nodiscard]] std::string text_if_any(const harness::Benchmark& benchmark, const std::string& key);
 
 // What the program does with these arguments, on fakes and without a GPU: its exit status.
 int run_fakes(const std::vector<harness::Family>& families, const std::vector<std::string>& arguments);

@@ -202,7 +202,7 @@ TEST_F(Asking, takes_sizes_that_no_preset_has) {
 TEST_F(Asking, gives_a_size_to_the_axis_that_the_family_has) {
   for (const std::string& name : names("8 KiB pieces h2d")) {
     const bool right =
-        name.find("/grain:8192/") != std::string::npos || name.find("/piece:8192/") != std::string::npos;
+        name.find("/grain:8192/") != std::string::npos || name.find("/page:8192/") != std::string::npos;
     EXPECT_TRUE(right) << name;
   }
 }

@@ -87,8 +87,8 @@ TEST(Traversal, has_cases_together_that_share_a_graph_as_it_is_placed) {
         continue;  // nothing is placed
       }
       const std::string graph = text_of(benchmark, "graph") + " " + text_of(benchmark, "order");
-      std::string placed = graph + " " + text_of(benchmark, "placement") + text_of(benchmark, "memory") +
-                           " " + text_of(benchmark, "edge");
+      std::string placed = graph + " " + text_of(benchmark, "placement") +
+                           test::text_if_any(benchmark, "memory") + " " + text_of(benchmark, "edge");
       placed += (benchmark.id.family == "traversal/sssp" ? " weights " : " ") +
                 to_string(benchmark.id.site[1].value);
       EXPECT_TRUE(placed == last || ended.insert(placed).second) << benchmark.id.name();
