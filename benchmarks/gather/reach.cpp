@@ -192,7 +192,7 @@ struct Listed {
 
   [[nodiscard]] auto order() const {
     return std::tuple(point.on_host(), gpu.ordinal, wall, point.where.home, point.where.kind,
-                      point.where.touch_threads, point.where.others, point.gather.span_bytes);
+                      point.where.touch_threads, point.gpus, point.gather.span_bytes);
   }
 };
 

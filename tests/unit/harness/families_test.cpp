@@ -216,14 +216,14 @@ TEST(FullSize, of_each_family_is_what_a_quarter_of_an_hour_has_room_for) {
       {"tiering/score", 55},
       {"transfer/duplex", 66},
       {"transfer/host_copy", 30},
-      {"transfer/kernel_copy", 62},
+      {"transfer/kernel_copy", 76},
       {"transfer/local", 26},
-      {"transfer/memcpy", 266},
-      {"transfer/zero_copy", 106},
-      {"traversal/bfs", 42},
-      {"traversal/cc", 23},
-      {"traversal/pr", 23},
-      {"traversal/sssp", 23},
+      {"transfer/memcpy", 284},
+      {"transfer/zero_copy", 108},
+      {"traversal/bfs", 45},
+      {"traversal/cc", 26},
+      {"traversal/pr", 26},
+      {"traversal/sssp", 26},
   };
   std::map<std::string, std::size_t> found = cases_of(Preset::full);
   // By the number of the CPUs: teams of 1, 4, 16, ... threads.
