@@ -32,6 +32,7 @@ class Family:
     `no_peak`: no single copy peak is its limit. `in_gpu` and `in_host`: what it copies stays in the memory of
     one GPU, of the host. `odd_requests`: some of its cases ask for short or few
     requests on purpose, by their access, offset or blocks, of which its curves are not named.
+    `asks_memory`: what kind of memory does is its question.
     """
 
     reads: bool = False
@@ -46,6 +47,7 @@ class Family:
     in_gpu: bool = False
     in_host: bool = False
     odd_requests: bool = False
+    asks_memory: bool = False
 
 
 SIZES = (Along(BYTES),)
@@ -66,8 +68,9 @@ FAMILIES: Mapping[str, Family] = {
     "call": Family(counted_by=("nodes", "threads", "arguments")),
     "contention": Family(spread_links=True),
     "grain/saturation": Family(curves=(Along("blocks"),)),
+    "grain/gpu_memory": Family(asks_memory=True),
     "grain/pieces": Family(curves=(Along("grain", (BYTES,)),)),
-    "reach/gather": Family(reads=True, curves=(Along("span", ("rows",)),)),
+    "reach/gather": Family(reads=True, asks_memory=True, curves=(Along("span", ("rows",)),)),
     "gather": Family(
         reads=True, aliases=TABLE_OF_ROWS, curves=(Along("span", ("rows",)), Along("row", ("rows",)))
     ),
@@ -182,6 +185,11 @@ def of(name: str) -> Family:
     """What is known of a family by its name, or by that of its group where each algorithm is a family."""
     group = FAMILIES.get(name.partition("/")[0], UNKNOWN)
     return FAMILIES.get(name) or (group if group.each_algorithm else UNKNOWN)
+
+
+def in_usual_memory(name: str, axes: Mapping[str, str | float]) -> bool:
+    """Whether a case's host memory is of the usual kind, or its kind is the question."""
+    return of(name).asks_memory or axes.get("memory", "host_alloc") == "host_alloc"
 
 
 def having(part: str) -> tuple[str, ...]:

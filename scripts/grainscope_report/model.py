@@ -53,11 +53,6 @@ def ends(site: Mapping[str, int], direction: str | None) -> Ends | None:
     return (pair if direction == HOST_TO_GPU else pair[::-1]) if known else None
 
 
-# Families that ask what memory does; in others it is an axis beside the question, and figures and fits draw
-# the usual kind alone.
-ASKS_FOR_MEMORY = frozenset({"reach/gather", "grain/gpu_memory"})
-
-
 class Case(Record):
     """A named point: `family` and `axes` are the question, `site` says where it was asked.
 
@@ -68,11 +63,6 @@ class Case(Record):
     axes: Mapping[str, str | float]
     site: Mapping[str, int]
     version: Annotated[int, ("minimum", 1)] = 1
-
-    @property
-    def pinned(self) -> bool:
-        """Whether host memory that the GPU reads in place is the usual kind, or the kind is the question."""
-        return self.family in ASKS_FOR_MEMORY or self.axes.get("memory", "host_alloc") == "host_alloc"
 
     @property
     def locality(self) -> str:

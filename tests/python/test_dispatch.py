@@ -157,9 +157,9 @@ def test_ask_ranks_pages_of_one_number_and_order_together(tmp_path, capsys):
     assert main(["ask", run, "best way for 4 KiB pages h2d"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert [line for line in said if "fastest is" in line] == [
-        "host → GPU, pages 16: fastest is batch, 4.096 ± 0.017 GB/s.",
-        "host → GPU, pages 4096: fastest is kernel, 40.96 ± 0.17 GB/s.",
-        "host → GPU, pages 16, order runs: fastest is batch_merged, 40.96 ± 0.17 GB/s.",
+        "host → GPU, pages 16: fastest is batch, 4.096 GB/s ± 0.4 %.",
+        "host → GPU, pages 4096: fastest is kernel, 40.96 GB/s ± 0.4 %.",
+        "host → GPU, pages 16, order runs: fastest is batch_merged, 40.96 GB/s ± 0.4 %.",
     ]
 
 

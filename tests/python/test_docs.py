@@ -70,7 +70,7 @@ def test_the_dispatch_table_of_documents_is_that_of_the_command(tmp_path, monkey
     file = gpu_file()
     add_pages(file, "host_to_gpu", "kernel", 4096, 16, 1e-7)
     add_pages(file, "host_to_gpu", "batch", 4096, 16, 1e-6)
-    monkeypatch.setattr(gather, "MEMORY_RUN", str(file.write(tmp_path / "result.json")))
+    monkeypatch.setattr(gather, "PAGES_RUN", str(file.write(tmp_path / "result.json")))
     assert documents.PARTS["pages.dispatch"]().splitlines() == [
         "| path | page | pages | fastest | GB/s | next | as fast |",
         "|---|---|---|---|---|---|---|",
@@ -83,7 +83,7 @@ def test_a_document_that_cites_a_run_that_is_not_there_stays_and_is_named(monkey
     loader = SourceFileLoader("docs_script", str(ROOT / "scripts/docs"))
     script = module_from_spec(spec_from_loader(loader.name, loader))
     loader.exec_module(script)
-    monkeypatch.setattr(gather, "MEMORY_RUN", "of-no-machine.json")
+    monkeypatch.setattr(gather, "PAGES_RUN", "of-no-machine.json")
     documents.made.cache_clear()
     assert script.page(ROOT / "docs/transfer.md") is None
     said = capsys.readouterr().err

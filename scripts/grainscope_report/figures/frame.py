@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from grainscope_report import naming, statistics
+from grainscope_report import families, naming, statistics
 from grainscope_report.figures.model import Curve, Point, Site, exact
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
@@ -99,7 +99,11 @@ def by_machine(items: Iterable[Item]) -> list[tuple[Machine, list[Item]]]:
 
 def select(rows: Sequence[Row], where: Where) -> list[Row]:
     """The `ok` rows with these axes; of the usual kind of host memory where the axes do not tell."""
-    chosen = [row for row in rows if row.ok and ("memory" in where or row.case.pinned)]
+    chosen = [
+        row
+        for row in rows
+        if row.ok and ("memory" in where or families.in_usual_memory(row.case.family, row.case.axes))
+    ]
     for axis, wanted in where.items():
         if isinstance(wanted, tuple):
             there = {row.case.axes.get(axis) for row in chosen}
@@ -345,7 +349,11 @@ def machine_rows(machine: Machine, family: str, kind: type[Kind] = MachineRow) -
 
     Sites with a GPU and sites without one are apart: both answer.
     """
-    rows = [row for row in machine.result.of(family) if row.ok and row.median_s and row.case.pinned]
+    rows = [
+        row
+        for row in machine.result.of(family)
+        if row.ok and row.median_s and families.in_usual_memory(row.case.family, row.case.axes)
+    ]
     sides = grouped(rows, lambda row: "gpu" in row.case.site)
     homes = {_home(side) for side in sides.values()}
     return [kind(machine, row) for row in rows if _site(row) in homes]

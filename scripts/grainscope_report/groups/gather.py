@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from grainscope_report import metrics, model, statistics
+from grainscope_report import families, metrics, model, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.figures import frame
 from grainscope_report.figures.frame import MachineRow, best_of, grouped, in_order, slower
@@ -412,7 +412,7 @@ def _usable(row: Row) -> bool:
     return bool(
         row.measured
         and row.bytes
-        and row.case.pinned
+        and families.in_usual_memory(row.case.family, row.case.axes)
         and axes.get("store") in STORES
         and axes.get("mode") != NOT_TO_GPU
         and isinstance(axes.get("row"), (int, float))

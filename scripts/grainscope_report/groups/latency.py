@@ -5,6 +5,7 @@ reads, of a copy, of a flag, of a CPU.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from grainscope_report import families
 from grainscope_report.figures import parts
 from grainscope_report.figures.frame import MachineRow, cases
 from grainscope_report.figures.model import Dot, DotPanel, DotRow, Entry, Figure
@@ -218,7 +219,12 @@ def _span(row: Row) -> float:
 
 
 def _timed(row: Row) -> bool:
-    return bool(row.ok and row.label == "measured" and row.operation_s and row.case.pinned)
+    return bool(
+        row.ok
+        and row.label == "measured"
+        and row.operation_s
+        and families.in_usual_memory(row.case.family, row.case.axes)
+    )
 
 
 FIGURES = (

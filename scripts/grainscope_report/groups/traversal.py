@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from grainscope_report import statistics
+from grainscope_report import families, statistics
 from grainscope_report.figures import parts
 from grainscope_report.figures.frame import NEAREST, grouped, in_order
 from grainscope_report.figures.model import WHOLE, Bar, BarPanel, BarSeries, Panel
@@ -128,7 +128,10 @@ def _usable(machine: Machine, prefix: str) -> list[Row]:
     return [
         row
         for row in machine.result.rows
-        if row.ok and row.median_s and row.case.pinned and row.case.family.startswith(prefix)
+        if row.ok
+        and row.median_s
+        and families.in_usual_memory(row.case.family, row.case.axes)
+        and row.case.family.startswith(prefix)
     ]
 
 
