@@ -19,7 +19,9 @@
 
 namespace grainscope::harness {
 
-const PhysicalLimit kOverLink{0, "a way over a link and back, through two controllers", 100e-9};
+PhysicalLimit over_link() {
+  return {0, "a way over a link and back, through two controllers", 100e-9};
+}
 
 // A benchmark's body: makes a probe, samples it with the board's energy of `gpu`, and verifies it.
 // `limit`: no operation of it can be faster.
@@ -51,7 +53,9 @@ using To = cuda::ChaseSpec::To;
 using Order = Cycle::Order;
 
 // Below what any first-level cache of a GPU answers in.
-const PhysicalLimit kFirstLevel{0, "a load of twenty cycles at 3 GHz", 20 / 3e9};
+PhysicalLimit first_level() {
+  return {0, "a load of twenty cycles at 3 GHz", 20 / 3e9};
+}
 
 constexpr To kMemories[] = {To::host_memory, To::peer_memory, To::own_memory};
 constexpr Order kOrders[] = {Order::stride, Order::shuffled};
@@ -152,7 +156,7 @@ class Lister {
         "what caches keep, they answer; large spans include address translation"};
     benchmark.run =
         probe_body([walk](const transfer::Surroundings& around) { return cuda::make_chase(walk, around); },
-                   walk.gpu, walk.to == To::own_memory ? kFirstLevel : kOverLink);
+                   walk.gpu, walk.to == To::own_memory ? first_level() : over_link());
     return benchmarks_.emplace_back(std::move(benchmark));
   }
 
@@ -208,7 +212,7 @@ Benchmark flag_benchmark(const cuda::FlagSpec& spec, Axis joined_by, std::vector
       "one thread on each side, and nothing else on the link"};
   benchmark.run = probe_body(
       [spec](const transfer::Surroundings& around) { return cuda::make_flag(spec, *around.topology); },
-      spec.gpu, kOverLink);
+      spec.gpu, over_link());
   return benchmark;
 }
 
@@ -263,7 +267,9 @@ namespace {
 // nothing is evicted and no page is made.
 
 // A fault goes through the driver, by interrupt: no such thing takes less.
-const PhysicalLimit kFault{0, "an interrupt and its handling by the driver", 500e-9};
+PhysicalLimit fault() {
+  return {0, "an interrupt and its handling by the driver", 500e-9};
+}
 const char* const kFamily = "latency/managed_touch";
 const char* const kToGpu = "host_to_gpu";
 const char* const kToHost = "gpu_to_host";
@@ -290,7 +296,7 @@ Benchmark make_benchmark_managed_touch(const cuda::TouchSpec& spec, std::vector<
       [spec](const transfer::Surroundings& around) {
         return cuda::make_managed_touch(spec, *around.topology, *around.managed);
       },
-      spec.gpu, kFault);
+      spec.gpu, fault());
   return benchmark;
 }
 

@@ -30,6 +30,7 @@ SHOWN, LINES, WIDTH = "results/reference/acceptance/h100-c2.json.gz", 14, 100
 # README's numbers: what, the file, and a row's rate or how many times as long a row takes as another.
 A, H = "numa:0/gpu:0", "results/reference"
 WALL = f"reach/gather/host_alloc/{{}}/{A}/row:128/rows:1048576/span:4294967296"
+HELD = f"reach/gather/{{}}/as_asked/{A}/row:128/rows:1048576/span:34359738368"
 KRON = f"{A}/graph:kron24"
 STEP = f"pipeline/graphsage/masked/{{}}/{KRON}/fanout:10x25/batch:1000/row:512/hidden:128/{{}}gpus:1"
 COPY = f"transfer/memcpy/pinned_to_gpu/{A}/flush:on/bytes:268435456"
@@ -51,6 +52,18 @@ HEADLINES = (
         "the same rows asked for in the order of their addresses",
         f"{H}/h100-full.json.gz",
         WALL.format("sorted"),
+        "",
+    ),
+    (
+        "128-byte rows at random over 32 GiB of pinned memory",
+        f"{H}/h100-host-memory.json.gz",
+        HELD.format("host_alloc"),
+        "",
+    ),
+    (
+        "the same rows from managed memory that stays on the host",
+        f"{H}/h100-host-memory.json.gz",
+        HELD.format("managed_host"),
         "",
     ),
     ("two H200, 18 NVLinks: a copy of 4 GiB from the peer", f"{H}/acceptance/two-h200-1.json.gz", PEER, ""),

@@ -389,9 +389,9 @@ GATHER_FAULTS = [
     (
         lambda row: row["case"]["axes"].update(span=1 << 26),
         "counters.unique_rows",
-        "span // row), which is 524288",
+        "span // row) × readers(axes), which is 524288",
     ),
-    (lambda row: row["case"]["axes"].update(row=256), "bytes", "row × rows is 268435456"),
+    (lambda row: row["case"]["axes"].update(row=256), "bytes", "row × rows × readers(axes) is 268435456"),
     (lambda row: row.update(limit_gb_s=40.0), "status", "40.96 GB/s beats limit_gb_s"),
 ]
 
