@@ -91,9 +91,7 @@ void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measure
 
 void add_limits(const Session& session, const GatherSite& site, Measurement& measurement) {
   if (!site.gpu) {
-    const std::vector<int> cpus = current_affinity();
-    measurement.limit =
-        read_limit(session.machine(), gathering_threads(), cpus, site.node, measurement.bytes);
+    measurement.limit = cpu_limit(gathering_threads());
   } else if (measurement.link_bytes_least.value_or(0) > 0) {
     measurement.limit = host_link_limit(session.machine(), site.gpu->ordinal);
     measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(site.node, site.gpu->ordinal));

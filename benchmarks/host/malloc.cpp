@@ -49,9 +49,7 @@ Measurement measure(Session& session, const MallocJob& job) {
   measurement.operations = job.blocks();
   if (job.fills) {
     measurement.bytes = job.blocks() * job.bytes;
-    const HostMemory memory(session.machine().topology, {.bytes = measurement.bytes, .node = job.node});
-    ThreadTeam alone(1, {});
-    measurement.limit = write_limit(alone, memory.data(), measurement.bytes, job.bytes, Pieces::each);
+    measurement.limit = cpu_limit(1);
   } else {
     measurement.limit = call_limit();
   }

@@ -81,7 +81,7 @@ Measurement measure_memcpy(Session& session, const Copy& copy) {
                          .on_callers_thread = copy.threads == 1});
   Measurement measurement = harness::measure(session, copies);
   measurement.bytes = copy.bytes;
-  measurement.limit = read_limit(team, source.data(), copy.bytes, prepare);
+  measurement.limit = cpu_limit(team.size());
   return measurement;
 }
 
@@ -287,8 +287,7 @@ Measurement measure_first_touch(Session& session, const Touch& touch) {
                           .timing = {Clock::steady, false, "threads that write one byte to each page"},
                           .on_callers_thread = touch.threads == 1});
   Measurement measurement = harness::measure(session, touches);
-  // The kernel clears a page before it hands it out: no faster than each thread writes to one over and over.
-  measurement.limit = write_limit(team, memory->data(), touch.bytes, base_page_bytes(), Pieces::first);
+  measurement.limit = cpu_limit(team.size());
   measurement.bytes = touch.bytes;
   measurement.operations = pages;
   return measurement;

@@ -344,8 +344,7 @@ Measurement measure(Session& session, const HostCopy& copy) {
       harness::measure(session, [&] { return transfer::make_host_copy_mover(copy, session.surroundings()); });
   measurement.bytes = copy.bytes;
   // One thread of the driver's copies.
-  measurement.limit = read_limit(session.machine(), 1, cpus_of(session.machine(), copy.from_node),
-                                 copy.from_node, copy.bytes);
+  measurement.limit = cpu_limit(1);
   return measurement;
 }
 

@@ -146,26 +146,6 @@ TEST_F(HostLimits, every_row_of_the_host_has_one_and_no_copy_of_24_tb_a_second_p
   EXPECT_GT(ran, 3U);
 }
 
-TEST_F(HostLimits, a_copy_is_as_fast_as_reading_its_source_at_most) {
-  constexpr std::uint64_t kBytes = kMiB;  // takes much longer than clocks are off
-  const HostMemory source(machine_.topology, {.bytes = kBytes, .node = 0});
-  std::memset(source.data(), 1, kBytes);
-  ThreadTeam alone(1, {});
-  const PhysicalLimit limit = read_limit(alone, source.data(), kBytes, [] {});
-  Measurement copy;
-  copy.bytes = kBytes;
-  copy.limit = limit;
-  copy.verification = "planted";
-  const auto at_rate = [&](double gb_s) {
-    copy.samples.seconds.assign(8, static_cast<double>(kBytes) / gb_s / 1e9);
-    copy.samples.summary = summarize(copy.samples.seconds);
-    return why_impossible(copy);
-  };
-  EXPECT_EQ(at_rate(limit.gb_s / 1.25), "");
-  EXPECT_TRUE(at_rate(24'000).starts_with("impossible")) << limit.gb_s;
-  EXPECT_TRUE(at_rate(1.1 * limit.gb_s).starts_with("impossible")) << limit.gb_s;
-}
-
 TEST_F(HostLimits, a_cycle_is_that_of_a_cpu_between_one_and_six_gigahertz) {
   EXPECT_GT(cycle_s(), 1 / 6.5e9);
   EXPECT_LT(cycle_s(), 1 / 0.8e9);
