@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "grainscope/reach/span_memory.hpp"
+#include "harness/benchmark.hpp"
 
 namespace grainscope::harness {
 
@@ -116,8 +117,9 @@ class [[nodiscard]] SpanLease {
 
 // For MeasureOptions: that managed memory stays on the host. Null: there is no memory that could leave.
 [[nodiscard]] inline std::function<void()> residency_of(const reach::SpanMemory* memory) {
-  const bool can_leave = memory != nullptr && memory->request().memory.kind == cuda::MemoryKind::managed_host;
-  return can_leave ? std::function<void()>([memory] { memory->expect_on_host(); }) : nullptr;
+  return memory == nullptr
+             ? nullptr
+             : residency_of(memory->request().memory.kind, [memory] { memory->expect_on_host(); });
 }
 
 inline SpanLease::SpanLease(SpanCache& cache, SpanCache::Claim& claim, const cuda::Surroundings& surroundings)

@@ -10,7 +10,6 @@
 #include "grainscope/gnn/scores.hpp"
 #include "grainscope/model/link.hpp"
 #include "grainscope/system/numa.hpp"
-#include "host/case.hpp"
 #include "traffic.hpp"
 
 namespace grainscope::harness {

@@ -141,7 +141,10 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   const auto gather = reach::make_row_gather(lease.memory(), point.gather, point.others);
 
   const auto [gpu, home] = std::pair(point.where.gpu, point.where.home);
-  MeasureOptions options{.gpu = gpu};
+  MeasureOptions options;
+  if (point.others.empty()) {
+    options.gpu = gpu;  // whose board the energy is of: not that of several
+  }
   options.residency = residency_of(&lease.memory());
   if (point.on_host()) {
     options.limit = host_link_limit(session.machine(), gpu);
@@ -279,7 +282,10 @@ class Lister {
     for (int next = 1; next < there && 1 + point.others.size() < point.gpus; ++next) {
       const int other = (point.where.gpu + next) % there;
       point.others.push_back(other);
-      point.where.others |= std::uint64_t{1} << other;
+      // What the driver locked it has mapped for every GPU.
+      if (point.where.kind == cuda::MemoryKind::managed_host) {
+        point.where.others |= std::uint64_t{1} << other;
+      }
     }
     return true;
   }

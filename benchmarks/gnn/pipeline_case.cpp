@@ -64,16 +64,11 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
   if (site.gpu) {
     stages = pipeline->stages();
   }
-  const bool may_leave = point.memory == cuda::MemoryKind::managed_host;
-  if (may_leave) {
-    table.expect_on_host();
-  }
+  table.expect_on_host();
   const double begun_s = steady_now_s();
   const gnn::PipelineRun run = pipeline->run();
   const double wall_s = steady_now_s() - begun_s;
-  if (may_leave) {
-    table.expect_on_host();
-  }
+  table.expect_on_host();
   if (!site.gpu) {
     stages = pipeline->stages();
   }

@@ -164,9 +164,7 @@ Measurement measure_gpu_sampling(Session& session, const SamplingPoint& point, c
   Measurement measurement =
       measure_batches(session, expected, graph,
                       {Clock::event, false, "the copy of the seeds and all kernels of one mini-batch"}, run,
-                      point.lists->memory == cuda::MemoryKind::managed_host
-                          ? std::function<void()>([&lists] { lists->expect_on_host(); })
-                          : nullptr);
+                      residency_of(point.lists->memory, [&lists] { lists->expect_on_host(); }));
   measurement.counters["gpu_bytes"] =
       static_cast<double>(lists->gpu_bytes() + sampler->gpu_bytes() + batch_memory->gpu_bytes());
   // Every edge is read, wherever it lies.

@@ -68,6 +68,11 @@ struct MeasureOptions {
   int visits = 1;
 };
 
+// A residency of memory of this kind: `check`, or none where it cannot leave.
+[[nodiscard]] inline std::function<void()> residency_of(cuda::MemoryKind kind, std::function<void()> check) {
+  return kind == cuda::MemoryKind::managed_host ? std::move(check) : nullptr;
+}
+
 // Samples an operation, verifies it and has it describe itself, visit after visit; under a profiler it also
 // runs once more to be counted. Here each visit makes the operation anew, and so places its buffers anew.
 using MakeOperation = std::function<std::unique_ptr<Operation>()>;

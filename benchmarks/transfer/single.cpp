@@ -341,10 +341,9 @@ const char* const kHostCopyFamily = "transfer/host_copy";
 
 Measurement measure(Session& session, const HostCopy& copy) {
   Measurement measurement =
-      harness::measure(session, [&] { return transfer::make_host_copy_mover(copy, session.surroundings()); });
+      harness::measure(session, [&] { return transfer::make_host_copy_mover(copy, session.surroundings()); },
+                       {.limit = cpu_limit(1)});
   measurement.bytes = copy.bytes;
-  // One thread of the driver's copies.
-  measurement.limit = cpu_limit(1);
   return measurement;
 }
 

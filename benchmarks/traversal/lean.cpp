@@ -131,11 +131,10 @@ Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedG
     }
   };
   Trials trials(*run.traversal, graph, std::move(parts));
-  MeasureOptions options{.limit = host_link_limit(session.machine(), point.gpu)};
-  if (point.memory == cuda::MemoryKind::managed_host) {
-    options.residency = [&lists] { lists->expect_on_host(); };
-  }
-  Measurement measurement = measure(session, trials, options);
+  Measurement measurement =
+      measure(session, trials,
+              {.limit = host_link_limit(session.machine(), point.gpu),
+               .residency = residency_of(point.memory, [&lists] { lists->expect_on_host(); })});
   summarise(graph, layout, lists->hot_bytes(), lists->gpu_bytes() + run.traversal->gpu_bytes(), measurement);
   hold_against_model(session, point, run.model(sources.front(), first_reads), measurement);
   return measurement;

@@ -265,9 +265,7 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
   const auto traversal = graph::make_traversal(placed, point.algorithm, point.access);
   Measurement measurement = measure_trials(
       session, point, graph, *traversal, [&placed] { placed.make_cold(); }, [](Trial&) {},
-      point.where.request.memory == cuda::MemoryKind::managed_host
-          ? std::function<void()>([&placed] { placed.expect_on_host(); })
-          : nullptr);
+      residency_of(point.where.request.memory, [&placed] { placed.expect_on_host(); }));
   summarise(point, graph, placed.gpu_bytes() + traversal->gpu_bytes(), measurement);
   if (point.where.request.placement == EdgePlacement::mapped) {
     const Vertex first = point.starts(graph).front();

@@ -330,6 +330,27 @@ HELD = ("host_alloc", "transparent_huge", "managed_host")
 SHARED_RUN = "two-h100-host-memory.json.gz"
 
 
+COPIES_RUN = "h100-copies.json.gz"
+
+
+@part("memory.copied")
+def copied(family: str, path: str) -> str:
+    """GB/s of copies of 64 MiB, by threads of their own alone: not in bulk."""
+    return f"{only(COPIES_RUN, family, f'path={path}', 'bytes=67108864', 'load=').bandwidth_gb_s:.1f}"
+
+
+@part("memory.touched")
+def touched() -> str:
+    """By how many percent, at most, rows of managed memory differ where one thread touched it."""
+    rates = {
+        axes_of(row, "row", "span", "touch_threads"): row.bandwidth_gb_s
+        for row in rows_of(MEMORY_RUN)
+        if row.ok and row.case.family == reach.FAMILY and row.case.axes["memory"] == "managed_host"
+    }
+    pairs = [(rate, rates[*key[:2], 1]) for key, rate in rates.items() if key[2] is None]
+    return f"{100 * max(abs(one / many - 1) for many, one in pairs):.0f}"
+
+
 @part("memory.shared")
 def shared_rows() -> str:
     """GB/s of rows of one memory that one GPU reads, and that two read at once; times as fast."""

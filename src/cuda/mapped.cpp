@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/thread_team.hpp"
@@ -132,9 +134,7 @@ class MappedMemory::Held::ByDriver final : public Held {
 };
 
 // The unified-memory driver takes host memory by blocks of 2 MiB where it can have them, and maps a block
-// that is whole and contiguous by one entry. So a block is touched by one thread. Blocks come in order,
-// whoever is free takes the next: neighbours then lie near each other in physical memory, too, which random
-// reads over tens of GiB are a little faster for.
+// that is whole and contiguous by one entry. So a block is touched by one thread.
 class MappedMemory::Held::Managed final : public Held {
  public:
   Managed(const MappedRequest& request, std::uint64_t bytes, const Surroundings& surroundings)
@@ -144,7 +144,11 @@ class MappedMemory::Held::Managed final : public Held {
     advise_all(cudaMemAdviseSetPreferredLocation,
                several ? Location::host_node(request.home) : Location::host(), "prefer the host");
     for (int gpu = 0; gpu < 64; ++gpu) {
-      if (gpu == request.gpu || (request.others >> gpu & 1) != 0) {
+      const bool other = gpu != request.gpu && (request.others >> gpu & 1) != 0;
+      if (other) {
+        shares_.push_back(std::make_unique<Share>(budget_of(surroundings), gpu, buffer_.bytes()));
+      }
+      if (other || gpu == request.gpu) {
         advise_all(cudaMemAdviseSetAccessedBy, Location::gpu(gpu), "be mapped by the GPU");
       }
     }
@@ -198,8 +202,26 @@ class MappedMemory::Held::Managed final : public Held {
     });
   }
 
+  // Counted against another reader's memory, too: it maps all of it.
+  class Share {
+   public:
+    Share(const ManagedBudget& budget, int gpu, std::uint64_t bytes)
+        : budget_(budget), gpu_(gpu), bytes_(bytes) {
+      budget_.reserve(gpu_, bytes_, ManagedUse::stays_on_host);
+    }
+    ~Share() { budget_.release(gpu_, bytes_, ManagedUse::stays_on_host); }
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+   private:
+    ManagedBudget budget_;
+    int gpu_;
+    std::uint64_t bytes_;
+  };
+
   std::uint64_t bytes_;
   ManagedBuffer buffer_;
+  std::vector<std::unique_ptr<Share>> shares_;
 };
 
 class MappedMemory::Held::OfPeer final : public Held {
@@ -229,6 +251,9 @@ std::unique_ptr<MappedMemory::Held> MappedMemory::Held::make(const MappedRequest
     case MemoryKind::peer:
       return std::make_unique<OfPeer>(request, bytes);
     default:
+      if (surroundings.topology == nullptr) {
+        throw FailedError(std::string("memory ") + name(request.kind) + " was asked for without a topology");
+      }
       return std::make_unique<Registered>(request, bytes, *surroundings.topology);
   }
 }

@@ -154,12 +154,16 @@ TEST_F(Reach, several_gpus_read_one_memory_at_once_each_rows_of_its_own) {
   for (const cuda::MemoryKind kind : {cuda::MemoryKind::host_alloc, cuda::MemoryKind::managed_host}) {
     SpanRequest request = request_of(kind);
     request.memory.others = std::uint64_t{1} << other;
+    const std::uint64_t before_of_other = budget_.available(other, cuda::ManagedUse::stays_on_host);
     SpanMemory memory(surroundings(), request);
     try {
       memory.grow(4 * kChunk);
     } catch (const SkipError& error) {
       std::cout << cuda::name(kind) << ": " << error.what() << '\n';
       continue;
+    }
+    if (kind == cuda::MemoryKind::managed_host && other != 0) {
+      EXPECT_EQ(budget_.available(other, cuda::ManagedUse::stays_on_host) + 4 * kChunk, before_of_other);
     }
     const GatherRequest rows = gather_of(128, 5000, 4 * kChunk);
     const auto both = make_row_gather(memory, rows, {other});

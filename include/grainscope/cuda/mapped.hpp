@@ -20,7 +20,7 @@ class PinnedReserve;  // cuda/budget.hpp
 
 // What memory is taken from; all outlive what takes it.
 struct Surroundings {
-  const Topology* topology = nullptr;  // null: with one node, and for memory that the driver allocates
+  const Topology* topology = nullptr;  // null: nothing tells nodes apart; not for memory that is registered
   ManagedBudget* managed = nullptr;    // null: no managed memory is asked for
   PinnedReserve* pinned = nullptr;     // null: pinned memory is allocated and freed each time
 };

@@ -139,7 +139,8 @@ TEST_F(HostLimits, every_row_of_the_host_has_one_and_no_copy_of_24_tb_a_second_p
     ++ran;
     ASSERT_TRUE(measurement.limit) << benchmark.id.name();
     EXPECT_EQ(why_impossible(measurement), "") << benchmark.id.name();
-    if (benchmark.id.family == "host/memcpy") {
+    // Of many threads more is possible.
+    if (benchmark.id.family == "host/memcpy" && test::text_of(benchmark, "threads") == "1") {
       EXPECT_LT(measurement.limit->gb_s, 24'000);
     }
   }
