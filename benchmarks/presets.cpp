@@ -279,6 +279,8 @@ let from_pool   = malloc_async,free_async
 let managed     = malloc_managed,managed_free
 let on_host     = host_alloc,host_free
 let registering = host_register,host_unregister
+let mapped      = take_mapped,give_back_mapped,fork_with_mapped
+let kinds_on_host = host_alloc,registered,transparent_huge,hugetlb,vmm_host,managed_host
 
 # Which node calls hardly matters but to host memory. Where the CPU touches every page, a call of a GiB takes
 # a second; smaller than 4 MiB there may be no huge page to register.
@@ -291,6 +293,11 @@ call
   full paper              what=launch_with_arguments  arguments=64,1024,4096
   full paper              what=$by_threads            threads=2..32
   full paper              what=$of_graphs             nodes=1,16,256
+# What memory costs that a GPU reads in place, and what a fork costs that holds some.
+  smoke             node=nearest  what=$mapped  memory=host_alloc,managed_host   bytes=2MiB
+  quick             node=nearest  what=take_mapped  memory=host_alloc,managed_host  bytes=256MiB
+  full              node=nearest  what=$mapped  memory=$kinds_on_host    bytes=2MiB,64MiB,1GiB
+  paper             node=nearest  what=$mapped  memory=$kinds_on_host    bytes=2MiB..x4..2GiB
   smoke             node=nearest  what=$on_gpu                         bytes=4KiB
   smoke             node=nearest  what=$from_pool                      bytes=1MiB
   smoke             node=nearest  what=$managed,managed_first_touch,managed_first_touch_by_host  bytes=64KiB
@@ -361,6 +368,10 @@ grain/pieces
   full   gpu=first  method=managed_prefetch                      path=$both_ways  grain=4KiB..x4..64MiB
   paper             method=copy_engine,pageable_copy,$submitted,$by_kernel,managed_demand  path=$both_ways  grain=32..64MiB
   paper             method=managed_prefetch        path=$both_ways  grain=4KiB..64MiB
+# The same of memory that the GPU maps by large pages.
+  smoke             method=copy_engine,zero_copy_random  path=host_to_gpu  grain=4KiB  memory=managed_host
+  full   gpu=first  method=copy_engine,$by_kernel  path=$both_ways  grain=128,4KiB,64KiB,1MiB  memory=managed_host
+  paper             method=copy_engine,$submitted,$by_kernel  path=$both_ways  grain=32..x4..8MiB  memory=registered,managed_host
 
 # Of its own memory many times what a GPU's cache holds, and so long that a kernel's few microseconds do not
 # count.
@@ -379,6 +390,8 @@ grain/saturation
   quick paper             direction=read,write  load=bulk   bytes=64MiB
   full        gpu=first   direction=read,write  load=bulk   bytes=64MiB
   full paper  gpu=first   direction=read,write  load=vector,bulk  blocks=1,2,4,8,16  bytes=64MiB
+  smoke                   direction=read        width=16    bytes=1MiB   memory=managed_host
+  full paper  gpu=first   direction=read,write  width=16    bytes=64MiB  memory=managed_host
 
 # ---- shape ---------------------------------------------------------------------------------------------------
 
@@ -474,6 +487,7 @@ reach/gather
   smoke       memory=host_alloc       locality=remote  span=64MiB
   smoke       memory=host_alloc       locality=local   span=64MiB  row=128,4096
   smoke       memory=host_alloc       locality=local   span=64MiB  order=sorted
+  smoke       memory=managed_host     locality=local   span=64MiB  beside=host_read,host_write
   quick       memory=peer                              span=256MiB,2GiB
   quick       memory=$other_memories  locality=local   span=256MiB,2GiB
   quick       memory=managed_host     locality=local   span=2GiB  row=32,512
@@ -489,6 +503,7 @@ reach/gather
   full        memory=managed_host     locality=local   gpu=first  span=64MiB,1GiB,4GiB,8GiB,32GiB  row=32,64,128,512
   full        memory=managed_host     locality=local   gpu=first  span=8GiB  touch_threads=1
   full        memory=host_alloc,managed_host  locality=local  gpu=first  span=2GiB,32GiB  gpus=2
+  full paper  memory=host_alloc,managed_host  locality=local  gpu=first  span=8GiB  beside=host_read,host_write
   full        memory=host_alloc       locality=remote  gpu=first  span=256MiB,1GiB,8GiB  order=as_asked,sorted
   full        memory=host_alloc       locality=remote  gpu=first  span=256MiB,1GiB,8GiB  row=4096
   full        memory=host_alloc       locality=local   gpu=first  span=64MiB..32GiB      row=32..4096

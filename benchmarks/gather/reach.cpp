@@ -1,10 +1,15 @@
 // reach/gather, and the bytes of a gather at random places.
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <cstring>
+#include <latch>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -107,11 +112,20 @@ const char* const kAsAsked = "as_asked";
 const char* const kSorted = "sorted";
 const char* const kUsual = "usual";
 const char* const kMost = "most";
+
+// What CPUs of the memory's node do to it while a GPU reads it.
+enum class Beside { none, host_read, host_write };
+constexpr Beside kBesides[] = {Beside::none, Beside::host_read, Beside::host_write};
+const char* beside_name(Beside beside) {
+  return beside == Beside::none ? "none" : beside == Beside::host_read ? "host_read" : "host_write";
+}
+
 struct Point {
   SpanKey where;
   GatherRequest gather;
   std::uint64_t gpus = 1;        // that read the same memory at the same time
   std::vector<int> others = {};  // of them, beside the first; fewer where the machine has fewer
+  Beside beside = Beside::none;
   [[nodiscard]] bool on_host() const { return where.kind != cuda::MemoryKind::peer; }
 };
 
@@ -130,6 +144,95 @@ std::optional<double> contiguous_share(const reach::SpanMemory& memory) {
   }
   return chunks > 0 ? std::optional(sum / static_cast<double>(chunks)) : std::nullopt;
 }
+
+// A gather, and threads that go over the same memory from before each sample until after it, each from a
+// place of its own. They write what is there, so that the words still add up.
+class GatherBesideHost final : public Operation {
+ public:
+  GatherBesideHost(Operation& gather, const reach::SpanMemory& memory, std::uint64_t span_bytes, Beside beside)
+      : gather_(gather),
+        chunks_(memory.host_chunks()),
+        chunk_bytes_(memory.request().chunk_bytes),
+        blocks_(span_bytes / kBlockBytes),
+        beside_(beside) {
+    const auto cpus = static_cast<std::uint64_t>(current_affinity().size());
+    threads_ = std::clamp<std::uint64_t>(cpus - 1, 1, kMostThreads);  // one is left to the gather's own thread
+  }
+
+  void prepare() override { gather_.prepare(); }
+
+  double run() override {
+    std::atomic<bool> go_on = true;
+    std::latch begun(static_cast<std::ptrdiff_t>(threads_));
+    std::vector<std::uint64_t> done(threads_, 0);
+    std::vector<double> seconds(threads_, 0);
+    std::vector<std::jthread> team;
+    team.reserve(threads_);
+    const StopAtEnd stop{go_on};  // goes before the team, which it ends
+    for (std::uint64_t thread = 0; thread < threads_; ++thread) {
+      team.emplace_back([&, thread] {
+        std::uint64_t block = blocks_ / threads_ * thread;
+        pass(block);
+        begun.count_down();
+        const double start_s = steady_now_s();
+        while (go_on.load(std::memory_order_relaxed)) {
+          block = (block + 1) % blocks_;
+          pass(block);
+          ++done[thread];
+        }
+        seconds[thread] = steady_now_s() - start_s;
+      });
+    }
+    begun.wait();
+    const double gather_s = gather_.run();
+    go_on = false;
+    team.clear();
+    double gb_s = 0;
+    for (std::uint64_t thread = 0; thread < threads_; ++thread) {
+      gb_s += gb_per_s(static_cast<double>(done[thread] * kBlockBytes), seconds[thread]);
+    }
+    host_gb_s_ = gb_s;
+    return gather_s;
+  }
+
+  std::string verify() override { return gather_.verify(); }
+  [[nodiscard]] Timing timing() const override { return gather_.timing(); }
+  [[nodiscard]] bool on_callers_thread() const override { return false; }
+  void describe(Measurement& measurement) override {
+    gather_.describe(measurement);
+    measurement.counters["host_gb_s"] = host_gb_s_;
+    measurement.counters["threads"] = static_cast<double>(threads_);
+  }
+
+ private:
+  static constexpr std::uint64_t kBlockBytes = 256 * kKiB;
+  static constexpr std::uint64_t kMostThreads = 8;
+  struct StopAtEnd {
+    std::atomic<bool>& go_on;
+    ~StopAtEnd() { go_on = false; }
+  };
+
+  void pass(std::uint64_t block) const {
+    const std::uint64_t at = block * kBlockBytes;
+    auto* const begin = static_cast<volatile std::uint64_t*>(static_cast<void*>(
+        static_cast<std::byte*>(chunks_[at / chunk_bytes_]) + at % chunk_bytes_));
+    constexpr std::uint64_t kWords = kBlockBytes / sizeof(std::uint64_t);
+    for (std::uint64_t i = 0; i < kWords; ++i) {
+      const std::uint64_t word = begin[i];
+      if (beside_ == Beside::host_write) {
+        begin[i] = word;
+      }
+    }
+  }
+
+  Operation& gather_;
+  std::vector<void*> chunks_;
+  std::uint64_t chunk_bytes_;
+  std::uint64_t blocks_;
+  Beside beside_;
+  std::uint64_t threads_ = 1;
+  double host_gb_s_ = 0;  // of the last sample
+};
 
 Measurement measure(Session& session, const Point& point, SpanCache& cache, SpanCache::Claim& claim) {
   const Topology& topology = session.machine().topology;
@@ -158,10 +261,17 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
     options.limit = peer_link_limit(session.machine(), home, gpu);
     options.link = LinkPath::between(home, gpu);
   }
-  Measurement measurement = harness::measure(session, *gather, options);
+  std::optional<GatherBesideHost> beside;
+  if (point.beside != Beside::none) {
+    beside.emplace(*gather, lease.memory(), point.gather.span_bytes, point.beside);
+  }
+  Operation& measured = beside ? static_cast<Operation&>(*beside) : *gather;
+  Measurement measurement = harness::measure(session, measured, options);
+  const std::map<std::string, double> described = measurement.counters;
   GatherRequest asked = point.gather;
   asked.rows *= point.gpus;
   add_bytes(asked, gather->unique_rows(), measurement);
+  measurement.counters.insert(described.begin(), described.end());
   if (const auto share = contiguous_share(lease.memory())) {
     measurement.counters["contiguous_share"] = *share;
   }
@@ -264,6 +374,12 @@ class Lister {
     if (!add_others(values, point)) {
       return;
     }
+    point.beside = enumerator(values.word("beside"), kBesides, beside_name);
+    if (point.beside != Beside::none && (!point.on_host() || gather.span_bytes < kGiB / 1024)) {
+      grids_.leave_out(point.on_host() ? "what CPUs go over beside a gather is 1 MiB or more"
+                                       : "no CPU goes over a peer's memory: beside is none");
+      return;
+    }
     listed_.push_back({gpu, std::move(point), pair, wall});
   }
 
@@ -326,6 +442,9 @@ class Lister {
                            {"span", static_cast<std::int64_t>(gather.span_bytes)}};
     if (point.gpus > 1) {
       axes.push_back({"gpus", static_cast<std::int64_t>(point.gpus)});
+    }
+    if (point.beside != Beside::none) {
+      axes.push_back({"beside", beside_name(point.beside)});
     }
     if (point.where.touch_threads != kTouchThreads) {
       axes.push_back({"touch_threads", std::int64_t{point.where.touch_threads}});
@@ -414,6 +533,8 @@ Family reach_gather(const Spans& spans) {
        number_axis("touch_threads", "threads that touch host memory first, where the driver does not",
                    {1, 256}, std::to_string(kTouchThreads)),
        number_axis("gpus", "GPUs that read the memory at once, each as many rows", {1, gnn::kMostGpus}, "1"),
+       word_axis("beside", "what CPUs of the memory's node do to it meanwhile", names_of(kBesides, beside_name),
+                 beside_name(Beside::none)),
        word_axis("order", "whether a batch is read in the order of its addresses", {kAsAsked, kSorted},
                  kAsAsked),
        size_axis("row", "bytes of a row, a power of two", {reach::kSmallestRow, reach::kLargestRow}, false,

@@ -363,7 +363,7 @@ const char* const kNone = "none";
 // All calls, in the order of their enumeration.
 std::vector<Call> calls() {
   std::vector<Call> all;
-  for (int i = 0; i <= static_cast<int>(Call::managed_first_touch_by_host); ++i) {
+  for (int i = 0; i <= static_cast<int>(cuda::kLastCall); ++i) {
     all.push_back(static_cast<Call>(i));
   }
   return all;
@@ -392,7 +392,15 @@ bool is_managed(Call call) {
   return call == Call::malloc_managed || call == Call::managed_free || is_first_touch(call);
 }
 
+bool is_of_mapped(Call call) {
+  return call >= Call::take_mapped;
+}
+
 Needs needs_of(const CallSpec& spec) {
+  if (is_of_mapped(spec.what)) {
+    // Reserved huge pages are set aside already.
+    return {spec.memory == cuda::MemoryKind::hugetlb ? 0 : spec.bytes, 0, 0};
+  }
   if (needs_host_memory(spec.what)) {
     return {spec.bytes, 0, 0};
   }
@@ -402,7 +410,12 @@ Needs needs_of(const CallSpec& spec) {
 Explanation explain(const CallSpec& spec) {
   Explanation text;
   text.measures = std::string("what the call `") + cuda::name(spec.what) + "` costs the CPU";
-  text.timed = spec.what == Call::managed_first_touch
+  text.timed = spec.what == Call::fork_with_mapped
+                   ? "fork() until it returns to the process that holds the memory; the child leaves at once"
+               : is_of_mapped(spec.what)
+                   ? "taking memory until a GPU may read it (allocation, advice or registering, first touch), "
+                     "or giving it back; the CPU writes and the GPU reads all of it between, untimed"
+               : spec.what == Call::managed_first_touch
                    ? "a kernel that writes one word to each page of a fresh managed allocation, between two "
                      "events behind a closed gate"
                : spec.what == Call::managed_first_touch_by_host
@@ -438,6 +451,12 @@ std::optional<CallSpec> call_of(const Values& values, const Grids& grids) {
   if (registers(spec.what)) {
     spec.pages = page_kind_of(values.word("pages"));
   }
+  spec.memory = memory_of(values);
+  if (spec.memory != cuda::MemoryKind::host_alloc && !is_of_mapped(spec.what)) {
+    grids.leave_out(std::string("the call ") + cuda::name(spec.what) +
+                    " is of its own memory: memory is host_alloc");
+    return std::nullopt;
+  }
   if (is_of_memory(spec.what)) {
     if (values.is("bytes", kNone)) {
       grids.leave_out(std::string("the call ") + cuda::name(spec.what) + " is of memory: bytes is a size");
@@ -472,11 +491,17 @@ Benchmark make_benchmark_call(const Machine& machine, const GpuTarget& gpu, int 
   if (registers(spec.what)) {
     axes.push_back({"pages", page_kind_name(spec.pages)});
   }
+  if (is_of_mapped(spec.what)) {
+    axes.push_back({"memory", cuda::name(spec.memory)});
+  }
   axes.push_back({"locality", gpu.locality(node), AxisStyle::hidden});
   if (spec.bytes > 0) {
     axes.push_back({"bytes", static_cast<std::int64_t>(spec.bytes)});
   }
   benchmark.skip = gpu.unavailable;
+  if (is_of_mapped(spec.what)) {
+    benchmark.skip_for(why_no_memory(machine, spec.memory, gpu.ordinal, spec.bytes));
+  }
   if (needs_host_memory(spec.what)) {
     benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
   }
@@ -518,7 +543,8 @@ Family call() {
            pages_axis("pages of memory that is registered",
                       {PageKind::base, PageKind::transparent_huge, PageKind::hugetlb}, "base"),
            size_axis("bytes", "of calls that take memory or give it back; page: one page of the base size",
-                     {16, 1024 * kGiB}, true, kNone, {kNone}, {"page"})},
+                     {16, 1024 * kGiB}, true, kNone, {kNone}, {"page"}),
+           memory_axis("how the memory of take_mapped, give_back_mapped and fork_with_mapped came to be")},
           list_call};
 }
 

@@ -345,20 +345,6 @@ Pages pages_of(const ShapePath& path, const Values& values) {
   return pages;
 }
 
-// Of memory on the host. Throws UsageError, saying why, for a kind that pages are not in.
-Placement placement_of(cuda::MemoryKind memory) {
-  switch (memory) {
-    case cuda::MemoryKind::host_alloc:
-      return Placement::pinned;
-    case cuda::MemoryKind::registered:
-      return Placement::registered;
-    case cuda::MemoryKind::managed_host:
-      return Placement::managed_host;
-    default:
-      throw UsageError("pages on the host lie in memory host_alloc, registered or managed_host");
-  }
-}
-
 // Throws UsageError, saying why, where it cannot be.
 PageCopy page_copy(const ShapePath& path, const Values& values) {
   PageCopy copy{path.route,

@@ -86,6 +86,38 @@ void carry_out(Benchmark& benchmark, const transfer::Transfer& transfer) {
   benchmark.run = [transfer](Session& session) { return measure_transfer(session, transfer); };
 }
 
+transfer::Placement placement_of(cuda::MemoryKind memory) {
+  switch (memory) {
+    case cuda::MemoryKind::host_alloc:
+      return transfer::Placement::pinned;
+    case cuda::MemoryKind::registered:
+      return transfer::Placement::registered;
+    case cuda::MemoryKind::managed_host:
+      return transfer::Placement::managed_host;
+    default:
+      throw UsageError("what a transfer moves lies in memory host_alloc, registered or managed_host");
+  }
+}
+
+void set_memory(transfer::Transfer& transfer, cuda::MemoryKind memory) {
+  using transfer::Allocation;
+  using transfer::Placement;
+  const Placement placement = placement_of(memory);
+  Placement& held = (transfer.to_gpu() ? transfer.source : transfer.destination).placement;
+  if (memory == cuda::MemoryKind::host_alloc) {
+    return;
+  }
+  if (held == Placement::mapped) {  // which a kernel walks
+    transfer.allocation =
+        memory == cuda::MemoryKind::registered ? Allocation::registered : Allocation::managed_host;
+  } else if (held == Placement::pinned) {
+    held = placement;
+  } else {
+    throw UsageError(std::string("what lies in ") + name(held) + " memory has no other kind: memory is " +
+                     cuda::name(cuda::MemoryKind::host_alloc));
+  }
+}
+
 std::vector<DeclaredAxis> load_axes() {
   using transfer::Load;
   return {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/transfer/transfer.hpp"
 #include "harness/benchmark.hpp"
 
@@ -17,6 +18,13 @@ namespace grainscope::harness {
 [[nodiscard]] Benchmark transfer_benchmark(const std::string& family, std::vector<Axis> axes,
                                            const transfer::Transfer& transfer, const GpuTarget& gpu,
                                            const Explanation& explanation);
+
+// Where what a transfer moves lies on the host. Throws UsageError, saying why, for a kind of memory that no
+// end of a transfer is.
+[[nodiscard]] transfer::Placement placement_of(cuda::MemoryKind memory);
+// The host's end of a transfer of pinned or mapped memory comes to lie in such memory. Throws as
+// placement_of, and for a transfer whose memory is of another kind.
+void set_memory(transfer::Transfer& transfer, cuda::MemoryKind memory);
 
 // How a kernel loads, of families whose kernels can do so in bulk (TMA): the axes `load`, `chunk` and
 // `stages`.

@@ -178,13 +178,16 @@ std::string why_not(const Machine& machine, int gpu, const GrainMethod& method) 
   return {};
 }
 
-Explanation explain(const GrainMethod& method) {
+Explanation explain(const GrainMethod& method, cuda::MemoryKind memory) {
   Explanation text{"how fast bytes cross the link when asked for in pieces of one size",
                    "one copy a piece, in order, all behind a closed gate, between two events",
                    "bandwidth = pieces x grain / median time",
                    "EMOGI, section 3.3; Little's law; Hockney's half-bandwidth size",
                    "the span is small: what address translation does to more is reach/gather"};
-  if (method.pageable) {
+  if (method.engine == Engine::copy_engine && !method.batch && memory == cuda::MemoryKind::managed_host) {
+    text.timed = "one copy a piece, in order, between two events, without a gate: the driver stages each copy "
+                 "and waits for the stream";
+  } else if (method.pageable) {
     text.timed =
         "one copy a piece of pageable memory, in order, from the first call until an event behind the last "
         "copy has completed";
@@ -235,7 +238,7 @@ constexpr std::uint64_t kChaseBytes = 2 * kMiB;
 const char* const kPiecesFamily = "grain/pieces";
 
 Measurement measure_pieces(Session& session, const Transfer& transfer, std::uint64_t grain,
-                           LoadLatencies& latencies) {
+                           cuda::MemoryKind memory, LoadLatencies& latencies) {
   Measurement measurement = measure_transfer(session, transfer);
   measurement.operations = transfer.bytes / grain;
   if (transfer.engine == Engine::sm && transfer.to_gpu()) {
@@ -243,6 +246,7 @@ Measurement measure_pieces(Session& session, const Transfer& transfer, std::uint
                             {.to = cuda::ChaseSpec::To::host_memory,
                              .gpu = transfer.gpu(),
                              .node = transfer.node(),
+                             .memory = memory,
                              .bytes = kChaseBytes,
                              .order = Cycle::Order::stride},
                             transfer.bytes, grain, measurement);
@@ -301,14 +305,27 @@ std::vector<Benchmark> list_pieces(const Machine& machine, const Scope& /*scope*
         grids.leave_out(why_left_out);
         continue;
       }
-      const Transfer transfer = grain_transfer(*method, node, gpu.ordinal, grain);
-      Benchmark benchmark = transfer_benchmark(kPiecesFamily,
-                                               {{"method", method->name, AxisStyle::bare},
-                                                {"path", method->path(), AxisStyle::bare},
-                                                {"grain", values.at("grain")}},
-                                               transfer, gpu, explain(*method));
+      Transfer transfer = grain_transfer(*method, node, gpu.ordinal, grain);
+      const cuda::MemoryKind memory = memory_of(values);
+      try {
+        set_memory(transfer, memory);
+      } catch (const UsageError& error) {
+        grids.leave_out(error.what());
+        continue;
+      }
+      std::vector<Axis> axes{{"method", method->name, AxisStyle::bare},
+                             {"path", method->path(), AxisStyle::bare},
+                             {"grain", values.at("grain")}};
+      add_memory(memory, axes);
+      Benchmark benchmark =
+          transfer_benchmark(kPiecesFamily, std::move(axes), transfer, gpu, explain(*method, memory));
       benchmark.skip_for(why_not(machine, gpu.ordinal, *method));
-      benchmark.run = [=](Session& session) { return measure_pieces(session, transfer, grain, *latencies); };
+      if (memory != cuda::MemoryKind::host_alloc) {
+        benchmark.skip_for(why_no_memory(machine, memory, gpu.ordinal, transfer.bytes));
+      }
+      benchmark.run = [=](Session& session) {
+        return measure_pieces(session, transfer, grain, memory, *latencies);
+      };
       if (method->batch) {
         submit_at_once(benchmark, *method, transfer, gpu);
       }
@@ -325,7 +342,8 @@ Family grain_pieces() {
           "How fast do bytes cross the link when they are asked for in pieces of one size?",
           {word_axis("method", "how the pieces are asked for", method_names()),
            word_axis("path", "which way they go", {"host_to_gpu", "gpu_to_host"}),
-           size_axis("grain", "bytes of a piece: a power of two", {4, kLargestGrain}, false)},
+           size_axis("grain", "bytes of a piece: a power of two", {4, kLargestGrain}, false),
+           memory_axis("how the host memory came to be in which pieces lie")},
           list_pieces,
           false,
           2};  // pieces of a batch and of a graph lie drawn, as pages do
@@ -550,7 +568,13 @@ std::vector<Benchmark> list_saturation(const Machine& machine, const Scope& /*sc
       transfer.flush = true;  // lines in the CPU's caches answer otherwise than memory
       transfer.walk.width_bytes = values.number_as<int>("width");
       transfer.walk.blocks = values.is("blocks", kFewest) ? 0 : values.number_as<int>("blocks");
+      const cuda::MemoryKind memory = memory_of(values);
       std::string why = set_load(transfer.walk, values);
+      try {
+        set_memory(transfer, memory);
+      } catch (const UsageError& error) {
+        why = error.what();
+      }
       const bool bulk = transfer.walk.load == transfer::Load::bulk;
       if (bulk && values.number("width") != kWidthOfBulk) {
         why = "a bulk copy has no width of an access: width is 16";
@@ -565,8 +589,9 @@ std::vector<Benchmark> list_saturation(const Machine& machine, const Scope& /*sc
       }
       const std::vector<Axis> of_load = axes_of_load(transfer.walk);
       axes.insert(axes.end(), of_load.begin(), of_load.end());
+      add_memory(memory, axes);
       Benchmark benchmark = transfer_benchmark(kSaturationFamily, std::move(axes), transfer, gpu, text);
-      benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
+      benchmark.skip_for(why_no_memory(machine, memory, gpu.ordinal, transfer.bytes));
       if (bulk) {
         benchmark.skip_for(why_no_bulk(machine, gpu.ordinal));
       }
@@ -586,6 +611,7 @@ Family grain_saturation() {
   axes.push_back(number_axis("blocks", "blocks of the grid; fewest: the fewest that fill the link",
                              {1, 65536}, kFewest, {kFewest}));
   axes.push_back(size_axis("bytes", "bytes that the kernel asks for", {128, 1024 * kGiB}));
+  axes.push_back(memory_axis("how the host memory came to be"));
   return {kSaturationFamily, "How few multiprocessors does a kernel need to fill the link?", std::move(axes),
           list_saturation};
 }

@@ -39,7 +39,8 @@ inline constexpr std::uint64_t kLargestGrain = 64 * kMiB;
 // Why the method cannot be used here; empty where it can.
 [[nodiscard]] std::string why_not(const Machine& machine, int gpu, const GrainMethod& method);
 
-[[nodiscard]] Explanation explain(const GrainMethod& method);
+[[nodiscard]] Explanation explain(const GrainMethod& method,
+                                  cuda::MemoryKind memory = cuda::MemoryKind::host_alloc);
 
 }  // namespace grainscope::harness
 

@@ -1,8 +1,11 @@
 // What it costs to take memory that a GPU can reach, to touch it first, and to give it back.
 
 #include <cuda_runtime.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -14,7 +17,9 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/gate.hpp"
+#include "grainscope/cuda/mapped.hpp"
 #include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/verification.hpp"
 #include "grainscope/system/host_memory.hpp"
 #include "grainscope/system/placement.hpp"
 #include "launch.cuh"
@@ -495,6 +500,143 @@ std::unique_ptr<CallProbe> make_pool_call(const CallSpec& spec) {
     throw UsageError("memory to be taken is 16 bytes or more, not " + std::to_string(spec.bytes));
   }
   return std::make_unique<PoolProbe>(spec);
+}
+
+namespace {
+
+// Host memory that a GPU reads in place, from nothing until it may be read: allocation, advice, registering and
+// the first touch by threads, whichever of them its kind needs. A sample takes it, has the CPU write and the
+// GPU read all of it, and gives it back; of a fork the memory stays.
+
+class MappedProbe final : public CallProbe {
+ public:
+  MappedProbe(const CallSpec& spec, const Topology& topology, ManagedBudget& budget)
+      : spec_(spec), around_{&topology, &budget, nullptr}, guard_(spec.gpu) {
+    use(take().first);  // so that what is made once, at the first use of a kind, is made
+    if (forks()) {
+      kept_.emplace(take().first);
+      use(*kept_);
+    }
+  }
+
+  double run() override {
+    if (forks()) {
+      return fork_once();
+    }
+    auto [memory, take_s] = take();
+    use(memory);
+    std::optional<MappedMemory> last(std::move(memory));
+    const double start_s = steady_now_s();
+    last.reset();
+    const double give_s = steady_now_s() - start_s;
+    return spec_.what == Call::give_back_mapped ? give_s : take_s;
+  }
+
+  std::string verify() override {
+    const std::string read = "the GPU read every word that the CPU had written";
+    return forks() ? read + ", before the forks and after them; no page had moved" : read;
+  }
+
+  [[nodiscard]] Timing timing() const override {
+    switch (spec_.what) {
+      case Call::take_mapped:
+        return {Clock::steady, false,
+                "taking memory until the GPU may read it: allocation, advice or registering, and the first "
+                "touch by up to 16 threads where the driver touches nothing"};
+      case Call::give_back_mapped:
+        return {Clock::steady, false, "giving back memory that the CPU wrote and the GPU read"};
+      default:
+        return {Clock::steady, false,
+                "fork() until it returns to the process that holds the memory; the child leaves at once"};
+    }
+  }
+  [[nodiscard]] bool on_callers_thread() const override { return forks(); }
+
+  void describe(Measurement& measurement) override {
+    measurement.operations = 1;
+    measurement.counters["gpu_memory_bytes"] = static_cast<double>(gpu_bytes_);
+    if (forks()) {
+      measurement.counters["pages_unmapped_share"] = unmapped_share_;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool forks() const { return spec_.what == Call::fork_with_mapped; }
+  [[nodiscard]] std::uint64_t free_on_gpu() const { return memory_info(spec_.gpu).free_bytes; }
+
+  std::pair<MappedMemory, double> take() {
+    const MappedRequest request{.kind = spec_.memory, .gpu = spec_.gpu, .home = spec_.node};
+    const std::uint64_t free_before = free_on_gpu();
+    const double start_s = steady_now_s();
+    MappedMemory memory(request, spec_.bytes, around_);
+    const double seconds = steady_now_s() - start_s;
+    const std::uint64_t free_after = free_on_gpu();
+    // Others may use the card meanwhile.
+    gpu_bytes_ = free_before > free_after ? free_before - free_after : 0;
+    return {std::move(memory), seconds};
+  }
+
+  [[nodiscard]] std::uint64_t words() const { return spec_.bytes / sizeof(std::uint32_t); }
+  void use(const MappedMemory& memory) {
+    grainscope::fill_pattern(static_cast<std::uint32_t*>(memory.host_data()), words(), ++seed_);
+    expect_read(memory);
+  }
+  void expect_read(const MappedMemory& memory) {
+    memory.expect_on_host();
+    if (const auto wrong = find_mismatch(static_cast<const std::uint32_t*>(memory.device_data()), words(),
+                                         seed_, stream_)) {
+      throw FailedError("wrong result: the GPU does not read what the CPU wrote to word " +
+                        std::to_string(*wrong));
+    }
+    memory.expect_on_host();
+  }
+
+  double fork_once() {
+    const double start_s = steady_now_s();
+    const pid_t child = fork();
+    if (child == 0) {
+      _exit(0);
+    }
+    const double seconds = steady_now_s() - start_s;
+    if (child < 0) {
+      throw EnvironmentError(std::string("fork: ") + std::strerror(errno) +
+                             ". Allow more processes (ulimit -u) or more memory");
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    // Where the kernel takes the CPU's mapping away, each page faults once more; it has not moved.
+    const auto presence = pages_present(kept_->host_data(), spec_.bytes, kPagesLookedAt);
+    if (presence && presence->present + presence->absent > 0) {
+      unmapped_share_ = static_cast<double>(presence->absent) /
+                        static_cast<double>(presence->present + presence->absent);
+    }
+    if (const auto wrong =
+            grainscope::find_mismatch(static_cast<const std::uint32_t*>(kept_->host_data()), words(), seed_)) {
+      throw FailedError("wrong result: after a fork word " + std::to_string(*wrong) + " has changed");
+    }
+    expect_read(*kept_);
+    return seconds;
+  }
+
+  CallSpec spec_;
+  Surroundings around_;
+  DeviceGuard guard_;
+  Stream stream_;
+  std::optional<MappedMemory> kept_;
+  std::uint64_t gpu_bytes_ = 0;
+  double unmapped_share_ = 0;
+  std::uint32_t seed_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<CallProbe> make_mapped_call(const CallSpec& spec, const Topology& topology,
+                                            ManagedBudget& budget) {
+  if (spec.bytes == 0 || spec.bytes % sizeof(std::uint32_t) != 0) {
+    throw UsageError("memory to be taken is whole words, not " + std::to_string(spec.bytes) + " bytes");
+  }
+  return std::make_unique<MappedProbe>(spec, topology, budget);
 }
 
 }  // namespace grainscope::cuda

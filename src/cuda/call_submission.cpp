@@ -344,6 +344,10 @@ std::unique_ptr<CallProbe> make_unbound(const CallSpec& spec, const Topology& to
     case Call::managed_first_touch:
     case Call::managed_first_touch_by_host:
       return make_first_touch_call(spec, budget);
+    case Call::take_mapped:
+    case Call::give_back_mapped:
+    case Call::fork_with_mapped:
+      return make_mapped_call(spec, topology, budget);
   }
   throw UsageError("there is no such call");
 }

@@ -51,6 +51,8 @@ template <class Call>
                                                           ManagedBudget& budget);
 [[nodiscard]] std::unique_ptr<CallProbe> make_pool_call(const CallSpec& spec);
 [[nodiscard]] std::unique_ptr<CallProbe> make_first_touch_call(const CallSpec& spec, ManagedBudget& budget);
+[[nodiscard]] std::unique_ptr<CallProbe> make_mapped_call(const CallSpec& spec, const Topology& topology,
+                                                          ManagedBudget& budget);
 
 }  // namespace grainscope::cuda
 

@@ -76,7 +76,11 @@ enum class Call {
   managed_free,
   managed_first_touch,
   managed_first_touch_by_host,
+  take_mapped,       // memory that a GPU reads in place, until it may (cuda/mapped.hpp)
+  give_back_mapped,  // the same memory, all of it in use before
+  fork_with_mapped,  // fork() of the process that holds it
 };
+inline constexpr Call kLastCall = Call::fork_with_mapped;
 [[nodiscard]] constexpr const char* name(Call call) {
   switch (call) {
     case Call::launch:
@@ -133,6 +137,12 @@ enum class Call {
       return "managed_first_touch";
     case Call::managed_first_touch_by_host:
       return "managed_first_touch_by_host";
+    case Call::take_mapped:
+      return "take_mapped";
+    case Call::give_back_mapped:
+      return "give_back_mapped";
+    case Call::fork_with_mapped:
+      return "fork_with_mapped";
   }
   return "unknown";
 }
@@ -143,6 +153,7 @@ struct CallSpec {
   int node = 0;                     // of the CPU that calls, and of host memory
   std::uint64_t bytes = 0;          // of calls that take or give memory
   PageKind pages = PageKind::base;  // of memory that is registered
+  MemoryKind memory = MemoryKind::host_alloc;  // of calls of mapped memory; not a peer's
   int graph_nodes = 0;              // of calls on graphs
   int argument_bytes = 0;           // of a launch with arguments: 64, 1024 or 4096
   int threads = 1;                  // that call at once, of calls by threads
