@@ -26,6 +26,7 @@ std::vector<Family> all_families() {
       transfer_duplex(),
       transfer_local(),
       transfer_peer(),
+      transfer_relay(),
       transfer_collective(),
       transfer_written(),
       latency_chase(),

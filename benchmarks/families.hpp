@@ -65,6 +65,7 @@ using GnnGraphs = std::shared_ptr<ClaimCache<std::string, GnnGraph>>;
 [[nodiscard]] Family transfer_managed();
 [[nodiscard]] Family transfer_memcpy();
 [[nodiscard]] Family transfer_peer();
+[[nodiscard]] Family transfer_relay();
 [[nodiscard]] Family transfer_written();
 [[nodiscard]] Family transfer_zero_copy();
 [[nodiscard]] Family traversal();

@@ -235,6 +235,17 @@ transfer/peer
   acceptance  method=demand,prefetch                    direction=read        bytes=64KiB,16MiB,256MiB
   acceptance  method=copy_engine  access=off            direction=read,write  bytes=64KiB,16MiB,256MiB
 
+# Parts of a copy over the links of neighbours: what that gains by size, and what share and chunks it needs.
+transfer/relay
+  smoke             orders=one  method=copy_engine,kernel_copy  path=$pinned  bytes=1MiB
+  quick             orders=one  method=copy_engine              path=$pinned  bytes=4MiB,64MiB,1GiB
+  acceptance        orders=one  method=copy_engine              path=$pinned  bytes=64MiB,256MiB
+  full paper        orders=one  method=copy_engine,kernel_copy  path=$pinned  bytes=256KiB..x4..4GiB
+  full paper        orders=one  method=copy_engine              path=$pinned  share=10,30,40,45,50,55,60,70,90  bytes=1GiB
+  full paper        orders=one  method=copy_engine              path=$pinned  chunk=256KiB,1MiB,4MiB,16MiB  buffers=1,2,4  bytes=256MiB
+  paper             orders=one  method=copy_engine              path=$pinned  neighbours=2,3,7  bytes=64MiB,1GiB
+  paper             orders=one  method=copy_engine              path=$pinned  bytes=8GiB
+
 let around_one = one_to_all,all_to_one,all_from_one,one_from_all
 let of_all     = all_to_host,host_to_all,all_host_duplex,all_pairs,ring
 
@@ -983,6 +994,7 @@ const std::map<std::string, double>& visit_factors() {
                                                      {"transfer/managed", 0.83},
                                                      {"transfer/memcpy", 0.42},
                                                      {"transfer/peer", 0.52},
+                                                     {"transfer/relay", 1.5},
                                                      {"transfer/zero_copy", 0.45},
                                                      {"traversal/bfs", 0.8},
                                                      {"traversal/cc", 0.37},

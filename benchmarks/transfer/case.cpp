@@ -5,6 +5,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "harness/link_peaks.hpp"
+#include "transfer/peer_case.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -19,9 +20,10 @@ std::string text(const transfer::Endpoint& end) {
   return (end.on_host() ? "host:" : "gpu:") + std::to_string(end.id);
 }
 
-// Whether the path has a measured peak: a copy within a card, or one that the host stages, has none.
+// Whether the path has a measured peak: a copy within a card, or one that the host stages, has none, and one
+// over several links is of none of them.
 bool has_peak(const transfer::Transfer& transfer) {
-  return !transfer.within_gpu() && (!transfer.between_gpus() || transfer.peer_access);
+  return !transfer.relay.used() && !transfer.within_gpu() && (!transfer.between_gpus() || transfer.peer_access);
 }
 
 // What a transfer may reach; several at once may reach the sum.
@@ -35,7 +37,16 @@ std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Tr
   if (transfer.between_gpus() && transfer.peer_access) {
     return peer_link_limit(machine, transfer.source.id, transfer.destination.id);
   }
-  return host_link_limit(machine, transfer.gpu());
+  std::optional<PhysicalLimit> limit = host_link_limit(machine, transfer.gpu());
+  for (const int relay : transfer::relays_of(transfer)) {
+    const std::optional<PhysicalLimit> other = host_link_limit(machine, relay);
+    if (!limit || !other) {
+      return std::nullopt;
+    }
+    limit->gb_s += other->gb_s;
+    limit->source += ", with that of GPU " + std::to_string(relay);
+  }
+  return limit;
 }
 
 // Empty for a transfer that can be.
@@ -115,6 +126,17 @@ void set_memory(transfer::Transfer& transfer, cuda::MemoryKind memory) {
   } else {
     throw UsageError(std::string("what lies in ") + name(held) + " memory has no other kind: memory is " +
                      cuda::name(cuda::MemoryKind::host_alloc));
+  }
+}
+
+void skip_without_relays(Benchmark& benchmark, const Machine& machine, const transfer::Transfer& transfer) {
+  if (machine.runtime.devices.empty()) {
+    return;  // that is why the transfer is skipped
+  }
+  for (const int relay : transfer::relays_of(transfer)) {
+    benchmark.skip_for(gpu_targets(machine, {relay}).front().unavailable);
+    benchmark.skip_for(why_no_peer_access(machine, relay, transfer.gpu()));
+    benchmark.skip_for(why_no_peer_access(machine, transfer.gpu(), relay));
   }
 }
 

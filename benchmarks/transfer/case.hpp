@@ -26,6 +26,10 @@ namespace grainscope::harness {
 // placement_of, and for a transfer whose memory is of another kind.
 void set_memory(transfer::Transfer& transfer, cuda::MemoryKind memory);
 
+// Where a GPU that passes on a part of the transfer is not there, or cannot reach the GPU at its end or be
+// reached.
+void skip_without_relays(Benchmark& benchmark, const Machine& machine, const transfer::Transfer& transfer);
+
 // How a kernel loads, of families whose kernels can do so in bulk (TMA): the axes `load`, `chunk` and
 // `stages`.
 [[nodiscard]] std::vector<DeclaredAxis> load_axes();

@@ -135,6 +135,7 @@ class Lister {
         benchmark.skip_for(why_no_peer_access(machine_, transfer.gpu(), transfer.peer()));
       }
     }
+    skip_without_relays(benchmark, machine_, transfer);
     if (managed) {
       benchmark.skip_for(why_no_migration(machine_, transfer.gpu()));
     }
@@ -168,8 +169,14 @@ class Lister {
     axes.push_back({numbered("from", place), named.end(transfer.source), AxisStyle::bare});
     axes.push_back({numbered("to", place), named.end(transfer.destination), AxisStyle::bare});
     axes.push_back({numbered("engine", place), name(transfer.engine), AxisStyle::bare});
+    std::string via;
+    for (const int relay : transfer::relays_of(transfer)) {
+      via += (via.empty() ? "" : "+") + named.gpu(relay);
+    }
     for (const auto& [word, value] : options_of(lane)) {
-      if (word != "node") {
+      if (word == "via") {
+        axes.push_back({numbered(word, place), via});
+      } else if (word != "node") {
         axes.push_back({numbered(word, place), value});
       }
     }

@@ -4,7 +4,10 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "../cuda/bulk.cuh"
 #include "../cuda/launch.cuh"
@@ -157,6 +160,22 @@ __global__ void __launch_bounds__(kMostStages* cuda::kLanesOfWarp)
   }
 }
 
+// On the stream's GPU, which is current.
+void launch_copy(const std::byte* from, std::byte* to, std::uint64_t bytes, unsigned blocks,
+                 const cuda::Stream& stream) {
+  copy_elements<<<blocks, kThreads, 0, stream.get()>>>(
+      reinterpret_cast<const uint4*>(from), reinterpret_cast<uint4*>(to), bytes / sizeof(uint4),
+      static_cast<int>(bytes % sizeof(uint4) / sizeof(std::uint32_t)));
+  cuda::check_launch("copy_elements");
+}
+
+// A grid with work for each of its blocks, of `most` at most.
+unsigned copy_blocks(std::uint64_t bytes, int most) {
+  const auto full = static_cast<std::uint64_t>(std::max(1, most));
+  const std::uint64_t elements = bytes / sizeof(uint4);
+  return static_cast<unsigned>(std::clamp<std::uint64_t>((elements + kThreads - 1) / kThreads, 1, full));
+}
+
 class KernelCopyLane final : public EndsLane {
  public:
   KernelCopyLane(const Transfer& transfer, const Surroundings& surroundings)
@@ -177,11 +196,7 @@ class KernelCopyLane final : public EndsLane {
       cuda::check_launch("copy_chunks");
       return;
     }
-    copy_elements<<<blocks(), kThreads, 0, stream.get()>>>(
-        reinterpret_cast<const uint4*>(source().device_data()),
-        reinterpret_cast<uint4*>(destination().device_data()), elements(),
-        static_cast<int>(bytes() % sizeof(uint4) / sizeof(std::uint32_t)));
-    cuda::check_launch("copy_elements");
+    launch_copy(source().device_data(), destination().device_data(), bytes(), blocks(), stream);
   }
 
   [[nodiscard]] std::string action() const override { return "one kernel that copies"; }
@@ -194,7 +209,6 @@ class KernelCopyLane final : public EndsLane {
   [[nodiscard]] std::uint64_t shared_bytes() const {
     return cuda::BulkStage::shared_bytes(walk().chunk_bytes, walk().stages);
   }
-  [[nodiscard]] std::uint64_t elements() const { return bytes() / sizeof(uint4); }
 
   // Enough to fill the GPU, or to leave room on it, or as many blocks as asked for; none without work.
   [[nodiscard]] unsigned blocks() const {
@@ -203,9 +217,158 @@ class KernelCopyLane final : public EndsLane {
     }
     const int on_each = walk().kernels > 1 ? kBlocksBesideOthers : kBlocksOnMultiprocessor;
     const int most = walk().blocks > 0 ? walk().blocks : on_each * cuda::sm_count(gpu()) / walk().kernels;
-    const auto full = static_cast<std::uint64_t>(std::max(1, most));
-    return static_cast<unsigned>(std::clamp<std::uint64_t>((elements() + kThreads - 1) / kThreads, 1, full));
+    return copy_blocks(bytes(), most);
   }
+};
+
+// A copy between the host and a GPU of which other GPUs pass on a part, each over its own link to the host. By
+// copy engines a chunk goes to a buffer in the other GPU's memory and from there on, while the chunk behind it
+// comes; kernels of the other GPUs copy straight from one end to the other.
+class RelayLane final : public EndsLane {
+ public:
+  RelayLane(const Transfer& transfer, const Surroundings& surroundings)
+      : EndsLane(transfer, surroundings), relayed_(relayed_bytes(transfer)), by_kernel_(transfer.engine == Engine::sm) {
+    if (by_kernel_) {
+      cuda::load_kernel(copy_elements, "load the kernel that copies");
+    }
+    const std::vector<int> gpus = relays_of(transfer);
+    const std::uint64_t part = relayed_ / gpus.size();
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      const cuda::DeviceGuard guard(gpus[i]);
+      // Their parts come first, so that each begins at a page.
+      parts_.push_back(std::make_unique<Part>(*this, gpus[i], i * part, part));
+    }
+  }
+  ~RelayLane() override {
+    while (!parts_.empty()) {
+      parts_.pop_back();  // accesses end in the reverse order of their beginning
+    }
+  }
+
+  void issue(const cuda::Stream& stream) override {
+    start_.record(stream);
+    copy_direct(stream);
+    direct_.record(stream);
+    for (const auto& part : parts_) {
+      part->issue(start_);
+    }
+    for (const auto& part : parts_) {
+      wait(arrivals_, part->done());
+    }
+    relays_.record(arrivals_);
+    wait(stream, relays_);
+  }
+
+  [[nodiscard]] bool launches_kernels() const override { return by_kernel_; }
+  [[nodiscard]] std::string action() const override {
+    return by_kernel_ ? "kernels that copy, on the GPU and on those that pass bytes on"
+                      : "copies over the GPU's link, and over the links of those that pass bytes on";
+  }
+
+  // Of the last sample, which has ended.
+  void describe(Measurement& measurement) const override {
+    measurement.counters["relayed_bytes"] = static_cast<double>(relayed_);
+    measurement.counters["direct_s"] = cuda::elapsed_s(start_, direct_);
+    measurement.counters["relays_s"] = cuda::elapsed_s(start_, relays_);
+    if (!by_kernel_) {
+      measurement.counters["chunk_bytes"] = static_cast<double>(relay_chunk_bytes(transfer()));
+    }
+  }
+
+ private:
+  static void wait(const cuda::Stream& stream, const cuda::Event& event) {
+    cuda::check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "let a stream wait for another GPU's");
+  }
+
+  // What one GPU, which is current when it is made, passes on. Its streams and events are that GPU's.
+  class Part {
+   public:
+    Part(const RelayLane& lane, int gpu, std::uint64_t first, std::uint64_t bytes)
+        : lane_(lane),
+          gpu_(gpu),
+          first_(first),
+          bytes_(bytes),
+          there_(gpu, lane.gpu()),
+          back_(lane.gpu(), gpu),
+          chunk_(relay_chunk_bytes(lane.transfer())) {
+      if (lane.by_kernel_) {
+        cuda::load_kernel(copy_elements, "load the kernel that copies");
+        blocks_ = copy_blocks(bytes, kBlocksOnMultiprocessor * cuda::sm_count(gpu));
+        return;
+      }
+      const auto buffers = static_cast<std::size_t>(lane.transfer().relay.buffers);
+      held_.emplace(gpu, chunk_ * buffers);
+      filled_ = std::vector<cuda::Event>(buffers);
+      emptied_ = std::vector<cuda::Event>(buffers);
+    }
+
+    void issue(const cuda::Event& start) const {
+      const cuda::DeviceGuard guard(gpu_);
+      wait(in_, start);
+      if (lane_.by_kernel_) {
+        launch_copy(lane_.source().device_data() + first_, lane_.destination().device_data() + first_, bytes_,
+                    blocks_, in_);
+        done_.record(in_);
+        return;
+      }
+      for (std::uint64_t at = 0, chunk = 0; at < bytes_; at += chunk_, ++chunk) {
+        const std::size_t buffer = chunk % filled_.size();
+        const std::uint64_t size = std::min(chunk_, bytes_ - at);
+        std::byte* const held = static_cast<std::byte*>(held_->data()) + buffer * chunk_;
+        if (chunk >= filled_.size()) {
+          wait(in_, emptied_[buffer]);
+        }
+        copy(held, lane_.source().data() + first_ + at, size, in_);
+        filled_[buffer].record(in_);
+        wait(out_, filled_[buffer]);
+        copy(lane_.destination().data() + first_ + at, held, size, out_);
+        emptied_[buffer].record(out_);
+      }
+      done_.record(out_);
+    }
+    [[nodiscard]] const cuda::Event& done() const { return done_; }
+
+   private:
+    const RelayLane& lane_;
+    int gpu_;
+    std::uint64_t first_;
+    std::uint64_t bytes_;
+    cuda::PeerAccess there_;
+    cuda::PeerAccess back_;
+    std::uint64_t chunk_;
+    unsigned blocks_ = 1;
+    cuda::Stream in_;
+    cuda::Stream out_;
+    std::optional<cuda::DeviceBuffer> held_;
+    std::vector<cuda::Event> filled_;
+    std::vector<cuda::Event> emptied_;
+    cuda::Event done_;
+  };
+
+  static void copy(std::byte* to, const std::byte* from, std::uint64_t size, const cuda::Stream& stream) {
+    cuda::check(cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, stream.get()), "copy " + format_bytes(size));
+  }
+
+  void copy_direct(const cuda::Stream& stream) const {
+    const std::uint64_t direct = bytes() - relayed_;
+    if (direct == 0) {
+      return;
+    }
+    if (by_kernel_) {
+      launch_copy(source().device_data() + relayed_, destination().device_data() + relayed_, direct,
+                  copy_blocks(direct, kBlocksOnMultiprocessor * cuda::sm_count(gpu())), stream);
+    } else {
+      copy(destination().data() + relayed_, source().data() + relayed_, direct, stream);
+    }
+  }
+
+  std::uint64_t relayed_;
+  bool by_kernel_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  cuda::Stream arrivals_;
+  cuda::Event start_;
+  cuda::Event direct_;
+  cuda::Event relays_;
 };
 
 // Within the host, by the runtime: the CPU copies.
@@ -263,6 +426,10 @@ std::unique_ptr<Lane> make_copy_lane(const Transfer& transfer, const Surrounding
 
 std::unique_ptr<Lane> make_kernel_copy_lane(const Transfer& transfer, const Surroundings& surroundings) {
   return std::make_unique<KernelCopyLane>(transfer, surroundings);
+}
+
+std::unique_ptr<Lane> make_relay_lane(const Transfer& transfer, const Surroundings& surroundings) {
+  return std::make_unique<RelayLane>(transfer, surroundings);
 }
 
 std::unique_ptr<Mover> make_host_copy_mover(const HostCopy& copy, const Surroundings& surroundings) {

@@ -17,6 +17,8 @@ namespace grainscope::transfer {
                                                    const Surroundings& surroundings);
 [[nodiscard]] std::unique_ptr<Lane> make_kernel_copy_lane(const Transfer& transfer,
                                                           const Surroundings& surroundings);
+[[nodiscard]] std::unique_ptr<Lane> make_relay_lane(const Transfer& transfer,
+                                                    const Surroundings& surroundings);
 [[nodiscard]] std::unique_ptr<Lane> make_walk_lane(const Transfer& transfer,
                                                    const Surroundings& surroundings);
 [[nodiscard]] std::unique_ptr<Lane> make_managed_lane(const Transfer& transfer,

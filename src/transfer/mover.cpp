@@ -273,6 +273,9 @@ std::unique_ptr<Lane> make_lane(const Transfer& transfer, const Surroundings& su
   require_possible(transfer);
   const NodeBinding binding(*surroundings.topology, transfer.node());
   const cuda::DeviceGuard guard(transfer.gpu());
+  if (transfer.relay.used()) {
+    return make_relay_lane(transfer, surroundings);
+  }
   switch (transfer.engine) {
     case Engine::copy_engine:
       return make_copy_lane(transfer, surroundings);

@@ -167,6 +167,50 @@ Traffic walk_traffic(const Walk& walk, std::uint64_t bytes, bool without_cache) 
 
 namespace {
 
+constexpr std::uint64_t kRelayBlock = 4 * kKiB;
+// Of a part: few enough that the first and the last, which nothing hides, cost little.
+constexpr std::uint64_t kRelayChunks = 16;
+constexpr std::uint64_t kLeastRelayChunk = 64 * kKiB;
+constexpr std::uint64_t kMostRelayChunk = 16 * kMiB;
+
+std::uint64_t in_relay_blocks(std::uint64_t bytes) {
+  return (bytes + kRelayBlock - 1) / kRelayBlock * kRelayBlock;
+}
+
+}  // namespace
+
+std::vector<int> relays_of(const Transfer& transfer) {
+  std::vector<int> gpus;
+  for (int gpu = 0; gpu < 64; ++gpu) {
+    if ((transfer.relay.gpus >> gpu & 1) != 0) {
+      gpus.push_back(gpu);
+    }
+  }
+  return gpus;
+}
+
+std::uint64_t relayed_bytes(const Transfer& transfer) {
+  const auto gpus = static_cast<std::uint64_t>(std::popcount(transfer.relay.gpus));
+  if (gpus == 0) {
+    return 0;
+  }
+  const std::uint64_t wanted = transfer.bytes / 100 * static_cast<std::uint64_t>(transfer.relay.share) / gpus;
+  const std::uint64_t most = transfer.bytes / gpus / kRelayBlock * kRelayBlock;
+  return gpus * std::min(std::max(in_relay_blocks(wanted), kRelayBlock), most);
+}
+
+std::uint64_t relay_chunk_bytes(const Transfer& transfer) {
+  if (transfer.relay.chunk_bytes > 0) {
+    return transfer.relay.chunk_bytes;
+  }
+  const std::uint64_t part =
+      relayed_bytes(transfer) / static_cast<std::uint64_t>(std::max(1, std::popcount(transfer.relay.gpus)));
+  const std::uint64_t usual = std::clamp(part / kRelayChunks, kLeastRelayChunk, kMostRelayChunk);
+  return in_relay_blocks(std::max(usual, part / kMostRelayed + 1));
+}
+
+namespace {
+
 constexpr int kMostThreads = 1024;  // of a block
 
 int ends_that_are(Placement placement, const Transfer& transfer) {
@@ -216,6 +260,46 @@ void require_engine_that_reaches(const Transfer& transfer) {
     throw UsageError(
         "only mapped memory that a kernel reads into registers, or writes from them, is made in several "
         "ways");
+  }
+}
+
+void require_relay(const Transfer& transfer) {
+  const Relay& relay = transfer.relay;
+  if (!relay.used()) {
+    return;
+  }
+  const Placement host = transfer.host_end().placement;
+  if (transfer.between_gpus() || transfer.migrates() || transfer.walks() ||
+      (host != Placement::pinned && host != Placement::registered && host != Placement::write_combined)) {
+    throw UsageError(
+        "other GPUs pass on what a copy_engine or a kernel (sm) copies between page-locked memory of the host "
+        "(pinned, registered, write_combined) and a GPU's memory");
+  }
+  if (relay.gpus >> transfer.gpu() & 1) {
+    throw UsageError("GPU " + std::to_string(transfer.gpu()) +
+                     " is an end of the copy: others pass bytes on for it");
+  }
+  if (transfer.piece_bytes > 0 || transfer.submission_only) {
+    throw UsageError("a copy that other GPUs pass on has neither pieces nor a submission of its own");
+  }
+  if (relay.share < 1 || relay.share > 99) {
+    throw UsageError("a share is from 1 to 99 percent, not " + std::to_string(relay.share));
+  }
+  const auto gpus = static_cast<std::uint64_t>(std::popcount(relay.gpus));
+  if (transfer.bytes < 2 * kRelayBlock * gpus) {
+    throw UsageError("a copy that " + std::to_string(gpus) + " other GPUs pass on is " +
+                     format_bytes(2 * kRelayBlock * gpus) + " or more");
+  }
+  if (transfer.engine == Engine::sm && relay.chunk_bytes > 0) {
+    throw UsageError("chunks are of copy engines: kernels of other GPUs copy straight");
+  }
+  if (relay.chunk_bytes % kRelayBlock != 0 || relay.buffers < 1 || relay.buffers > 64) {
+    throw UsageError("a chunk is a multiple of 4 KiB, and 1 to 64 buffers hold one each");
+  }
+  const std::uint64_t part = relayed_bytes(transfer) / gpus;
+  if (relay.chunk_bytes > 0 && (part - 1) / relay.chunk_bytes >= kMostRelayed) {
+    throw UsageError("a GPU passes on " + std::to_string(kMostRelayed) + " chunks at most; " +
+                     format_bytes(part) + " in chunks of " + format_bytes(relay.chunk_bytes) + " are more");
   }
 }
 
@@ -339,6 +423,7 @@ void require_possible(const Transfer& transfer) {
   }
   require_engine_that_reaches(transfer);
   require_issuer(transfer);
+  require_relay(transfer);
   if (transfer.bytes == 0 || transfer.bytes % sizeof(std::uint32_t) != 0 || transfer.bytes > kMostBytes) {
     throw UsageError("a transfer moves a multiple of 4 bytes, from 4 to 1 PiB; not " +
                      std::to_string(transfer.bytes));

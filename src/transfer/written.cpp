@@ -58,6 +58,7 @@ Words split(std::string_view text, char separator) {
   return parts;
 }
 
+constexpr int kMostRelays = 62;  // whose bits a number of a line holds
 constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
 
 std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t low, std::int64_t high) {
@@ -120,17 +121,20 @@ constexpr Use kIssuer{
     "copies between two GPUs, which either can issue"};
 constexpr Use kNoHostEnd{[](const WrittenLane& lane) { return lane.transfer.between_gpus(); },
                          "transfers without a host end; others are submitted where host(...,node:N) is"};
+constexpr Use kRelayed{[](const WrittenLane& lane) { return lane.transfer.relay.used(); },
+                       "copies that other GPUs pass on (via N)"};
 constexpr Use kBackground{[](const WrittenLane& lane) { return lane.background; },
                           "a transfer in the background"};
 
 struct Option {
-  enum class Value { none, count, size, pattern };
+  enum class Value { none, count, size, pattern, gpus };
   const char* word;
   Value value;
   std::int64_t low;
   std::int64_t high;  // of a word that stands alone: what it sets
   std::variant<bool Transfer::*, int Transfer::*, std::uint64_t Transfer::*, Allocation Transfer::*,
-               int Walk::*, Walk::Pattern Walk::*, bool WrittenLane::*, int WrittenLane::*>
+               int Walk::*, Walk::Pattern Walk::*, int Relay::*, std::uint64_t Relay::*, bool WrittenLane::*,
+               int WrittenLane::*>
       field;
   Use use;
 };
@@ -155,6 +159,10 @@ const std::array kOptions{
     Option{"by_source", Option::Value::none, 0, 1, &Transfer::by_source, kIssuer},
     Option{"no_peer_access", Option::Value::none, 0, 0, &Transfer::peer_access, kAny},
     Option{"node", Option::Value::count, 0, kMostInt, &Transfer::staging_node, kNoHostEnd},
+    Option{"via", Option::Value::gpus, 0, 0, &Relay::gpus, kAny},
+    Option{"share", Option::Value::count, 1, 99, &Relay::share, kRelayed},
+    Option{"chunk", Option::Value::size, 4096, kMost, &Relay::chunk_bytes, kRelayed},
+    Option{"buffers", Option::Value::count, 1, 64, &Relay::buffers, kRelayed},
     Option{"background", Option::Value::none, 0, 1, &WrittenLane::background, kAny},
     Option{"repeats", Option::Value::count, 1, kMostBehindGate, &WrittenLane::repeats, kBackground},
 };
@@ -166,6 +174,10 @@ auto& member(Lane& lane, Field WrittenLane::*field) {
 template <class Lane, class Field>
 auto& member(Lane& lane, Field Transfer::*field) {
   return lane.transfer.*field;
+}
+template <class Lane, class Field>
+auto& member(Lane& lane, Field Relay::*field) {
+  return lane.transfer.relay.*field;
 }
 template <class Lane, class Field>
 auto& member(Lane& lane, Field Walk::*field) {
@@ -198,6 +210,30 @@ void exchange_pieces(Transfer& transfer) {
   }
 }
 
+// "1+2": GPUs, a bit each.
+std::int64_t parse_gpus(std::string_view text) {
+  std::int64_t gpus = 0;
+  for (const std::string_view part : split(text, '+')) {
+    const auto gpu = whole_number(part, 0, kMostRelays - 1);
+    if (!gpu || (gpus >> *gpu & 1) != 0) {
+      throw UsageError(quoted(text) + " names no GPUs that differ, from 0 to " +
+                       std::to_string(kMostRelays - 1) + ": write e.g. via 1 or via 1+2");
+    }
+    gpus |= std::int64_t{1} << *gpu;
+  }
+  return gpus;
+}
+
+std::string gpus_text(std::int64_t gpus) {
+  std::string text;
+  for (int gpu = 0; gpu < kMostRelays; ++gpu) {
+    if ((gpus >> gpu & 1) != 0) {
+      text += (text.empty() ? "" : "+") + std::to_string(gpu);
+    }
+  }
+  return text;
+}
+
 std::int64_t parse_value(const Option& option, std::string_view text) {
   if (option.value == Option::Value::none) {
     if (!text.empty()) {
@@ -207,6 +243,9 @@ std::int64_t parse_value(const Option& option, std::string_view text) {
   }
   if (option.value == Option::Value::pattern) {
     return static_cast<std::int64_t>(find_word(text, "an access", kPatterns));
+  }
+  if (option.value == Option::Value::gpus) {
+    return parse_gpus(text);
   }
   const bool size = option.value == Option::Value::size;
   const auto number =
@@ -431,7 +470,8 @@ const char* written_grammar() {
          "  SIZE     64KiB; several by commas; 4KiB..1GiB is every octave of a range\n"
          "  OPTION   flush, pieces SIZE, stride SIZE, submission, accessed_by, offset N, width N, blocks N,\n"
          "           access strided|merged|scattered, threads N, host_threads N, by_source, no_peer_access,\n"
-         "           node N, background, repeats N\n"
+         "           node N, background, repeats N; via N (other GPUs pass on a part: 1+2), share N, chunk SIZE,\n"
+         "           buffers N\n"
          "  ;        transfers that start at once; compute(gpu:N), 5ms is a kernel that computes beside them";
 }
 
@@ -501,6 +541,7 @@ std::vector<std::pair<std::string, AxisValue>> options_of(const WrittenLane& lan
     if (value != value_of(option, default_lane()) && option.use.is_of(lane)) {
       said.emplace_back(option.word, option.value == Option::Value::none      ? AxisValue("on")
                                      : option.value == Option::Value::pattern ? AxisValue(kPatterns.at(value))
+                                     : option.value == Option::Value::gpus ? AxisValue(gpus_text(value))
                                                                               : AxisValue(value));
     }
   }

@@ -118,6 +118,28 @@ TEST_F(Calls, a_first_touch_brings_every_page_to_who_touches_it) {
   }
 }
 
+TEST_F(Calls, on_mapped_memory_of_every_kind_give_what_the_gpu_reads_or_say_why_not) {
+  int kinds = 0;
+  for (const MemoryKind kind : kMemoryKinds) {
+    if (kind == MemoryKind::peer) {
+      continue;
+    }
+    for (const Call what : {Call::take_mapped, Call::give_back_mapped, Call::fork_with_mapped}) {
+      SCOPED_TRACE(std::string(name(what)) + " " + name(kind));
+      try {
+        expect_costs({.what = what, .bytes = 8 * kMiB, .memory = kind});
+        ++kinds;
+      } catch (const SkipError& skip) {
+        EXPECT_FALSE(std::string(skip.what()).empty());
+      } catch (const EnvironmentError& missing) {
+        EXPECT_FALSE(std::string(missing.what()).empty());
+      }
+    }
+  }
+  EXPECT_GE(kinds, 6) << "pinned and registered memory there is everywhere";
+  EXPECT_THROW(make({.what = Call::take_mapped, .bytes = 0}), UsageError);
+}
+
 TEST_F(Calls, transparent_huge_pages_are_registered_or_skipped_for_a_reason) {
   try {
     expect_costs({.what = Call::host_register, .bytes = 8 * kMiB, .pages = PageKind::transparent_huge});

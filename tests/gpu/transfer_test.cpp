@@ -53,6 +53,36 @@ TEST_F(Transfers, copies_move_every_byte_of_every_placement_both_ways) {
   }
 }
 
+TEST_F(Transfers, relays_move_every_byte_both_ways_and_say_how_long_each_part_took) {
+  if (runtime().devices.size() < 2) {
+    GTEST_SKIP() << "needs two GPUs";
+  }
+  for (const Engine engine : {Engine::copy_engine, Engine::sm}) {
+    for (const bool to_gpu : {true, false}) {
+      for (const std::uint64_t bytes : {8 * kKiB, 64 * kKiB + 20, kMiB + 4, 96 * kMiB}) {
+        for (const int share : {1, 50, 99}) {
+          SCOPED_TRACE(std::string(name(engine)) + (to_gpu ? " to GPU " : " from GPU ") +
+                       std::to_string(bytes) + " share " + std::to_string(share));
+          Transfer copy = one_way(engine, Placement::pinned, Placement::device, to_gpu, bytes);
+          copy.relay.gpus = 2;
+          copy.relay.share = share;
+          if (engine == Engine::copy_engine) {
+            copy.relay.buffers = 1 + share % 3;
+            copy.relay.chunk_bytes = bytes > kMiB ? kMiB : 0;
+          }
+          const auto mover = make(copy);
+          TransferTest::expect_moves(*mover);
+          Measurement measurement;
+          mover->describe(measurement);
+          EXPECT_EQ(measurement.counters.at("relayed_bytes"), static_cast<double>(relayed_bytes(copy)));
+          EXPECT_GT(measurement.counters.at("direct_s"), 0);
+          EXPECT_GT(measurement.counters.at("relays_s"), 0);
+        }
+      }
+    }
+  }
+}
+
 // The enumeration of tests/unit/core/transfer_test.cpp, carried out.
 TEST_F(Transfers, all_that_can_be_move_every_byte) {
   const auto reaches = [&](int from, int to) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "grainscope/core/operation.hpp"
 #include "grainscope/core/units.hpp"
@@ -92,6 +93,19 @@ struct Walk {
 // Of a copy by a kernel: what a block has asked for at once.
 inline constexpr std::uint64_t kUnderWayOfCopyBlock = 32 * kKiB;  // bytes
 
+// The part of a copy between the host and a GPU that goes over the links of other GPUs, and between them and
+// that GPU over what joins GPUs: chunk by chunk through buffers in their memory where copy engines move it,
+// straight where their kernels (sm) do.
+struct Relay {
+  std::uint64_t gpus = 0;  // that pass bytes on, a bit each, in equal parts; 0: none does
+  int share = 50;          // percent of the bytes that they pass on, all together
+  std::uint64_t chunk_bytes = 0;  // of copy engines; 0: what a part of that size usually needs
+  int buffers = 4;                // of copy engines: chunks that a GPU holds
+
+  [[nodiscard]] constexpr bool used() const { return gpus != 0; }
+};
+inline constexpr std::uint64_t kMostRelayed = 256;  // chunks of a GPU: two copies and as many events each
+
 inline constexpr std::uint64_t kMostBytes = kKiB * kKiB * kGiB;  // of a transfer: no machine has as much
 
 struct Transfer {
@@ -107,6 +121,7 @@ struct Transfer {
   bool submission_only = false;  // time the call that submits, not the copy
   Allocation allocation = Allocation::host_alloc;
   Walk walk;                // of Engine::sm
+  Relay relay;              // of copies between the host and a GPU
   int host_threads = 1;     // that touch managed pages from the host
   bool by_source = false;   // between GPUs: the source issues it and writes; else the destination reads
   bool peer_access = true;  // between GPUs: the issuer addresses the other's memory; else the host is between
@@ -143,6 +158,13 @@ struct Transfer {
 [[nodiscard]] const char* name(Load load);
 // "strided", "merged" (off a 128-byte boundary), "merged_aligned" or "scattered".
 [[nodiscard]] const char* access_name(const Walk& walk);
+
+// The GPUs that pass on a part of a transfer, by their numbers.
+[[nodiscard]] std::vector<int> relays_of(const Transfer& transfer);
+// Bytes of a transfer that its relays pass on: whole blocks of 4 KiB for each of them, one at least.
+[[nodiscard]] std::uint64_t relayed_bytes(const Transfer& transfer);
+// Of the chunks in which copy engines pass them on.
+[[nodiscard]] std::uint64_t relay_chunk_bytes(const Transfer& transfer);
 
 // What `walk` over `bytes` sends over the link, if the GPU's caches kept every sector (the lower bound).
 // `without_cache` gives the requests if they kept none.

@@ -561,6 +561,63 @@ TEST(PossibleMappings, are_made_in_several_ways_only_for_walks) {
   EXPECT_NO_THROW(require_possible(copy));
 }
 
+Transfer relayed(std::uint64_t bytes, std::uint64_t gpus = 2, int share = 50) {
+  Transfer copy = pinned_copy();
+  copy.bytes = bytes;
+  copy.relay.gpus = gpus;
+  copy.relay.share = share;
+  return copy;
+}
+
+TEST(Relays, pass_on_equal_parts_in_whole_blocks) {
+  for (const std::uint64_t gpus : {2U, 6U, 0xfeU}) {
+    const auto count = static_cast<std::uint64_t>(std::popcount(gpus));
+    for (const std::uint64_t bytes : {8 * kKiB * count, 8 * kKiB * count + 4, kMiB + 20, 4 * kGiB + 4}) {
+      for (const int share : {1, 33, 50, 99}) {
+        SCOPED_TRACE(std::to_string(gpus) + " " + std::to_string(bytes) + " " + std::to_string(share));
+        const Transfer copy = relayed(bytes, gpus, share);
+        ASSERT_NO_THROW(require_possible(copy));
+        const std::uint64_t part = relayed_bytes(copy) / count;
+        EXPECT_EQ(part * count, relayed_bytes(copy));
+        EXPECT_GE(part, 4 * kKiB);
+        EXPECT_EQ(part % (4 * kKiB), 0U);
+        EXPECT_LE(relayed_bytes(copy), bytes);
+        EXPECT_EQ(relay_chunk_bytes(copy) % (4 * kKiB), 0U);
+        EXPECT_LE((part - 1) / relay_chunk_bytes(copy) + 1, kMostRelayed);
+        if (bytes > kMiB) {
+          EXPECT_NEAR(static_cast<double>(relayed_bytes(copy)), static_cast<double>(bytes) * share / 100,
+                      static_cast<double>(4 * kKiB * count) + 100);
+        }
+      }
+    }
+  }
+}
+
+TEST(Relays, are_of_copies_between_page_locked_memory_and_a_gpu) {
+  const auto refused = [](auto change, const std::string& why) {
+    Transfer copy = relayed(kMiB);
+    change(copy);
+    expect_refused(copy, why);
+  };
+  refused([](Transfer& copy) { copy.source.placement = Placement::pageable; }, "page-locked memory");
+  refused([](Transfer& copy) { copy.source.placement = Placement::managed_host; }, "page-locked memory");
+  refused([](Transfer& copy) { copy.source = Endpoint::gpu(Placement::device, 1); }, "page-locked memory");
+  refused([](Transfer& copy) { copy.relay.gpus = 1; }, "is an end of the copy");
+  refused([](Transfer& copy) { copy.piece_bytes = 4 * kKiB; }, "neither pieces");
+  refused([](Transfer& copy) { copy.relay.share = 0; }, "1 to 99 percent");
+  refused([](Transfer& copy) { copy.relay.share = 100; }, "1 to 99 percent");
+  refused([](Transfer& copy) { copy.bytes = 4 * kKiB; }, "8 KiB or more");
+  refused([](Transfer& copy) { copy.relay.chunk_bytes = 1000; }, "multiple of 4 KiB");
+  refused([](Transfer& copy) { copy.relay.buffers = 0; }, "1 to 64 buffers");
+  refused([](Transfer& copy) { copy.bytes = kGiB, copy.relay.chunk_bytes = 4 * kKiB; }, "256 chunks at most");
+  refused(
+      [](Transfer& copy) {
+        copy.engine = Engine::sm;
+        copy.relay.chunk_bytes = 64 * kKiB;
+      },
+      "kernels of other GPUs copy straight");
+}
+
 TEST(PossiblePeers, do_without_access_only_where_there_is_some) {
   Transfer copy = pinned_copy();
   copy.peer_access = false;
