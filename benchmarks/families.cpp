@@ -27,6 +27,7 @@ std::vector<Family> all_families() {
       transfer_local(),
       transfer_peer(),
       transfer_collective(),
+      collective_operations(),
       transfer_written(),
       latency_chase(),
       latency_managed_touch(),
