@@ -28,6 +28,7 @@ std::vector<Family> all_families() {
       transfer_peer(),
       transfer_relay(),
       transfer_collective(),
+      collective_operations(),
       transfer_written(),
       latency_chase(),
       latency_managed_touch(),

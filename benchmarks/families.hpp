@@ -54,6 +54,7 @@ using GnnGraphs = std::shared_ptr<ClaimCache<std::string, GnnGraph>>;
 [[nodiscard]] Family tiering_score(const GnnGraphs& graphs);
 [[nodiscard]] Family shape_pages();
 [[nodiscard]] Family shape_copy();
+[[nodiscard]] Family collective_operations();
 [[nodiscard]] Family transfer_collective();
 [[nodiscard]] Family transfer_duplex();
 [[nodiscard]] Family transfer_host_copy();

@@ -193,7 +193,7 @@ std::string CaseRunner::why_not_start() const {
   if (interrupted()) {
     return why_interrupted();
   }
-  return gpu_lost_.empty() ? hooks_.why_stop() : gpu_lost_;
+  return lost_.empty() ? hooks_.why_stop() : lost_;
 }
 
 void CaseRunner::stop(const std::string& why, benchmark::State& state) {
@@ -238,7 +238,10 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
     // No huge pages reserved, a node that may not be used: the machine's answer, not a wrong result.
     return row(Status::skipped, missing.what());
   } catch (const GpuLostError& lost) {
-    gpu_lost_ = "the GPU was lost while " + benchmark.id.name() + " ran";
+    lost_ = "the GPU was lost while " + benchmark.id.name() + " ran";
+    return row(Status::failed, lost.what());
+  } catch (const RankLostError& lost) {
+    lost_ = "a rank was lost while " + benchmark.id.name() + " ran";
     return row(Status::failed, lost.what());
   } catch (const std::bad_alloc&) {
     return row(Status::failed, "the host ran out of memory: set a smaller --max-bytes");

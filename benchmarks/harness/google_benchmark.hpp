@@ -68,7 +68,7 @@ class CaseRunner {
   QuietCpu quiet_;
   Hooks hooks_;
   std::string why_incomplete_;
-  std::string gpu_lost_;  // in which case; empty: it is there
+  std::string lost_;  // the GPU or a rank, and in which case; empty: they are there
 };
 
 // How rows are shown in Google Benchmark's own formats.

@@ -294,6 +294,12 @@ void add_measurement(json& row, const Measurement& measurement) {
   if (const auto& own = measurement.features) {
     row["features"] = {{"rows", own->rows}, {"columns", own->columns}, {"element", own->element}};
   }
+  if (const auto& library = measurement.library) {
+    row["library"] = {{"name", library->name}, {"version", library->version}, {"path", library->path}};
+    if (!library->connections.empty()) {
+      row["library"]["connections"] = library->connections;
+    }
+  }
   if (!measurement.hit_curve.empty()) {
     row["hit_curve"] = measurement.hit_curve;
   }

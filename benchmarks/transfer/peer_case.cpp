@@ -104,6 +104,22 @@ std::vector<GpuPair> gpu_pairs(const Machine& machine, const Grids& grids, const
   return pairs;
 }
 
+GpuGroup gpu_group(const Machine& machine, const Grids& grids, const Grid& grid) {
+  GpuGroup group;
+  for (const GpuPair& pair : gpu_pairs(machine, grids, grid)) {
+    for (const int ordinal : {pair.gpu.ordinal, pair.peer}) {
+      if (std::find(group.gpus.begin(), group.gpus.end(), ordinal) == group.gpus.end()) {
+        group.gpus.push_back(ordinal);
+      }
+    }
+    if (group.unavailable.empty()) {
+      group.unavailable = pair.unavailable;
+    }
+  }
+  std::sort(group.gpus.begin(), group.gpus.end());
+  return group;
+}
+
 void each_pair(const Machine& machine, const Grids& grids,
                const std::function<void(const GpuPair&, const Grid&)>& visit) {
   std::vector<std::vector<GpuPair>> of_grid;

@@ -37,6 +37,13 @@ struct GpuPair {
 void each_pair(const Machine& machine, const Grids& grids,
                const std::function<void(const GpuPair&, const Grid&)>& visit);
 
+// All GPUs of a line's pairs, or two nominal ones where the machine has no two.
+struct GpuGroup {
+  std::vector<int> gpus;    // ascending
+  std::string unavailable;  // why nothing can run among them; empty: it can
+};
+[[nodiscard]] GpuGroup gpu_group(const Machine& machine, const Grids& grids, const Grid& grid);
+
 // Why `gpu` cannot reach the memory of `peer`; empty where it can.
 [[nodiscard]] std::string why_no_peer_access(const Machine& machine, int gpu, int peer);
 

@@ -171,28 +171,6 @@ namespace {
 
 const char* const kCollectiveFamily = "transfer/collective";
 
-struct Group {
-  std::vector<int> gpus;
-  std::string unavailable;
-};
-
-// All GPUs of the machine that were not excluded by --gpu, if they are two at least.
-Group group_of(const Machine& machine, const Grids& grids, const Grid& grid) {
-  Group group;
-  for (const GpuPair& pair : gpu_pairs(machine, grids, grid)) {
-    for (const int ordinal : {pair.gpu.ordinal, pair.peer}) {
-      if (std::find(group.gpus.begin(), group.gpus.end(), ordinal) == group.gpus.end()) {
-        group.gpus.push_back(ordinal);
-      }
-    }
-    if (group.unavailable.empty()) {
-      group.unavailable = pair.unavailable;
-    }
-  }
-  std::sort(group.gpus.begin(), group.gpus.end());
-  return group;
-}
-
 // Between GPUs the source issues it; `fetched`, the destination does.
 Transfer make_copy(const Endpoint& source, const Endpoint& destination, Engine engine, int node,
                    std::uint64_t bytes, bool fetched = false) {
@@ -262,7 +240,7 @@ class CollectiveLister {
 
   std::vector<Benchmark> list(const Grids& grids) {
     for (const Grid& grid : grids) {
-      group_ = group_of(machine_, grids, grid);
+      group_ = gpu_group(machine_, grids, grid);
       roots_ = grid.written("root") == "each" ? group_.gpus.size() : 1;
       for (const Values& values : grid.points()) {
         const Engine engine = values.is("method", "kernel_copy") ? Engine::sm : Engine::copy_engine;
@@ -360,7 +338,7 @@ class CollectiveLister {
 
   const Machine& machine_;
   const Scope& scope_;
-  Group group_;
+  GpuGroup group_;
   std::size_t roots_ = 1;
   std::vector<Benchmark> benchmarks_;
 };

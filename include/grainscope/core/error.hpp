@@ -51,6 +51,13 @@ class GpuLostError : public FailedError {
   using FailedError::FailedError;
 };
 
+// Another process that this one works with is gone or does not answer: nothing further can be measured with
+// it.
+class RankLostError : public FailedError {
+ public:
+  using FailedError::FailedError;
+};
+
 // A case found only while it ran that this machine cannot do it: its row becomes `skipped`.
 class SkipError : public std::runtime_error {
  public:

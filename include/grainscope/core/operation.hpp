@@ -86,6 +86,14 @@ struct FeatureFacts {
   std::uint64_t element = 0;  // bytes
 };
 
+// A library, loaded at run time, that did what was timed.
+struct LibraryFacts {
+  std::string name;
+  std::string version;
+  std::string path;                      // of its file
+  std::vector<std::string> connections;  // ways by which it joined GPUs, in its own words; empty: not told
+};
+
 struct Measurement {
   bool modelled = false;  // nothing ran: the time is a model's
   Samples samples;        // of a program with trials: one time each, in their order
@@ -109,6 +117,7 @@ struct Measurement {
   std::vector<LevelResult> levels;  // of the first trial
   std::optional<GraphFacts> graph;
   std::optional<FeatureFacts> features;  // of a table of one's own
+  std::optional<LibraryFacts> library;
   // Of a ranking of rows: (share of the rows, the first; share of accesses that they take), ascending.
   std::vector<std::pair<double, double>> hit_curve;
   std::optional<double> overlap;  // median over samples: time all lanes ran over time any measured one ran

@@ -1,0 +1,229 @@
+// collective: how fast does NCCL carry out a collective operation?
+//
+// Timed: `loop`, as nccl-tests does: up to 20 operations are enqueued one behind another and waited for once,
+// on the host's clock, and a sample is the time of one of them. Operations of several GPUs of a process are
+// one group. `call`: one operation between two events behind a gate on every GPU, the slowest GPU's time.
+// Not timed: communicators, buffers, registration and a first operation of the same size.
+// Bytes: as nccl-tests counts them, those of the larger of a rank's input and output. bus_bandwidth_gb_s =
+// bandwidth * 2(n-1)/n for all_reduce, * (n-1)/n for all_gather, reduce_scatter and all_to_all, * 1 for
+// broadcast and send_receive, of n ranks. link_bytes_least: what a rank must take in or give away at least.
+// Checked: every element of every rank's output, against values that the GPU computes from the ranks' numbers
+// alone.
+// Source: nccl-tests, src/common.cu (BenchTime) and doc/PERFORMANCE.md.
+// Limits: where a buffer lies in nccl-tests' larger ones changes from operation to operation; here it stays,
+// as it does there with equal -b and -e. Sums are of 32-bit elements.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "claim_cache.hpp"
+#include "families.hpp"
+#include "grainscope/collective/collective.hpp"
+#include "grainscope/collective/library.hpp"
+#include "grainscope/collective/part.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "transfer/peer_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using collective::Communicators;
+using collective::Element;
+using collective::Kind;
+using collective::Part;
+using collective::Work;
+
+const char* const kFamily = "collective";
+const char* const kLoop = "loop";
+const char* const kCall = "call";
+constexpr int kLaunches = 20;         // nccl-tests' iterations
+constexpr double kLongestLoop_s = 2;  // fewer of them where they take longer
+
+// Making communicators takes seconds, and a case milliseconds: cases on the same GPUs share them.
+using CommunicatorCache = ClaimCache<std::vector<int>, Communicators>;
+
+// All links of one GPU that NVML tells of, else what joins it to a peer.
+std::optional<PhysicalLimit> links_limit(const Machine& machine, int gpu, int peer) {
+  const GpuReport* report = machine.find_gpu(gpu);
+  double gb_s = 0;
+  int links = 0;
+  if (report != nullptr && report->nvml && report->nvml->nvlinks) {
+    for (const NvmlNvlink& link : *report->nvml->nvlinks) {
+      if (link.active && link.speed_mb_s) {
+        gb_s += static_cast<double>(*link.speed_mb_s) * 1e-3;
+        ++links;
+      }
+    }
+  }
+  return links > 0 ? PhysicalLimit{gb_s, std::to_string(links) + " NVLinks of a GPU"}
+                   : peer_link_limit(machine, gpu, peer);
+}
+
+struct Point {
+  Work work;
+  bool gated = false;
+};
+
+Point point_of(const Values& values) {
+  Point point;
+  point.work.kind = enumerator(values.word("what"), collective::kKinds, [](Kind each) { return name(each); });
+  point.work.element =
+      enumerator(values.word("type"), collective::kElements, [](Element each) { return name(each); });
+  point.work.bytes = values.number("bytes");
+  point.work.in_place = values.is("place", "in");
+  point.work.registered = values.on("registered");
+  point.gated = values.is("timed", kCall);
+  return point;
+}
+
+void describe(const Work& work, int ranks, int launches, Measurement& measurement) {
+  measurement.bytes = collective::counted_bytes(work, ranks);
+  measurement.link_bytes_least = collective::link_bytes_least(work, ranks);
+  const double median_s = measurement.samples.summary.median;
+  auto& counters = measurement.counters;
+  counters["bus_bandwidth_gb_s"] =
+      gb_per_s(static_cast<double>(measurement.bytes), median_s) * collective::bus_factor(work.kind, ranks);
+  counters["link_gb_s"] = gb_per_s(static_cast<double>(*measurement.link_bytes_least), median_s);
+  counters["launches"] = launches;
+}
+
+Timing timing_of(bool gated) {
+  return gated ? Timing{Clock::event, true, "one operation between two events on each GPU, the slowest GPU"}
+               : Timing{Clock::steady, false, "operations one behind another, waited for once; one of them"};
+}
+
+// Operations of a loop that one of this length takes.
+int launches_of(double one_s) {
+  return static_cast<int>(std::clamp(kLongestLoop_s / one_s, 1.0, static_cast<double>(kLaunches)));
+}
+
+Measurement measure_here(Session& session, const Point& point, CommunicatorCache& cache,
+                         CommunicatorCache::Claim& claim) {
+  const CommunicatorCache::Lease lease(
+      cache, claim, [](const std::vector<int>& gpus) { return std::make_unique<Communicators>(gpus); });
+  Communicators& communicators = *lease;
+  const std::vector<int>& gpus = communicators.gpus();
+  Part part(communicators, point.work, point.gated);
+  const int launches = point.gated ? 1 : launches_of(part.loop_s(1));
+  LocalOperation operation({.run = [&] { return point.gated ? part.call_s() : part.loop_s(launches); },
+                            .verify = [&]() -> std::string {
+                              part.verify();
+                              return "every element of every rank's output";
+                            },
+                            .timing = timing_of(point.gated)});
+  Measurement measurement = measure(
+      session, operation, {.gpu = gpus[0], .limit = links_limit(session.machine(), gpus[0], gpus[1])});
+  describe(point.work, communicators.ranks(), launches, measurement);
+  const collective::Library& library = collective::Library::get();
+  measurement.library = LibraryFacts{"NCCL", library.version(), library.path(), collective::connections()};
+  return measurement;
+}
+
+class Lister {
+ public:
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids,
+         std::shared_ptr<CommunicatorCache> cache)
+      : machine_(machine), scope_(scope), grids_(grids), cache_(std::move(cache)) {}
+
+  std::vector<Benchmark> list() {
+    for (const Grid& grid : grids_) {
+      const GpuGroup group = gpu_group(machine_, grids_, grid);
+      const NamedNumbers names{{"all", group.gpus.size()}};
+      for (const Values& values : grid.points(names)) {
+        const std::uint64_t count = values.number("gpus");
+        if (count > group.gpus.size()) {
+          grids_.leave_out("gpus is no more than this machine has: " + std::to_string(group.gpus.size()));
+          continue;
+        }
+        const Point point = point_of(values);
+        const std::string why = why_impossible(point.work, static_cast<int>(count));
+        if (why.empty()) {
+          add(point, {group.gpus.begin(), group.gpus.begin() + static_cast<std::ptrdiff_t>(count)},
+              group.unavailable);
+        } else {
+          grids_.leave_out(why);
+        }
+      }
+    }
+    // One set of communicators at a time.
+    stand_together(benchmarks_, [](const Benchmark& each) { return gpus_of(each.id); });
+    return std::move(benchmarks_);
+  }
+
+ private:
+  void add(const Point& point, std::vector<int> gpus, const std::string& unavailable) {
+    const Work& work = point.work;
+    const auto ranks = static_cast<int>(gpus.size());
+    Benchmark benchmark;
+    benchmark.id = {std::string(kFamily) + "/" + name(work.kind),
+                    {{"place", work.in_place ? "in" : "out", AxisStyle::bare},
+                     {"timed", point.gated ? kCall : kLoop, AxisStyle::bare},
+                     {"link", peer_wire(machine_, gpus[0], gpus[1]).link, AxisStyle::hidden},
+                     {"type", name(work.element)},
+                     {"registered", work.registered ? "on" : "off"},
+                     {"gpus", std::int64_t{ranks}},
+                     {"bytes", static_cast<std::int64_t>(work.bytes)}},
+                    {{"gpu", gpus[0]}}};
+    benchmark.skip = unavailable;
+    const std::uint64_t in = input_bytes(work, ranks);
+    const std::uint64_t out = output_bytes(work, ranks);
+    benchmark.needs.device_bytes = work.in_place ? std::max(in, out) : in + out;
+    benchmark.explanation = {
+        "how fast NCCL carries out a collective operation",
+        point.gated ? "one operation between two events behind a gate on every GPU, the slowest GPU's time"
+                    : "up to 20 operations enqueued one behind another and waited for once, a 20th of it",
+        "bandwidth = bytes / median time; bus_bandwidth_gb_s = bandwidth * " + factor_text(work.kind),
+        "nccl-tests, doc/PERFORMANCE.md", "connections are those of all operations so far on these GPUs"};
+    const auto claim = benchmark.skip.empty() ? cache_->claim(std::move(gpus), scope_.visits_here) : nullptr;
+    benchmark.run = [point, cache = cache_, claim](Session& session) {
+      return measure_here(session, point, *cache, *claim);
+    };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  static AxisValue gpus_of(const Case& id) {
+    return std::find_if(id.axes.begin(), id.axes.end(), [](const Axis& axis) { return axis.key == "gpus"; })
+        ->value;
+  }
+
+  static std::string factor_text(Kind kind) {
+    return kind == Kind::all_reduce ? "2(n-1)/n" : collective::in_parts(kind) ? "(n-1)/n" : "1";
+  }
+
+  const Machine& machine_;
+  const Scope& scope_;
+  const Grids& grids_;
+  std::shared_ptr<CommunicatorCache> cache_;
+  std::vector<Benchmark> benchmarks_;
+};
+
+}  // namespace
+
+Family collective_operations() {
+  const auto cache = std::make_shared<CommunicatorCache>();
+  return {
+      kFamily,
+      "How fast does NCCL carry out collective operations?",
+      {word_axis("what", "the operation", names_of(collective::kKinds, [](Kind each) { return name(each); })),
+       word_axis("place", "whether the input lies where the output comes: in place, or out of it",
+                 {"out", "in"}, "out"),
+       word_axis("timed", "one of many operations enqueued in a row, or a call behind a gate", {kLoop, kCall},
+                 kLoop),
+       word_axis("type", "of the elements",
+                 names_of(collective::kElements, [](Element each) { return name(each); }),
+                 name(Element::uint32)),
+       switch_axis("registered", "whether NCCL is told of the buffers before: NCCL 2.19 or newer", "off"),
+       number_axis("gpus", "GPUs that take part: so many, the first of them", {2, collective::kMostRanks},
+                   "all", {}, {"all"}),
+       size_axis("bytes", "bytes of the larger of a rank's input and output", {4, 1024 * kGiB})},
+      [cache](const Machine& machine, const Scope& scope, const Grids& grids) {
+        return Lister(machine, scope, grids, cache).list();
+      }};
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,62 @@
+// What stands in for collective operations where the suite is built without CUDA.
+
+#include "grainscope/collective/part.hpp"
+#include "grainscope/core/error.hpp"
+
+namespace grainscope::collective {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw SkipError("built without CUDA");
+}
+
+}  // namespace
+
+Id make_id() {
+  refuse();
+}
+
+struct Communicators::State {
+  std::vector<int> gpus;
+};
+
+Communicators::Communicators(const std::vector<int>& /*gpus*/, const Patience& /*patience*/) {
+  refuse();
+}
+
+Communicators::Communicators(int /*gpu*/, int /*rank*/, int /*ranks*/, const Id& /*id*/,
+                             const Patience& /*patience*/) {
+  refuse();
+}
+
+Communicators::~Communicators() = default;
+
+int Communicators::ranks() const noexcept {
+  return 0;
+}
+
+const std::vector<int>& Communicators::gpus() const noexcept {
+  return state_->gpus;
+}
+
+struct Part::State {};
+
+Part::Part(Communicators& /*communicators*/, const Work& /*work*/, bool /*gated*/) {
+  refuse();
+}
+
+Part::~Part() = default;
+
+double Part::loop_s(int /*launches*/) {
+  refuse();
+}
+
+double Part::call_s(double /*open_at_s*/) {
+  refuse();
+}
+
+void Part::verify() {
+  refuse();
+}
+
+}  // namespace grainscope::collective
