@@ -158,16 +158,27 @@ transfer/zero_copy
   acceptance  direction=read,write  allocation=registered,accessed_by                    bytes=256MiB
   acceptance  direction=read        width=4,16    blocks=1,4,8,16,32,64                  bytes=64MiB
 
+# What the driver may be told of managed memory; each family does one of these where nothing is said.
+let hints       = none,read_mostly,preferred_gpu,preferred_host,accessed_by,prefetch
+let page_calls  = prefetch_batch,discard,discard_and_prefetch
+
 transfer/managed
   smoke       bytes=64KiB,1MiB                       method=demand    path=host_to_gpu
   smoke       bytes=64KiB,1MiB                       method=prefetch  path=host_to_gpu,gpu_to_host
   smoke       host_threads=1..x4..all  bytes=1MiB    method=demand    path=gpu_to_host
+  smoke       bytes=1MiB  grain=whole,64KiB          method=$page_calls  path=host_to_gpu,gpu_to_host
+  smoke       bytes=1MiB  hint=$hints                method=demand    path=host_to_gpu
   quick       bytes=64KiB..x4..64MiB                 method=demand    path=host_to_gpu
   quick       bytes=64KiB..x4..64MiB                 method=prefetch  path=host_to_gpu,gpu_to_host
   quick       host_threads=1..x4..all  bytes=1MiB..x4..64MiB  method=demand  path=gpu_to_host
+  quick       bytes=64MiB                            method=$page_calls  path=host_to_gpu
+  quick       bytes=64MiB  hint=$hints               method=demand    path=host_to_gpu
   full        bytes=64KiB..16MiB,16MiB..x4..256MiB   method=demand    path=host_to_gpu
   full        bytes=64KiB..16MiB,16MiB..x4..256MiB   method=prefetch  path=host_to_gpu,gpu_to_host
   full        host_threads=1..x4..all  bytes=1MiB..16MiB,16MiB..x4..256MiB  method=demand  path=gpu_to_host
+  full        gpu=first  node=nearest  bytes=1MiB..x4..64MiB  method=$page_calls  path=host_to_gpu,gpu_to_host
+  full        gpu=first  node=nearest  bytes=64MiB  grain=4KiB,64KiB,2MiB  method=$page_calls  path=host_to_gpu
+  full        gpu=first  node=nearest  bytes=1MiB..x4..64MiB  hint=$hints  method=demand  path=host_to_gpu
   paper       bytes=64KiB..1GiB                      method=demand    path=host_to_gpu
   paper       bytes=64KiB..1GiB                      method=prefetch  path=host_to_gpu,gpu_to_host
   paper       host_threads=1..all      bytes=1MiB..1GiB  method=demand  path=gpu_to_host
@@ -388,21 +399,22 @@ let pieces     = 32..x4..512,4KiB..x4..256KiB
 
 let by_kernel  = zero_copy_random,kernel_write_random
 let submitted  = batch,graph
+let prefetched = managed_prefetch,managed_prefetch_batch
 
 # What the driver or a batch takes for a piece changes slowly, and each takes long: of those fewer.
 grain/pieces
   smoke             method=copy_engine,pageable_copy,$submitted,$by_kernel,managed_demand  path=$both_ways  grain=128
-  smoke             method=managed_prefetch        path=$both_ways  grain=4KiB
+  smoke             method=$prefetched             path=$both_ways  grain=4KiB
   quick acceptance  method=copy_engine,$by_kernel  path=$both_ways  grain=$pieces,1MiB..x4..64MiB
   quick acceptance  method=$submitted              path=$both_ways  grain=$few_pieces,4MiB
   quick acceptance  method=pageable_copy           path=$both_ways  grain=$few_pieces,4MiB,64MiB
-  quick acceptance  method=managed_prefetch        path=$both_ways  grain=4KiB,64KiB,1MiB,8MiB,64MiB
+  quick acceptance  method=$prefetched             path=$both_ways  grain=4KiB,64KiB,1MiB,8MiB,64MiB
   quick acceptance  method=managed_demand          path=host_to_gpu  grain=$few_pieces,2MiB,64MiB
   full   gpu=first  method=copy_engine,pageable_copy,$by_kernel  path=$both_ways  grain=32..64MiB
   full   gpu=first  method=$submitted,managed_demand             path=$both_ways  grain=$pieces,1MiB..x4..64MiB
-  full   gpu=first  method=managed_prefetch                      path=$both_ways  grain=4KiB..x4..64MiB
+  full   gpu=first  method=$prefetched                           path=$both_ways  grain=4KiB..x4..64MiB
   paper             method=copy_engine,pageable_copy,$submitted,$by_kernel,managed_demand  path=$both_ways  grain=32..64MiB
-  paper             method=managed_prefetch        path=$both_ways  grain=4KiB..64MiB
+  paper             method=$prefetched             path=$both_ways  grain=4KiB..64MiB
 # The same of memory that the GPU maps by large pages.
   smoke             method=copy_engine,zero_copy_random  path=host_to_gpu  grain=4KiB  memory=managed_host
   full   gpu=first  method=copy_engine,$by_kernel  path=$both_ways  grain=128,4KiB,64KiB,1MiB  memory=managed_host
@@ -570,6 +582,7 @@ gather
   smoke  mode=masked           row=1028  span=64MiB
   smoke  mode=address_ordered  row=128   span=64MiB
   smoke  mode=bulk             row=1024  span=64MiB
+  smoke  mode=masked           row=512   span=64MiB  store=managed  rows=4096  hint=$hints
   smoke  indices=sampled  graph=power  batch=100  row=128  mode=address_ordered
   smoke  indices=sampled  graph=power  batch=100  mode=cpu_gather  store=pageable  features=given
 
@@ -587,7 +600,7 @@ gather
   quick  row=4096,131072       span=1GiB    mode=row_dma  store=pinned  rows=512
   quick  row=4096,131072       span=1GiB    mode=masked                 rows=512
   quick  store=device     row=512  span=1GiB    mode=masked
-  quick  store=managed    row=512  span=256MiB  mode=masked  rows=16384
+  quick  store=managed    row=512  span=256MiB  mode=masked  rows=16384  hint=none,read_mostly,accessed_by
   quick  store=mapped     row=512  span=1GiB    mode=masked  indices=zipf
   quick  store=tiered     row=512  span=1GiB    mode=masked  indices=zipf
   quick  store=multi_gpu  row=512  span=4GiB    mode=masked
@@ -620,6 +633,7 @@ gather
   full  gpu=first  row=4096,65536,131072,1048576   span=4GiB  mode=masked                 rows=512
   full  gpu=first  store=device     row=128,1028  span=4GiB    mode=masked,address_ordered
   full  gpu=first  store=managed    row=128,1028  span=256MiB  mode=masked  rows=16384
+  full  gpu=first  store=managed    row=512       span=256MiB  mode=masked  rows=16384  hint=$hints
   full  gpu=first  store=mapped     row=128,1028  span=4GiB    mode=masked,address_ordered,graphbolt  indices=zipf
   full  gpu=first  store=tiered     row=128,1028  span=4GiB    mode=masked,address_ordered  indices=zipf  hot=1,5,10,25,50
   full  gpu=first  store=multi_gpu  row=128,1028  span=4GiB    mode=masked  indices=zipf  hot=1,5,10,25,50
@@ -736,10 +750,12 @@ let walks   = naive,merged,merged_aligned,merged_aligned_chunked,edge_gather
 traversal
   smoke       graph=power             placement=mapped,managed,device  edge=8,4  algorithm=$program
   smoke       graph=power             placement=subway                 edge=8,4  algorithm=$program  access=compact
+  smoke       graph=power             placement=managed                edge=8    algorithm=bfs       hint=$hints
   quick       graph=kron:19,urand:19  placement=mapped                 edge=8    algorithm=bfs       access=$walks
   quick       graph=kron:19,urand:19  placement=mapped                 edge=4    algorithm=bfs       access=merged_aligned,edge_gather
   quick       graph=kron:19,urand:19  placement=mapped,device          edge=8,4  algorithm=$program
   quick       graph=kron:19,urand:19  placement=managed                edge=8    algorithm=bfs
+  quick       graph=kron:19           placement=managed                edge=8    algorithm=bfs       hint=none,accessed_by
   quick       graph=kron:19,urand:19  placement=mapped                 edge=8    algorithm=bfs       memory=managed_host
   quick       graph=kron:19,urand:19  placement=subway                 edge=8,4  algorithm=$program  access=compact
   full        graph=kron:21,given     placement=mapped                 edge=8    algorithm=$program  access=$walks                      gpu=first
@@ -751,6 +767,7 @@ traversal
   full        graph=urand:21,web:20   placement=managed                edge=8    algorithm=bfs       gpu=first
   full        graph=kron:21           placement=managed                edge=8    algorithm=$program  gpu=first
   full        graph=given             placement=managed                edge=8,4  algorithm=$program  gpu=first
+  full        graph=kron:21           placement=managed                edge=8    algorithm=bfs       hint=$hints  gpu=first
   full        graph=$middle,given     placement=subway                 edge=8,4  algorithm=$program  access=compact                     gpu=first
   full        graph=kron:21,given     placement=mapped,managed,device  edge=8    algorithm=bfs       order=degree,halo_like  gpu=first
   paper       graph=$large            placement=mapped                 edge=8,4  algorithm=$program  access=$walks

@@ -112,6 +112,7 @@ std::vector<Axis> gather_axes(const GatherPoint& point) {
     axes.push_back({"width", std::int64_t{point.width}});
   }
   add_memory(point.memory, axes);
+  add_hint(point.hint, cuda::Hint::none, axes);
   if (point.mode == Mode::address_ordered) {
     axes.push_back({"window", std::int64_t{point.window}});
   }
@@ -147,6 +148,7 @@ gnn::StoreRequest store_request(const GatherPoint& point, const GatherSite& site
   request.hot_percent = point.hot;
   request.replicated_percent = point.replicated;
   request.gpus = site.gpus;
+  request.hint = point.hint;
   return request;
 }
 
@@ -205,6 +207,12 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
     if (!has_hot_rows(point.store)) {
       measurement.link_bytes_asked = unique.on_host > 0 ? measurement.bytes : 0;
     }
+  }
+  if (point.store == Store::managed && !cuda::migrates(point.hint)) {
+    // No page left the host, and each different row crossed all the same: where it lies, or with a copy of
+    // its page.
+    measurement.link_bytes_least =
+        std::max(measurement.link_bytes_least.value_or(0), unique.all * point.row_bytes);
   }
   add_limits(session, site, measurement);
   add_unique(point, unique, measurement);

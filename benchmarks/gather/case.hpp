@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "claim_cache.hpp"
+#include "grainscope/cuda/hint.hpp"
 #include "grainscope/gnn/features.hpp"
 #include "grainscope/gnn/gather.hpp"
 #include "grainscope/gnn/sampling.hpp"
@@ -32,6 +33,7 @@ struct GatherPoint {
   std::uint32_t width = 4;    // bytes of a load, of kernels
   int window = 1;             // mini-batches that are gathered together, of address_ordered
   cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;  // of the rows on the host
+  cuda::Hint hint = cuda::Hint::none;                      // of a managed table
   int hot = 0;         // percent of the rows that are on GPUs: tiered, multi_gpu
   int replicated = 0;  // percent that each of several GPUs has, before those: multi_gpu
   int gpus = 1;        // that share the hot rows: multi_gpu

@@ -151,13 +151,18 @@ const char* what_is_timed(Mode mode) {
 }
 
 Explanation explain(const GatherPoint& point) {
-  return {std::string("the rate at which rows of a table that is ") + name(point.store) +
+  const std::string hint =
+      point.hint == cuda::Hint::none ? "" : std::string(", ") + meaning(point.hint) + ",";
+  return {std::string("the rate at which rows of a table that is ") + name(point.store) + hint +
               " are gathered by " + name(point.mode) + ", in the order asked",
-          std::string(what_is_timed(point.mode)) +
+          std::string(point.hint == cuda::Hint::prefetch
+                          ? "a prefetch of the table and what follows, between two events on an idle stream: "
+                          : "") +
+              what_is_timed(point.mode) +
               "; not drawing the rows, nor overwriting output and cache before, nor checking after",
           "bytes = rows * window * row; link_bytes_least = different rows that lie on the host * row, of a "
-          "managed "
-          "table what left the host; requests: one for each 128-byte line of a warp's load",
+          "managed table what left the host (of one that stays there each different row); requests: one for "
+          "each 128-byte line of a warp's load",
           "dissertation chapters 3 and 4, figures 3.10 and 4.9; DGL GraphBolt's index_select; "
           "address_ordered is new here",
           "rows are drawn from a law unless they are sampled; the table's memory is shared by cases, not new "
@@ -182,6 +187,7 @@ GatherPoint point_of(const Values& values, const gnn::NpyFile* own) {
   point.mode = enumerator(values.word("mode"), gnn::kAllModes, [](Mode each) { return name(each); });
   point.store = enumerator(values.word("store"), gnn::kAllStores, [](Store each) { return name(each); });
   point.memory = shares_memory(point) ? memory_of(values) : cuda::MemoryKind::host_alloc;
+  point.hint = hint_of(values);
   point.indices = enumerator(values.word("indices"), kIndices, [](Indices each) { return name(each); });
   const bool of_file = own != nullptr && point.indices == Indices::sampled;
   point.row_bytes = of_file ? own->row_bytes() : values.number_as<std::uint32_t>("row");
@@ -245,6 +251,9 @@ std::string why_no_gather(const GatherPoint& point, const gnn::NpyFile* own) {
   }
   if (point.mode == Mode::row_dma && point.memory == cuda::MemoryKind::managed_host) {
     return "copies from managed memory wait for the stream that they stand in: row_dma reads none";
+  }
+  if (point.hint != cuda::Hint::none && point.store != Store::managed) {
+    return "hints are of managed memory: store is managed";
   }
   const bool from_file = own != nullptr && point.indices == Indices::sampled;
   if (from_file && point.memory != cuda::MemoryKind::host_alloc) {
@@ -467,6 +476,7 @@ Family gather(const Spans& spans) {
                  names_of(gnn::kAllStores, [](Store each) { return name(each); }), name(Store::mapped)),
        memory_axis(
            "how the host memory came to be that has rows: of stores pinned, mapped, tiered, multi_gpu"),
+       hint_axis("what the driver is told of a table that is managed", cuda::Hint::none),
        word_axis("indices", "which rows are asked for: drawn by a law, or sampled from a graph",
                  names_of(kIndices, [](Indices each) { return name(each); }), name(Indices::uniform)),
        size_axis("row", "bytes of a row; of sampled ones those of --features where given", {2, kGiB}, false,

@@ -201,6 +201,22 @@ void add_memory(cuda::MemoryKind memory, std::vector<Axis>& axes) {
   }
 }
 
+DeclaredAxis hint_axis(std::string means, cuda::Hint usual) {
+  return word_axis("hint", std::move(means),
+                   names_of(cuda::kHints, [](cuda::Hint each) { return cuda::name(each); }),
+                   cuda::name(usual));
+}
+
+cuda::Hint hint_of(const Values& values) {
+  return enumerator(values.word("hint"), cuda::kHints, [](cuda::Hint each) { return cuda::name(each); });
+}
+
+void add_hint(cuda::Hint hint, cuda::Hint usual, std::vector<Axis>& axes) {
+  if (hint != usual) {
+    axes.push_back({"hint", cuda::name(hint)});
+  }
+}
+
 DeclaredAxis switch_axis(std::string key, std::string means, std::string otherwise) {
   return word_axis(std::move(key), std::move(means), {"on", "off"}, std::move(otherwise));
 }

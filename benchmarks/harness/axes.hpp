@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "grainscope/core/case.hpp"
+#include "grainscope/cuda/hint.hpp"
 #include "grainscope/cuda/mapped.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "machine.hpp"
@@ -149,6 +150,12 @@ template <class All, class ToName>
 [[nodiscard]] DeclaredAxis memory_axis(std::string means);
 [[nodiscard]] cuda::MemoryKind memory_of(const Values& values);
 void add_memory(cuda::MemoryKind memory, std::vector<Axis>& axes);
+
+// The axis `hint`: what the driver is told of managed memory that the GPU reads; `usual` is what the family
+// does where no line says otherwise, and then names of cases do not tell it.
+[[nodiscard]] DeclaredAxis hint_axis(std::string means, cuda::Hint usual);
+[[nodiscard]] cuda::Hint hint_of(const Values& values);
+void add_hint(cuda::Hint hint, cuda::Hint usual, std::vector<Axis>& axes);
 
 // The points of parameter space that a run takes of one family: the lines of the table of presets, with what
 // the user put in place of their values.

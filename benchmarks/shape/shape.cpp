@@ -17,25 +17,34 @@ namespace {
 using transfer::Endpoint;
 using transfer::Placement;
 
-// The first CUDA version, of toolkit and driver, that has cudaMemcpyBatchAsync.
+// The first CUDA versions, of toolkit and driver, that have cudaMemcpyBatchAsync, and
+// cudaMemPrefetchBatchAsync with the discards.
 constexpr int kBatchCopyVersion = 12080;
+constexpr int kManagedBatchVersion = 13000;
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+// Why toolkit or driver are older than that version; empty where neither is.
+std::string why_older(const Machine& machine, int version) {
+  const int toolkit = machine.runtime.toolkit_version.value_or(0);
+  const int driver = machine.runtime.driver_version.value_or(0);
+  const std::string needs = "needs CUDA " + version_text(version);
+  if (toolkit < version) {
+    return needs + "; this program was built with " + version_text(toolkit);
+  }
+  return driver < version ? needs + "; the driver is for " + version_text(driver) : std::string();
+}
+
 }  // namespace
 
 std::string why_no_batch_copy(const Machine& machine) {
-  const int toolkit = machine.runtime.toolkit_version.value_or(0);
-  const int driver = machine.runtime.driver_version.value_or(0);
-  if (toolkit < kBatchCopyVersion) {
-    return "needs CUDA 12.8; this program was built with " + version_text(toolkit);
-  }
-  if (driver < kBatchCopyVersion) {
-    return "needs CUDA 12.8; the driver is for " + version_text(driver);
-  }
-  return {};
+  return why_older(machine, kBatchCopyVersion);
+}
+
+std::string why_no_managed_batch(const Machine& machine) {
+  return why_older(machine, kManagedBatchVersion);
 }
 
 transfer::Transfer ShapePath::as_transfer(std::uint64_t bytes) const {

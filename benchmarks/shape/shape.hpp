@@ -25,8 +25,10 @@ struct ShapePath {
   [[nodiscard]] transfer::Transfer as_transfer(std::uint64_t bytes) const;
 };
 
-// Why toolkit or driver have no cudaMemcpyBatchAsync; empty where both do.
+// Why toolkit or driver have no cudaMemcpyBatchAsync, or no batches of prefetches and discards; empty where
+// both do.
 [[nodiscard]] std::string why_no_batch_copy(const Machine& machine);
+[[nodiscard]] std::string why_no_managed_batch(const Machine& machine);
 
 // Each path that a line takes, with each of its points: to and from the host, within the card, and between
 // GPUs: sent, and the other way fetched by the same GPU. With one GPU there is a nominal path to another,

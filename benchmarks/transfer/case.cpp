@@ -189,6 +189,11 @@ Measurement measure_mover(Session& session, const MakeOperation& make, const tra
     measurement.operations = 1;
     return measurement;
   }
+  if (transfer.discards()) {
+    Measurement measurement = measure(session, make, {.gpu = transfer.gpu(), .limit = call_limit()});
+    measurement.operations = transfer.pieces();  // what they hold need not cross the link
+    return measurement;
+  }
   MeasureOptions options{.gpu = transfer.gpu(), .limit = limit_of(session.machine(), transfer)};
   if (has_peak(transfer)) {
     options.link = LinkPath::of(transfer);

@@ -75,6 +75,7 @@ namespace {
 
 using transfer::Endpoint;
 using transfer::Engine;
+using transfer::PageCall;
 using transfer::PageMethod;
 using transfer::Placement;
 using transfer::Transfer;
@@ -110,6 +111,8 @@ const std::vector<GrainMethod>& grain_methods() {
       {"kernel_write_random", Engine::sm, false, {}},
       {"managed_prefetch", Engine::prefetch, true, {}},
       {"managed_prefetch", Engine::prefetch, false, {}},
+      {"managed_prefetch_batch", Engine::prefetch, true, {}, false, PageCall::prefetch_batch},
+      {"managed_prefetch_batch", Engine::prefetch, false, {}, false, PageCall::prefetch_batch},
       {"managed_demand", Engine::fault, true, {}},
   };
   return all;
@@ -145,6 +148,7 @@ Transfer grain_transfer(const GrainMethod& method, int node, int gpu, std::uint6
     case Engine::prefetch:
       transfer.source.placement = transfer.destination.placement = Placement::managed;
       transfer.bytes = total(grain, kMostPrefetches, kBytes);
+      transfer.page_call = method.page_call;
       break;
     case Engine::fault:
       transfer.source.placement = transfer.destination.placement = Placement::managed;
@@ -170,8 +174,10 @@ std::string why_not(const Machine& machine, int gpu, const GrainMethod& method) 
     case Engine::sm:
       return why_no_mapping(machine, gpu);
     case Engine::prefetch:
-    case Engine::fault:
-      return why_no_migration(machine, gpu);
+    case Engine::fault: {
+      const std::string why = why_no_migration(machine, gpu);
+      return why.empty() && method.page_call != PageCall::prefetch ? why_no_managed_batch(machine) : why;
+    }
     case Engine::copy_engine:
       break;
   }
@@ -203,7 +209,9 @@ Explanation explain(const GrainMethod& method, cuda::MemoryKind memory) {
     text.timed = "one kernel over scattered pieces, behind a closed gate, between two events";
     text.formula += "; requests in flight = rate x latency / request";
   } else if (method.engine == Engine::prefetch) {
-    text.timed = "one prefetch a piece, in order, between two events on an idle stream";
+    text.timed = method.page_call == PageCall::prefetch_batch
+                     ? "one cudaMemPrefetchBatchAsync of all pieces, between two events on an idle stream"
+                     : "one prefetch a piece, in order, between two events on an idle stream";
   } else if (method.engine == Engine::fault) {
     text.timed =
         "one kernel that reads every word of each piece, behind a closed gate, between two events; each "
@@ -224,8 +232,8 @@ namespace {
 // clock, since the driver copies within the calls; the same number of copies submitted at once, as a batch or
 // as a graph, on the host's clock from the call until the last has arrived; a kernel whose lanes read or
 // write whole pieces that lie scattered over as many bytes as are moved, between two events behind a closed
-// gate; prefetches, one a piece, between two events on an idle stream; a kernel that reads pieces of managed
-// memory, each in 2 MiB of its own that live on the host, behind a closed gate.
+// gate; prefetches, one a piece or all in one batch, between two events on an idle stream; a kernel that
+// reads pieces of managed memory, each in 2 MiB of its own that live on the host, behind a closed gate.
 // Bytes: pieces times their size. Of managed memory read on demand whole pages move, at least: how much is
 // counted after each sample, and is what crossed the link. Requests in flight: load_latency.hpp.
 // Source: EMOGI, section 3.3; Hockney's n½ for copies.

@@ -21,6 +21,7 @@ struct GrainMethod {
   bool to_gpu = true;
   std::optional<transfer::PageMethod> batch;  // copies that are submitted all at once
   bool pageable = false;                      // the host's memory; else page-locked, mapped or managed
+  transfer::PageCall page_call = transfer::PageCall::prefetch;  // of Engine::prefetch
 
   [[nodiscard]] const char* path() const { return to_gpu ? "host_to_gpu" : "gpu_to_host"; }
 };

@@ -22,6 +22,7 @@
 #include "grainscope/system/cache_flush.hpp"
 #include "grainscope/transfer/mover.hpp"
 #include "host/case.hpp"
+#include "shape/shape.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -249,23 +250,45 @@ namespace {
 //
 // Timed: to the GPU on demand, a kernel that writes one word to each page, between two events behind a
 // closed gate; to the host on demand, host threads that do the same, on the host's clock; prefetch, the
-// call between two events (never gated: the driver works within the call).
-// Before each sample the pages are brought to the source and shown to be there; after it they are shown to
-// have left. Bytes: all bytes of the pages, which is what migrates.
-// Source: Comm|Scope, section 3.4, figures 10 and 11.
-// Limits: sizes stay below a quarter of the card's free memory, so nothing is evicted: the driver's
-// behaviour under memory pressure is not measured.
+// call between two events (never gated: the driver works within the call); a batch of prefetches or discards
+// alike. Under a hint the kernel reads every word instead, since of pages that stay on the host no more
+// crosses than is read; the prefetch of hint=prefetch is timed with it, and not gated. Before each sample the
+// pages are brought to the source and shown to be there; after it they are shown to have left, or not to,
+// where they are to be read in place. Bytes: all bytes of the pages, which is what migrates; of discards
+// none, since what is dropped need not cross: they are operations, one a piece. Source: Comm|Scope,
+// section 3.4, figures 10 and 11; CUDA runtime API, cudaMemAdvise and cudaMemDiscardBatchAsync. Limits: sizes
+// stay below a quarter of the card's free memory, so nothing is evicted: the driver's behaviour under memory
+// pressure is not measured.
+
+using transfer::PageCall;
 
 const char* const kManagedFamily = "transfer/managed";
+const char* const kDemand = "demand";
+const char* const kWhole = "whole";
+constexpr cuda::Hint kUsualHint = cuda::Hint::none;
+constexpr PageCall kPageCalls[] = {PageCall::prefetch, PageCall::prefetch_batch, PageCall::discard,
+                                   PageCall::discard_and_prefetch};
+constexpr std::uint64_t kPage = 4 * kKiB;
 
-Explanation explain_managed(const Transfer& transfer) {
-  Explanation text;
-  text.source = "Comm|Scope, section 3.4 and figures 10, 11";
-  text.formula = "bandwidth = bytes of the pages / median time";
-  text.limits = "sizes stay below a quarter of the card's free memory, so no page is evicted";
-  if (transfer.engine == Engine::prefetch) {
-    text.measures = "the bandwidth of cudaMemPrefetchAsync on pages that live on the other side";
-    text.timed = "the prefetch between two events on an idle stream; the driver works within the call";
+std::vector<std::string> managed_methods() {
+  std::vector<std::string> methods = names_of(kPageCalls, [](PageCall each) { return name(each); });
+  methods.insert(methods.begin(), kDemand);
+  return methods;
+}
+
+void explain_demand(const Transfer& transfer, Explanation& text) {
+  if (transfer.hint != kUsualHint) {
+    text.measures =
+        std::string("the rate at which a GPU first reads managed memory that lives on the host, ") +
+        meaning(transfer.hint);
+    text.timed =
+        transfer.hint == cuda::Hint::prefetch
+            ? "cudaMemPrefetchAsync and one kernel that reads every word, between two events on an idle "
+              "stream: the driver works within the call"
+            : "one kernel that reads every word, between two events behind a closed gate; advising is "
+              "not timed";
+    text.formula += "; counters: moved_bytes left the host, again_gb_s is the rate of a second read";
+    text.source += "; CUDA runtime API, cudaMemAdvise";
   } else if (transfer.to_gpu()) {
     text.measures = "the bandwidth of GPU page faults that bring pages from the host";
     text.timed =
@@ -276,7 +299,92 @@ Explanation explain_managed(const Transfer& transfer) {
     text.timed =
         "host threads that write one word to each page, from their common start to the last one's end";
   }
+}
+
+Explanation explain_managed(const Transfer& transfer) {
+  Explanation text;
+  text.source = "Comm|Scope, section 3.4 and figures 10, 11";
+  text.formula = "bandwidth = bytes of the pages / median time";
+  text.limits = "sizes stay below a quarter of the card's free memory, so no page is evicted";
+  if (transfer.engine == Engine::fault) {
+    explain_demand(transfer, text);
+    return text;
+  }
+  const std::string on_idle_stream =
+      " between two events on an idle stream: the driver works within the call";
+  switch (transfer.page_call) {
+    case PageCall::prefetch:
+      text.measures = "the bandwidth of cudaMemPrefetchAsync on pages that live on the other side";
+      text.timed = "the prefetch between two events on an idle stream; the driver works within the call";
+      break;
+    case PageCall::prefetch_batch:
+      text.measures = "the bandwidth of managed pages that pieces of one batch of prefetches move";
+      text.timed = "one cudaMemPrefetchBatchAsync" + on_idle_stream;
+      text.source = "CUDA runtime API, cudaMemPrefetchBatchAsync";
+      break;
+    case PageCall::discard:
+      text.measures = std::string("what it costs to give up the content of managed pages that live on the ") +
+                      (transfer.to_gpu() ? "host" : "GPU");
+      text.timed = "one cudaMemDiscardBatchAsync" + on_idle_stream;
+      break;
+    case PageCall::discard_and_prefetch:
+      text.measures = std::string("what a prefetch to the ") + (transfer.to_gpu() ? "GPU" : "host") +
+                      " costs that need not bring the content of the pages";
+      text.timed = "one cudaMemDiscardAndPrefetchBatchAsync" + on_idle_stream;
+      break;
+  }
+  if (transfer.discards()) {
+    text.formula =
+        "one operation a piece; no bandwidth; counters.dropped_share is of the pages looked at that no "
+        "longer "
+        "held what had been written";
+    text.source = "CUDA runtime API, cudaMemDiscardBatchAsync and cudaMemDiscardAndPrefetchBatchAsync";
+    text.limits +=
+        "; what a discarded page holds is undefined, so it is written and checked after each sample";
+  }
   return text;
+}
+
+// The transfer of a point between the host and a GPU.
+Transfer managed_transfer(const Values& values, int node, int gpu) {
+  Transfer transfer;
+  transfer.engine = values.is("method", kDemand) ? Engine::fault : Engine::prefetch;
+  if (transfer.engine == Engine::prefetch) {
+    transfer.page_call =
+        enumerator(values.word("method"), kPageCalls, [](PageCall each) { return name(each); });
+  }
+  transfer.source = Endpoint::host(Placement::managed, node);
+  transfer.destination = Endpoint::gpu(Placement::managed, gpu);
+  if (!values.is("path", "host_to_gpu")) {
+    std::swap(transfer.source, transfer.destination);
+  }
+  transfer.bytes = values.number("bytes");
+  transfer.piece_bytes = values.is("grain", kWhole) ? 0 : values.number("grain");
+  transfer.host_threads = values.number_as<int>("host_threads");
+  transfer.hint = hint_of(values);
+  return transfer;
+}
+
+// Why it cannot be, whatever the machine; empty: it can.
+std::string why_no_managed(const Transfer& transfer) {
+  const bool demand = transfer.engine == Engine::fault;
+  if (transfer.host_threads > 1 && (!demand || transfer.to_gpu())) {
+    return "only pages that the host touches are touched by threads of the host";
+  }
+  if (transfer.hint != kUsualHint && (!demand || !transfer.to_gpu())) {
+    return "hints are of pages that a GPU asks for: method is demand, path host_to_gpu";
+  }
+  if (transfer.piece_bytes > 0 && (demand || transfer.page_call == PageCall::prefetch)) {
+    return "pieces are of a batch: grain is whole, or method prefetch_batch, discard or "
+           "discard_and_prefetch; one "
+           "by one they are grain/pieces";
+  }
+  if (transfer.piece_bytes % kPage != 0) {
+    return "a batch is of whole pages: grain is a multiple of " + format_bytes(kPage);
+  }
+  return transfer.piece_bytes > transfer.bytes
+             ? "a piece is no larger than all of the pages: grain is bytes at most"
+             : std::string();
 }
 
 std::vector<Benchmark> list_managed(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
@@ -285,29 +393,26 @@ std::vector<Benchmark> list_managed(const Machine& machine, const Scope& /*scope
     const Node* const place = machine.topology.find_node(node);
     const std::uint64_t cpus = place == nullptr ? 1 : std::max<std::size_t>(1, place->allowed_cpus.size());
     for (const Values& values : grid.points({{"all", cpus}})) {
-      Transfer transfer;
-      const bool to_gpu = values.is("path", "host_to_gpu");
-      transfer.engine = values.is("method", "prefetch") ? Engine::prefetch : Engine::fault;
-      transfer.source = Endpoint::host(Placement::managed, node);
-      transfer.destination = Endpoint::gpu(Placement::managed, gpu.ordinal);
-      if (!to_gpu) {
-        std::swap(transfer.source, transfer.destination);
-      }
-      transfer.bytes = values.number("bytes");
-      transfer.host_threads = values.number_as<int>("host_threads");
-      const bool touched_by_host = transfer.engine == Engine::fault && !to_gpu;
-      if (!touched_by_host && transfer.host_threads > 1) {
-        grids.leave_out("only pages that the host touches are touched by threads of the host");
+      const Transfer transfer = managed_transfer(values, node, gpu.ordinal);
+      if (const std::string why = why_no_managed(transfer); !why.empty()) {
+        grids.leave_out(why);
         continue;
       }
       std::vector<Axis> axes{{"method", values.at("method"), AxisStyle::bare},
                              {"path", values.at("path"), AxisStyle::bare}};
-      if (touched_by_host) {
+      if (transfer.engine == Engine::fault && !transfer.to_gpu()) {
         axes.push_back({"host_threads", values.at("host_threads")});
+      }
+      add_hint(transfer.hint, kUsualHint, axes);
+      if (transfer.piece_bytes > 0) {
+        axes.push_back({"grain", values.at("grain")});
       }
       benchmarks.push_back(
           transfer_benchmark(kManagedFamily, std::move(axes), transfer, gpu, explain_managed(transfer)));
       benchmarks.back().skip_for(why_no_migration(machine, gpu.ordinal));
+      if (transfer.page_call != PageCall::prefetch) {
+        benchmarks.back().skip_for(why_no_managed_batch(machine));
+      }
     }
   });
   return benchmarks;
@@ -318,9 +423,13 @@ std::vector<Benchmark> list_managed(const Machine& machine, const Scope& /*scope
 Family transfer_managed() {
   return {kManagedFamily,
           "How fast does managed memory move between host and GPU, on demand and by prefetch?",
-          {word_axis("method", "what brings the pages", {"demand", "prefetch"}),
-           word_axis("path", "which way", {"host_to_gpu", "gpu_to_host"}),
+          {word_axis("method", "what brings the pages, or drops what they hold", managed_methods()),
+           word_axis("path", "which way pages go; of discard the first names the side that has them",
+                     {"host_to_gpu", "gpu_to_host"}),
            number_axis("host_threads", "threads that touch pages on the host", {1, 4096}, "1", {}, {"all"}),
+           hint_axis("what the driver is told of pages that the GPU asks for: of method demand", kUsualHint),
+           size_axis("grain", "bytes of a piece of a batch; whole: all in one", {kPage, 1024 * kGiB}, false,
+                     kWhole, {kWhole}),
            size_axis("bytes", "bytes of the pages", {4, 1024 * kGiB})},
           list_managed};
 }

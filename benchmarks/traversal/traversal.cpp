@@ -50,6 +50,9 @@ struct TraversalPoint {
   [[nodiscard]] std::uint64_t element_bytes() const;
   // Where each trial starts.
   [[nodiscard]] std::vector<graph::Vertex> starts(const LoadedGraph& graph) const;
+  [[nodiscard]] bool is_managed() const {
+    return !subway && where.request.placement == graph::EdgePlacement::managed;
+  }
   [[nodiscard]] bool over_link() const { return where.request.placement != graph::EdgePlacement::device; }
 };
 
@@ -155,6 +158,23 @@ void hold_against_toy(const TraversalPoint& point, const LoadedGraph& loaded,
 constexpr const char* kGather = "gather_s";
 constexpr const char* kCopy = "copy_s";
 constexpr const char* kWalk = "walk_s";
+
+// Of managed edges: pages that a trial took from the host.
+constexpr const char* kMoved = "moved_bytes";
+
+void note_moved(const graph::PlacedGraph& placed, Trial& trial) {
+  const auto moved = placed.moved_bytes();
+  if (!moved) {
+    return;
+  }
+  const cuda::Hint hint = placed.request().hint;
+  if (*moved == 0 && cuda::migrates(hint) && trial.link_bytes > 0) {
+    throw FailedError(
+        std::string("managed edges did not move: all of their pages are on the host after a trial ") +
+        "(hint " + cuda::name(hint) + ")");
+  }
+  trial.counters[kMoved] = static_cast<double>(*moved);
+}
 
 void note_parts(const std::vector<graph::SubwayLevel>& levels, Trial& trial) {
   trial.link_bytes = 0;
@@ -263,9 +283,12 @@ void hold_against_link(Session& session, const TraversalPoint& point, Measuremen
 Measurement measure_traversal(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
                               graph::PlacedGraph& placed) {
   const auto traversal = graph::make_traversal(placed, point.algorithm, point.access);
+  const auto expect_on_host = [&placed] { placed.expect_on_host(); };
+  const bool in_place = point.is_managed() && cuda::is_read_in_place(point.where.request.hint);
   Measurement measurement = measure_trials(
-      session, point, graph, *traversal, [&placed] { placed.make_cold(); }, [](Trial&) {},
-      residency_of(point.where.request.memory, [&placed] { placed.expect_on_host(); }));
+      session, point, graph, *traversal, [&placed] { placed.make_cold(); },
+      [&placed](Trial& trial) { note_moved(placed, trial); },
+      in_place ? expect_on_host : residency_of(point.where.request.memory, expect_on_host));
   summarise(point, graph, placed.gpu_bytes() + traversal->gpu_bytes(), measurement);
   if (point.where.request.placement == EdgePlacement::mapped) {
     const Vertex first = point.starts(graph).front();
@@ -284,6 +307,9 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
     const int gpu = point.where.request.gpu;
     measurement.limit = point.over_link() ? host_link_limit(session.machine(), gpu)
                                           : gpu_memory_limit(session.machine(), gpu, 0);
+    if (point.is_managed() && measurement.trials.front().counters.contains(kMoved)) {
+      measurement.counters[kMoved] = median_of(measurement.trials, kMoved);
+    }
   }
   return measurement;
 }
@@ -309,20 +335,23 @@ namespace {
 //
 // EMOGI (VLDB 2020): offsets and state in GPU memory, the edge list where the placement says, walked by the
 // access that the case names. Timed: everything a traversal does on the GPU, from clearing its state to the
-// last level, between two events. Not timed: making and placing the graph, sending managed pages back to the
-// host before each trial, and verifying, which every trial is.
+// last level, between two events; with a hint=prefetch also that. Not timed: making and placing the graph,
+// sending managed pages back to the host and advising before each trial, and verifying, which every trial is.
 // Bytes: edges in the lists that were walked × bytes of an edge (and of its weight in sssp); link bytes: of
 // each level the different 32-byte sectors of these lists, less what the GPU's L2 can have kept from the
 // level before, the least that can have crossed the link, and `link_gb_s` these over the first trial's time.
 // `traffic` is the model's count of requests over that trial's frontiers, with no cache. TEPS: adjacency
 // entries of what was reached, half of them in undirected graphs, over the time; the harmonic mean over
 // sources. Source: EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance.
-// Limits: managed edges are cold in each trial, and oversubscribed only where
+// Of managed edges counters.moved_bytes are the pages that left the host in a trial: none where a hint has
+// them read in place, and none of read-mostly ones, of which the host keeps its own. Limits: managed edges
+// are cold in each trial, and oversubscribed only where
 // --allow-managed-oversubscription lets them: else the papers' thrashing is model/uvm's.
 
 using graph::GraphSpec;
 using graph::Order;
 
+constexpr cuda::Hint kUsualHint = cuda::Hint::read_mostly;
 constexpr EdgePlacement kPlacements[] = {EdgePlacement::mapped, EdgePlacement::managed,
                                          EdgePlacement::device};
 constexpr Order kOrders[] = {Order::original, Order::degree, Order::halo_like};
@@ -332,13 +361,15 @@ const char* const kSubway = "subway";
 const char* const kCompact = "compact";
 const char* const kEmogiSources = "emogi";
 
-std::string link_text(EdgePlacement placement) {
-  switch (placement) {
+std::string link_text(const graph::PlacementRequest& request) {
+  switch (request.placement) {
     case EdgePlacement::mapped:
       return "in page-locked host memory, read over the link";
     case EdgePlacement::managed:
-      return "in managed memory, read-mostly, on the host when a trial starts; cold, and "
-             "oversubscribed only where --allow-managed-oversubscription lets it be";
+      return std::string("in managed memory, ") +
+             (request.hint == kUsualHint ? "read-mostly" : meaning(request.hint)) +
+             ", on the host when a trial starts; cold, and oversubscribed only where "
+             "--allow-managed-oversubscription lets it be";
     case EdgePlacement::device:
       return "in the GPU's own memory: what no link could beat";
   }
@@ -349,7 +380,7 @@ Explanation explain(const TraversalPoint& point) {
   return {
       "the time of a whole " + std::string(name(point.algorithm)) + " whose edges lie " +
           (point.subway ? "on the host, gathered and copied level by level (after Subway, all of it timed)"
-                        : link_text(point.where.request.placement)),
+                        : link_text(point.where.request)),
       "everything on the GPU between two events, from clearing the state to the last level; not making "
       "or placing the graph, nor verifying, which every trial is",
       "bytes = edges in the lists walked * bytes of an edge; traffic: the model's requests over the first "
@@ -430,6 +461,11 @@ class Lister {
       point.where.request.memory = memory_of(values);
       point.where.request.node = point.where.node;
     }
+    point.where.request.hint = hint_of(values);
+    if (!point.is_managed() && point.where.request.hint != kUsualHint) {
+      grids_.leave_out("hints are of managed memory: placement is managed");
+      return std::nullopt;
+    }
     point.trials = trials_of(point.algorithm, scope_.trials);
     if (values.is("sources", kEmogiSources)) {
       point.sources = emogi_sources(spec);
@@ -485,6 +521,7 @@ class Lister {
              {"edge", std::int64_t{request.edge_bytes}}},
             {{"numa", point.where.node}, {"gpu", gpu.ordinal}}};
     add_memory(request.memory, id.axes);
+    add_hint(request.hint, kUsualHint, id.axes);
     if (!point.sources.empty()) {
       id.axes.push_back({"sources", kEmogiSources});
     }
@@ -555,7 +592,8 @@ Family traversal() {
        word_axis("order", "how vertices are numbered",
                  names_of(kOrders, [](Order each) { return graph::name(each); }),
                  graph::name(Order::original)),
-       memory_axis("how the host memory came to be in which edges are mapped"), graph_axis(), edge_axis(),
+       memory_axis("how the host memory came to be in which edges are mapped"),
+       hint_axis("what the driver is told of managed edges", kUsualHint), graph_axis(), edge_axis(),
        word_axis("sources", "where searches start: drawn as GAP draws them, or where EMOGI's authors start",
                  {"gap", kEmogiSources}, "gap")},
       [](const Machine& machine, const Scope& scope, const Grids& grids) {

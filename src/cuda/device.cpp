@@ -257,4 +257,40 @@ cudaError_t copy_batch(void* const* /*to*/, const void* const* /*from*/, const s
 }
 #endif
 
+#if CUDART_VERSION >= 13000
+// The calls take arrays without const, and one location for all ranges from the first on.
+cudaError_t prefetch_batch(const ManagedRanges& ranges, Location to, cudaStream_t stream) {
+  cudaMemLocation location = to_cuda(to);
+  std::size_t applies_from = 0;
+  return cudaMemPrefetchBatchAsync(const_cast<void**>(ranges.data), const_cast<std::size_t*>(ranges.sizes),
+                                   ranges.count, &location, &applies_from, 1, 0, stream);
+}
+
+cudaError_t discard_batch(const ManagedRanges& ranges, cudaStream_t stream) {
+  return cudaMemDiscardBatchAsync(const_cast<void**>(ranges.data), const_cast<std::size_t*>(ranges.sizes),
+                                  ranges.count, 0, stream);
+}
+
+cudaError_t discard_and_prefetch_batch(const ManagedRanges& ranges, Location to, cudaStream_t stream) {
+  cudaMemLocation location = to_cuda(to);
+  std::size_t applies_from = 0;
+  return cudaMemDiscardAndPrefetchBatchAsync(const_cast<void**>(ranges.data),
+                                             const_cast<std::size_t*>(ranges.sizes), ranges.count, &location,
+                                             &applies_from, 1, 0, stream);
+}
+#else
+cudaError_t prefetch_batch(const ManagedRanges& /*ranges*/, Location /*to*/, cudaStream_t /*stream*/) {
+  return cudaErrorNotSupported;
+}
+
+cudaError_t discard_batch(const ManagedRanges& /*ranges*/, cudaStream_t /*stream*/) {
+  return cudaErrorNotSupported;
+}
+
+cudaError_t discard_and_prefetch_batch(const ManagedRanges& /*ranges*/, Location /*to*/,
+                                       cudaStream_t /*stream*/) {
+  return cudaErrorNotSupported;
+}
+#endif
+
 }  // namespace grainscope::cuda

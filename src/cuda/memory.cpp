@@ -16,7 +16,9 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/hint.hpp"
 
 namespace grainscope::cuda {
 namespace {
@@ -94,6 +96,87 @@ ManagedBuffer::ManagedBuffer(ManagedBudget& budget, int gpu, std::uint64_t bytes
 void ManagedBuffer::Free::operator()(void* data) const noexcept {
   static_cast<void>(cudaFree(data));
   ManagedBudget(budget).release(gpu, bytes, use);
+}
+
+namespace {
+
+void advise_all(const void* data, std::uint64_t bytes, cudaMemoryAdvise advice, Location where, Hint hint) {
+  check(advise(data, bytes, advice, where),
+        "advise " + format_bytes(bytes) + " of managed memory (" + name(hint) + ")");
+}
+
+// What the driver says of all of a range; of AccessedBy the first GPUs.
+std::array<int, 16> range_attribute(const void* data, std::uint64_t bytes, cudaMemRangeAttribute attribute) {
+  std::array<int, 16> said{};
+  const std::size_t size = attribute == cudaMemRangeAttributeAccessedBy ? sizeof(said) : sizeof(said.front());
+  check(cudaMemRangeGetAttribute(said.data(), size, attribute, data, bytes),
+        "ask for the advice on " + format_bytes(bytes) + " of managed memory");
+  return said;
+}
+
+bool is_in_force(const void* data, std::uint64_t bytes, Hint hint, int gpu) {
+  switch (hint) {
+    case Hint::read_mostly:
+      return range_attribute(data, bytes, cudaMemRangeAttributeReadMostly).front() == 1;
+    case Hint::preferred_gpu:
+      return range_attribute(data, bytes, cudaMemRangeAttributePreferredLocation).front() == gpu;
+    case Hint::preferred_host:
+      return range_attribute(data, bytes, cudaMemRangeAttributePreferredLocation).front() == cudaCpuDeviceId;
+    case Hint::accessed_by: {
+      const auto gpus = range_attribute(data, bytes, cudaMemRangeAttributeAccessedBy);
+      return std::find(gpus.begin(), gpus.end(), gpu) != gpus.end();
+    }
+    case Hint::none:
+    case Hint::prefetch:
+      break;
+  }
+  return true;
+}
+
+}  // namespace
+
+void give_hint(const void* data, std::uint64_t bytes, Hint hint, int gpu) {
+  switch (hint) {
+    case Hint::read_mostly:
+      advise_all(data, bytes, cudaMemAdviseSetReadMostly, Location::gpu(gpu), hint);
+      break;
+    case Hint::preferred_gpu:
+      advise_all(data, bytes, cudaMemAdviseSetPreferredLocation, Location::gpu(gpu), hint);
+      break;
+    case Hint::preferred_host:
+      advise_all(data, bytes, cudaMemAdviseSetPreferredLocation, Location::host(), hint);
+      break;
+    case Hint::accessed_by:
+      advise_all(data, bytes, cudaMemAdviseSetAccessedBy, Location::gpu(gpu), hint);
+      break;
+    case Hint::none:
+    case Hint::prefetch:
+      return;
+  }
+  if (!is_in_force(data, bytes, hint, gpu)) {
+    throw FailedError(std::string("the hint ") + name(hint) + " was given on " + format_bytes(bytes) +
+                      " of managed memory, and the driver says that it is not in force");
+  }
+}
+
+void take_back_hint(const void* data, std::uint64_t bytes, Hint hint, int gpu) {
+  switch (hint) {
+    case Hint::read_mostly:
+      advise_all(data, bytes, cudaMemAdviseUnsetReadMostly, Location::gpu(gpu), hint);
+      break;
+    case Hint::preferred_gpu:
+      advise_all(data, bytes, cudaMemAdviseUnsetPreferredLocation, Location::gpu(gpu), hint);
+      break;
+    case Hint::preferred_host:
+      advise_all(data, bytes, cudaMemAdviseUnsetPreferredLocation, Location::host(), hint);
+      break;
+    case Hint::accessed_by:
+      advise_all(data, bytes, cudaMemAdviseUnsetAccessedBy, Location::gpu(gpu), hint);
+      break;
+    case Hint::none:
+    case Hint::prefetch:
+      break;
+  }
 }
 
 namespace {

@@ -3,6 +3,7 @@
 
 // What all gathers into a GPU's memory share: lists, output, a clean cache before and a check behind.
 
+#include <functional>
 #include <vector>
 
 #include "gather_parts.hpp"
@@ -45,6 +46,8 @@ class GpuGather : public Operation {
   [[nodiscard]] std::byte* out() const { return rig_.output(); }
   [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
   [[nodiscard]] cuda::GatedStopwatch& stopwatch() { return stopwatch_; }
+  // Seconds of `enqueue`'s work between two events, submitted to the idle stream: what no gate may hold back.
+  [[nodiscard]] double time_ungated_s(const std::function<void()>& enqueue) const;
 
  private:
   void check(std::size_t list);
@@ -54,6 +57,8 @@ class GpuGather : public Operation {
   cuda::DeviceGuard guard_;
   cuda::Stream stream_;
   cuda::GatedStopwatch stopwatch_;
+  cuda::Event start_;
+  cuda::Event stop_;
   std::vector<cuda::DeviceBuffer> device_lists_;
   cuda::GatherRig rig_;
   std::uint64_t unlike_file_ = 0;           // elements, of rows that are a file's

@@ -21,6 +21,7 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/hint.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/gnn/gather.hpp"
 #include "grainscope/reach/span_memory.hpp"
@@ -222,15 +223,31 @@ class ManagedStore final : public FeatureStore {
                  kLocalSeed);
   }
 
+  // The hint is given when the pages are where they are to be found: it would keep them from going there.
   void make_cold() override {
+    cuda::take_back_hint(memory_.data(), memory_.bytes(), request().hint, request().gpu);
     if (const std::uint64_t elsewhere = bring_pages([this] { return bring_to_host(); }); elsewhere > 0) {
       throw FailedError("a managed table did not go back to the host before a sample: " +
                         std::to_string(elsewhere) + " of its pages are elsewhere");
+    }
+    cuda::give_hint(memory_.data(), memory_.bytes(), request().hint, request().gpu);
+  }
+
+  [[nodiscard]] bool begins() const override { return request().hint == cuda::Hint::prefetch; }
+  void begin(const cuda::Stream& stream) const override {
+    if (begins()) {
+      cuda::check(
+          cuda::prefetch(memory_.data(), memory_.bytes(), cuda::Location::gpu(request().gpu), stream.get()),
+          "prefetch a managed table to the GPU");
     }
   }
 
   [[nodiscard]] std::optional<std::uint64_t> moved_bytes() const override {
     const auto pages = presence();
+    if (pages && pages->absent > 0 && cuda::is_read_in_place(request().hint)) {
+      throw FailedError("a managed table that is to be read in place has left the host: " +
+                        std::to_string(pages->absent) + " of its pages are elsewhere");
+    }
     return pages ? std::optional(pages->absent * base_page_bytes()) : std::nullopt;
   }
 

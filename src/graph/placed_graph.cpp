@@ -12,9 +12,11 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/hint.hpp"
 #include "grainscope/cuda/mapped.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/graph/traversal.hpp"
+#include "grainscope/system/host_memory.hpp"
 #include "grainscope/system/placement.hpp"
 #include "traversals.hpp"
 
@@ -96,27 +98,61 @@ class CudaPlacedGraph final : public PlacedGraph {
              graph.vertices(),
              graph.edges(),
              request.edge_bytes};
-    if (request.placement == EdgePlacement::managed) {
-      advise(cudaMemAdviseSetReadMostly);
+    if (is_managed()) {
+      for_each_array([&](const PlacedArray& array) {
+        cuda::give_hint(array.device(), array.bytes(), request.hint, request.gpu);
+      });
     }
   }
 
   void make_cold() override {
-    if (request().placement != EdgePlacement::managed) {
+    if (!is_managed()) {
       return;
     }
     // A page that is read-mostly keeps its copy on the GPU until somebody writes to it or takes the advice
     // back.
-    advise(cudaMemAdviseUnsetReadMostly);
+    for_each_array([&](const PlacedArray& array) {
+      cuda::take_back_hint(array.device(), array.bytes(), request().hint, request().gpu);
+    });
     if (const std::uint64_t elsewhere = bring_pages([this] { return bring_to_host(); }); elsewhere > 0) {
       throw FailedError("managed edges did not go back to the host before a trial: " +
                         std::to_string(elsewhere) + " of the pages looked at are elsewhere");
     }
-    advise(cudaMemAdviseSetReadMostly);
+    for_each_array([&](const PlacedArray& array) {
+      cuda::give_hint(array.device(), array.bytes(), request().hint, request().gpu);
+    });
+  }
+
+  void begin(const cuda::Stream& stream) const override {
+    if (!is_managed() || request().hint != cuda::Hint::prefetch) {
+      return;
+    }
+    for_each_array([&](const PlacedArray& array) {
+      cuda::check(
+          cuda::prefetch(array.device(), array.bytes(), cuda::Location::gpu(request().gpu), stream.get()),
+          "prefetch managed edges to the GPU");
+    });
   }
 
   void expect_on_host() const override {
     for_each_array([](const PlacedArray& array) { array.expect_on_host(); });
+    if (is_managed() && cuda::is_read_in_place(request().hint) && moved_bytes().value_or(0) > 0) {
+      throw FailedError("managed edges that are to be read in place have left the host: " +
+                        format_bytes(*moved_bytes()));
+    }
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> moved_bytes() const override {
+    constexpr std::size_t kAllPages = 0;
+    std::optional<std::uint64_t> moved;
+    if (is_managed()) {
+      moved = 0;
+      for_each_array([&](const PlacedArray& array) {
+        const auto pages = pages_present(array.host(), array.bytes(), kAllPages);
+        moved = moved && pages ? std::optional(*moved + pages->absent * base_page_bytes()) : std::nullopt;
+      });
+    }
+    return moved;
   }
 
   [[nodiscard]] std::uint64_t gpu_bytes() const override {
@@ -157,12 +193,7 @@ class CudaPlacedGraph final : public PlacedGraph {
     }
   }
 
-  void advise(cudaMemoryAdvise advice) const {
-    for_each_array([&](const PlacedArray& array) {
-      cuda::check(cuda::advise(array.device(), array.bytes(), advice, cuda::Location::gpu(request().gpu)),
-                  "advise the driver about managed edges");
-    });
-  }
+  [[nodiscard]] bool is_managed() const { return request().placement == EdgePlacement::managed; }
 
   // Pages that are elsewhere all the same, of those looked at.
   std::uint64_t bring_to_host() {

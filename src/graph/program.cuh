@@ -83,7 +83,8 @@ template <class Program>
 class LevelLoop {
  public:
   LevelLoop(const PlacedGraph& placed, Access access)
-      : graph_(placed.view()),
+      : placed_(placed),
+        graph_(placed.view()),
         gpu_(placed.request().gpu),
         kernels_(LevelKernels<Program>::of(access, graph_.edge_bytes)),
         frontier_(graph_, gpu_),
@@ -113,6 +114,7 @@ class LevelLoop {
     program.over_link = over_link_;
     levels_.clear();
     begun_.record(stream_);
+    placed_.begin(stream_);
     start(stream_);
     for (std::uint64_t level = 0;; ++level) {
       if (level > most_levels) {
@@ -261,6 +263,7 @@ class LevelLoop {
     return ends_[level];
   }
 
+  const PlacedGraph& placed_;  // outlives it
   GraphView graph_;
   int gpu_;
   cuda::DeviceGuard guard_{gpu_};

@@ -1,10 +1,13 @@
-// Managed memory that moves between host and GPU: on demand, by the first access of the other side, or by
-// prefetch. Comm|Scope, section 3.4. Every sample proves that the pages really moved.
+// Managed memory that moves between host and GPU: on demand, by the first access of the other side, with or
+// without a hint to the driver, or by prefetch, one call a piece or all in one; and pages whose content is
+// dropped. Comm|Scope, section 3.4; CUDA runtime API, cudaMemAdvise and cudaMemDiscardBatchAsync. Every
+// sample proves that the pages really moved, or did not where they are to be read in place.
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,12 +15,15 @@
 #include "../cuda/launch.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
+#include "grainscope/core/statistics.hpp"
 #include "grainscope/core/thread_team.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/gate.hpp"
+#include "grainscope/cuda/hint.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/cuda/verification.hpp"
 #include "grainscope/system/host_memory.hpp"
@@ -137,17 +143,18 @@ class ManagedLane : public Lane {
 
   // All of it at once: how a sample is prepared.
   void prefetch_to(const Endpoint& end, const cuda::Stream& stream) const;
-  // In the transfer's pieces.
-  void prefetch_pieces_to_destination(const cuda::Stream& stream) const;
+  // By the transfer's call, of its pieces.
+  void call_for_pages(const cuda::Stream& stream) const;
 
  private:
-  void prefetch_piece(std::uint64_t first, std::uint64_t size, const Endpoint& end,
-                      const cuda::Stream& stream) const;
-
+  // Of a batch: SkipError where the toolkit or the driver is too old.
+  void check_batch(cudaError_t status) const;
   Transfer transfer_;
   bool at_source_side_ = false;
   cuda::Stream stream_;
   cuda::ManagedBuffer memory_;
+  std::vector<void*> pieces_;  // where they begin
+  std::vector<std::size_t> sizes_;
 };
 
 ManagedLane::ManagedLane(const Transfer& transfer, const Surroundings& surroundings)
@@ -156,6 +163,11 @@ ManagedLane::ManagedLane(const Transfer& transfer, const Surroundings& surroundi
       memory_(*surroundings.managed, transfer.gpu(), transfer.memory_bytes()) {
   cuda::load_kernel(touch_pages, "load the kernel that touches pages");
   grainscope::fill_pattern(words(), word_count(), kPayload);
+  const std::uint64_t piece = transfer_.piece_bytes > 0 ? transfer_.piece_bytes : bytes();
+  for (std::uint64_t first = 0; first < bytes(); first += piece) {
+    pieces_.push_back(static_cast<std::byte*>(memory_.data()) + first);
+    sizes_.push_back(std::min(piece, bytes() - first));
+  }
 }
 
 void ManagedLane::issue(const cuda::Stream& stream) {
@@ -166,8 +178,20 @@ void ManagedLane::issue(const cuda::Stream& stream) {
 }
 
 std::string ManagedLane::action() const {
-  return transfer_.engine == Engine::prefetch ? "cudaMemPrefetchAsync; the driver works within the call"
-                                              : "a kernel that writes one word to each page";
+  if (transfer_.engine != Engine::prefetch) {
+    return "a kernel that writes one word to each page";
+  }
+  switch (transfer_.page_call) {
+    case PageCall::prefetch:
+      return "cudaMemPrefetchAsync; the driver works within the call";
+    case PageCall::prefetch_batch:
+      return "one cudaMemPrefetchBatchAsync; the driver works within the call";
+    case PageCall::discard:
+      return "one cudaMemDiscardBatchAsync; the driver works within the call";
+    case PageCall::discard_and_prefetch:
+      return "one cudaMemDiscardAndPrefetchBatchAsync; the driver works within the call";
+  }
+  return {};
 }
 
 Conduct ManagedLane::conduct() const {
@@ -175,27 +199,49 @@ Conduct ManagedLane::conduct() const {
 }
 
 void ManagedLane::prefetch_to(const Endpoint& end, const cuda::Stream& stream) const {
-  prefetch_piece(0, memory_.bytes(), end, stream);
+  cuda::check(cuda::prefetch(memory_.data(), memory_.bytes(), location_of(end), stream.get()),
+              "prefetch " + format_bytes(memory_.bytes()) + " of managed memory");
 }
 
-void ManagedLane::prefetch_pieces_to_destination(const cuda::Stream& stream) const {
-  const std::uint64_t piece = transfer_.piece_bytes > 0 ? transfer_.piece_bytes : bytes();
-  for (std::uint64_t first = 0; first < bytes(); first += piece) {
-    prefetch_piece(first, std::min(piece, bytes() - first), transfer_.destination, stream);
+void ManagedLane::call_for_pages(const cuda::Stream& stream) const {
+  const cuda::ManagedRanges ranges{pieces_.data(), sizes_.data(), pieces_.size()};
+  const cuda::Location destination = location_of(transfer_.destination);
+  switch (transfer_.page_call) {
+    case PageCall::prefetch:
+      for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        cuda::check(cuda::prefetch(pieces_[i], sizes_[i], destination, stream.get()),
+                    "prefetch " + format_bytes(sizes_[i]) + " of managed memory");
+      }
+      return;
+    case PageCall::prefetch_batch:
+      check_batch(cuda::prefetch_batch(ranges, destination, stream.get()));
+      return;
+    case PageCall::discard:
+      check_batch(cuda::discard_batch(ranges, stream.get()));
+      return;
+    case PageCall::discard_and_prefetch:
+      check_batch(cuda::discard_and_prefetch_batch(ranges, destination, stream.get()));
+      return;
   }
 }
 
-void ManagedLane::prefetch_piece(std::uint64_t first, std::uint64_t size, const Endpoint& end,
-                                 const cuda::Stream& stream) const {
-  cuda::check(
-      cuda::prefetch(static_cast<std::byte*>(memory_.data()) + first, size, location_of(end), stream.get()),
-      "prefetch " + format_bytes(size) + " of managed memory");
+void ManagedLane::check_batch(cudaError_t status) const {
+  if (status == cudaErrorCallRequiresNewerDriver) {
+    static_cast<void>(cudaGetLastError());
+    throw SkipError("needs a driver for CUDA 13.0");
+  }
+  cuda::check(status, std::string(name(transfer_.page_call)) + " of " + std::to_string(pieces_.size()) +
+                          " pieces of " + format_bytes(sizes_.front()) + " of managed memory");
 }
 
-class HostManagedLane final : public ManagedLane {
+class HostManagedLane : public ManagedLane {
  public:
   HostManagedLane(const Transfer& transfer, const Surroundings& surroundings)
-      : ManagedLane(transfer, surroundings), team_(transfer.host_threads, current_affinity()) {}
+      : ManagedLane(transfer, surroundings), team_(transfer.host_threads, current_affinity()) {
+    if (transfer.page_call != PageCall::prefetch && !cuda::kHasManagedBatch) {
+      throw SkipError("needs CUDA 13.0: this program was built with an older one");
+    }
+  }
 
   void prepare() override {
     const bool on_host = transfer().to_gpu();
@@ -209,7 +255,7 @@ class HostManagedLane final : public ManagedLane {
 
   void move(const cuda::Stream& stream) override {
     if (transfer().engine == Engine::prefetch) {
-      prefetch_pieces_to_destination(stream);
+      call_for_pages(stream);
     } else if (transfer().to_gpu()) {
       touch_from_gpu(words(), word_count(), stream.get());
     } else {
@@ -223,11 +269,7 @@ class HostManagedLane final : public ManagedLane {
   }
 
   std::string verify() override {
-    if (transfer().to_gpu()) {
-      expect_payload(cuda::find_mismatch(words(), word_count(), kPayload, own_stream()), "on the GPU");
-    } else {
-      expect_payload(grainscope::find_mismatch(words(), word_count(), kPayload), "on the host");
-    }
+    expect_pattern(!transfer().to_gpu(), kPayload);
     return residency_known_
                ? "every word at the destination, and where pages live before and after each sample"
                : "every word at the destination; the system does not tell where pages live";
@@ -246,6 +288,17 @@ class HostManagedLane final : public ManagedLane {
   [[nodiscard]] std::string action() const override {
     return touches_from_host() ? "host threads that write one word to each page" : ManagedLane::action();
   }
+
+ protected:
+  // All words hold the pattern of a seed, as the host or the GPU reads them.
+  void expect_pattern(bool by_host, std::uint32_t seed) const {
+    if (by_host) {
+      expect_payload(grainscope::find_mismatch(words(), word_count(), seed), "on the host");
+    } else {
+      expect_payload(cuda::find_mismatch(words(), word_count(), seed, own_stream()), "on the GPU");
+    }
+  }
+  [[nodiscard]] bool residency_known() const { return residency_known_; }
 
  private:
   [[nodiscard]] bool touches_from_host() const {
@@ -281,6 +334,78 @@ class HostManagedLane final : public ManagedLane {
   bool residency_known_ = true;
 };
 
+// Pages whose content is dropped, where they are or on their way to the destination. What they hold then is
+// undefined until it is written: after each sample the side that is to have them writes all of it, and that
+// is what is checked. Of some pages it is seen whether their content was still there: where it was not, it
+// did not cross the link.
+class DiscardLane final : public HostManagedLane {
+ public:
+  DiscardLane(const Transfer& transfer, const Surroundings& surroundings)
+      : HostManagedLane(transfer, surroundings) {}
+
+  void check_sample() override {
+    if (transfer().page_call == PageCall::discard_and_prefetch) {
+      HostManagedLane::check_sample();
+    }
+    dropped_.push_back(dropped_share());
+    write_all(kPoison);
+    expect_pattern(by_host(), kPoison);
+    write_all(kPayload);  // what the next sample drops
+  }
+
+  std::string verify() override {
+    if (dropped_.empty()) {
+      throw FailedError("wrong result: no page was discarded");
+    }
+    expect_pattern(by_host(), kPayload);
+    const std::string residency = transfer().page_call == PageCall::discard
+                                      ? "where pages live before each sample"
+                                      : "where pages live before and after each sample";
+    return "every word that was written after each discard, " +
+           (residency_known() ? "and " + residency
+                              : std::string("but the system does not tell where pages live"));
+  }
+
+  void describe(Measurement& measurement) const override {
+    if (!dropped_.empty()) {
+      measurement.counters["dropped_share"] = summarize(dropped_).median;
+    }
+  }
+
+ private:
+  // The side that has the pages after a sample, as far as anybody can know.
+  [[nodiscard]] bool by_host() const {
+    return transfer().page_call == PageCall::discard ? transfer().source.on_host() : !transfer().to_gpu();
+  }
+
+  void write_all(std::uint32_t seed) const {
+    if (by_host()) {
+      grainscope::fill_pattern(words(), word_count(), seed);
+    } else {
+      cuda::fill_pattern(words(), word_count(), seed, own_stream());
+    }
+  }
+
+  // Of the pages looked at, evenly spaced, those whose first word is no longer there: copies read them
+  // without bringing them anywhere.
+  [[nodiscard]] double dropped_share() const {
+    const std::uint64_t page = base_page_bytes() / sizeof(std::uint32_t);
+    const std::uint64_t pages = std::max<std::uint64_t>(1, word_count() / page);
+    const std::uint64_t looked_at = std::min<std::uint64_t>(pages, kPagesLookedAt);
+    std::uint64_t dropped = 0;
+    for (std::uint64_t i = 0; i < looked_at; ++i) {
+      const std::uint64_t word = pages / looked_at * i * page;
+      std::uint32_t held = 0;
+      cuda::check(cudaMemcpy(&held, words() + word, sizeof(held), cudaMemcpyDefault),
+                  "read a word of a page");
+      dropped += held != pattern_word(word, kPayload) ? 1 : 0;
+    }
+    return static_cast<double>(dropped) / static_cast<double>(looked_at);
+  }
+
+  std::vector<double> dropped_;  // in each sample, warm-ups among them
+};
+
 class PeerManagedLane final : public ManagedLane {
  public:
   PeerManagedLane(const Transfer& transfer, const Surroundings& surroundings)
@@ -306,7 +431,7 @@ class PeerManagedLane final : public ManagedLane {
 
   void move(const cuda::Stream& stream) override {
     if (transfer().engine == Engine::prefetch) {
-      prefetch_pieces_to_destination(stream);
+      call_for_pages(stream);
     } else {
       touch_from_gpu(words(), word_count(), stream.get());
     }
@@ -337,23 +462,36 @@ class PeerManagedLane final : public ManagedLane {
   cuda::ResidencyProbe at_destination_;
 };
 
-// Pieces that come to the GPU because it reads them. The driver moves whole pages, and more around them where
-// it expects to be asked for them next: what was read and what moved are two numbers, and every sample counts
-// the second.
+// Pieces that come to the GPU because it reads them, or all of it under a hint. The driver moves whole pages,
+// and more around them where it expects to be asked for them next: what was read and what moved are two
+// numbers, and every sample counts the second. Under a hint by which pages are read in place that is none.
 class ManagedPiecesLane final : public ManagedLane {
  public:
   ManagedPiecesLane(const Transfer& transfer, const Surroundings& surroundings)
       : ManagedLane(transfer, surroundings),
-        row_{transfer.bytes / transfer.piece_bytes, transfer.piece_bytes, transfer.stride_bytes},
+        row_(row_of(transfer)),
         team_(transfer.host_threads, current_affinity()),
         // On the GPU: beside the pieces it would be a page that moves, too.
         sum_(transfer.gpu(), sizeof(unsigned long long)) {
     cuda::load_kernel(sum_pieces, "load the kernel that reads pieces");
     cuda::check(cudaMemset(sum_.data(), 0, sum_.bytes()), "clear a sum on the GPU");
+    if (hinted()) {
+      rig_.emplace(transfer.gpu(), 1, 0, cuda::GatherRig::Word::sum);
+      again_.emplace();
+    }
   }
 
+  // The hint is given when the pages are where they are to be found: it would keep them from going there.
   void prepare() override {
-    if (const std::uint64_t absent = bring_pages([this] { return bring_to_host(); }); absent > 0) {
+    cuda::take_back_hint(words(), transfer().memory_bytes(), hint(), gpu());
+    std::uint64_t absent = bring_pages([this] { return bring_to_host(); });
+    if (hinted()) {
+      cuda::give_hint(words(), transfer().memory_bytes(), hint(), gpu());
+      absent += absent_pages();
+      rig_->make_cold(own_stream());
+      own_stream().synchronize();
+    }
+    if (absent > 0) {
       throw FailedError("managed pages did not move: " + std::to_string(absent) +
                         " are not on the host before a sample");
     }
@@ -361,24 +499,21 @@ class ManagedPiecesLane final : public ManagedLane {
   }
 
   void move(const cuda::Stream& stream) override {
-    ++launches_;
-    read_pieces(words(), row_, static_cast<unsigned long long*>(sum_.data()), stream);
+    if (hint() == cuda::Hint::prefetch) {
+      prefetch_to(transfer().destination, stream);
+    }
+    read_all(stream);
   }
 
   void check_sample() override {
-    const auto presence = pages_present(words(), transfer().memory_bytes(), kAllPages);
-    if (!presence) {
-      return;
+    if (const auto presence = pages_present(words(), transfer().memory_bytes(), kAllPages)) {
+      require_residency(presence->absent);
+      moved_bytes_.push_back(presence->absent * base_page_bytes());
     }
-    for (std::uint64_t i = 0; i < row_.pieces; ++i) {
-      const auto* piece = reinterpret_cast<const std::byte*>(words()) + i * row_.stride_bytes;
-      const auto own = pages_present(piece, row_.piece_bytes, kAllPages);
-      if (own && own->present > 0) {
-        throw FailedError("managed pages did not move: " + std::to_string(own->present) + " of piece " +
-                          std::to_string(i) + " are still on the host after a sample");
-      }
+    if (hinted()) {
+      // What a second read meets: the GPU's own memory, or the link again.
+      again_s_.push_back(again_->time_s(own_stream(), [this] { read_all(own_stream()); }));
     }
-    moved_bytes_.push_back(presence->absent * base_page_bytes());
   }
 
   std::string verify() override {
@@ -392,40 +527,99 @@ class ManagedPiecesLane final : public ManagedLane {
     if (launches_ == 0 || sum != once * launches_) {
       throw FailedError("wrong result: the words read do not add up to what was written there");
     }
-    return moved_bytes_.empty()
-               ? "the sum of every word that every sample read; the system does not tell where pages live"
-               : "the sum of every word that every sample read, and where all pages live before and after it";
+    const std::string in_force = hinted() && hint() != cuda::Hint::prefetch
+                                     ? "; the driver says that the hint is in force before each sample"
+                                     : "";
+    return (moved_bytes_.empty()
+                ? "the sum of every word that every sample read; the system does not tell where pages live"
+                : "the sum of every word that every sample read, and where all pages live before and after "
+                  "it") +
+           in_force;
   }
 
   // Of an odd number of samples the median, of an even number the lower of the two in the middle: a count
   // that a sample had.
   void describe(Measurement& measurement) const override {
+    if (!again_s_.empty()) {
+      measurement.counters["again_gb_s"] = gb_per_s(static_cast<double>(bytes()), summarize(again_s_).median);
+    }
     if (moved_bytes_.empty()) {
       return;
     }
     std::vector<std::uint64_t> ordered = moved_bytes_;
     std::sort(ordered.begin(), ordered.end());
     const std::uint64_t moved = ordered[(ordered.size() - 1) / 2];
-    measurement.link_bytes_least = moved;
     measurement.counters["moved_bytes"] = static_cast<double>(moved);
+    measurement.counters["page_bytes"] = static_cast<double>(base_page_bytes());
+    if (hinted()) {
+      // Every word was read, whether its page came along or not.
+      measurement.link_bytes_least = std::max(moved, bytes());
+      return;
+    }
+    measurement.link_bytes_least = moved;
     measurement.counters["moved_bytes_per_piece"] =
         static_cast<double>(moved) / static_cast<double>(row_.pieces);
-    measurement.counters["page_bytes"] = static_cast<double>(base_page_bytes());
+  }
+
+  [[nodiscard]] Conduct conduct() const override {
+    return hint() == cuda::Hint::prefetch ? Conduct::called : Conduct::enqueued;
   }
 
   [[nodiscard]] std::string action() const override {
-    return "a kernel that reads every word of each piece, whose pages live on the host";
+    if (hint() == cuda::Hint::prefetch) {
+      return "cudaMemPrefetchAsync, in which the driver works, and a kernel that reads every word";
+    }
+    return hinted() ? "a kernel that reads every word of pages that live on the host"
+                    : "a kernel that reads every word of each piece, whose pages live on the host";
   }
 
  private:
-  // Pages that are not there all the same; 0 where the system does not tell.
+  static PieceRow row_of(const Transfer& transfer) {
+    if (transfer.piece_bytes == 0) {
+      return {1, transfer.bytes, transfer.bytes};
+    }
+    return {transfer.bytes / transfer.piece_bytes, transfer.piece_bytes, transfer.stride_bytes};
+  }
+  [[nodiscard]] cuda::Hint hint() const { return transfer().hint; }
+  [[nodiscard]] bool hinted() const { return hint() != cuda::Hint::none; }
+
+  void read_all(const cuda::Stream& stream) {
+    ++launches_;
+    read_pieces(words(), row_, static_cast<unsigned long long*>(sum_.data()), stream);
+  }
+
+  // Pages of all the memory that are not on the host; 0 where the system does not tell.
+  [[nodiscard]] std::uint64_t absent_pages() const {
+    const auto presence = pages_present(words(), transfer().memory_bytes(), kAllPages);
+    return presence ? presence->absent : 0;
+  }
+
   std::uint64_t bring_to_host() {
     prefetch_to(transfer().source, own_stream());
     own_stream().synchronize();
     // The host owns and maps every page only once it has written to it.
     static_cast<void>(touch_from_host(team_, words(), word_count()));
-    const auto presence = pages_present(words(), transfer().memory_bytes(), kAllPages);
-    return presence ? presence->absent : 0;
+    return absent_pages();
+  }
+
+  // After a sample, of which `absent` pages have left the host: all that were read, or none that is read in
+  // place. Of read-mostly pages it is counted alone.
+  void require_residency(std::uint64_t absent) const {
+    if (cuda::is_read_in_place(hint()) && absent > 0) {
+      throw FailedError("managed pages that are to be read in place have left the host: " +
+                        std::to_string(absent) + " after a sample");
+    }
+    if (!cuda::migrates(hint())) {
+      return;
+    }
+    for (std::uint64_t i = 0; i < row_.pieces; ++i) {
+      const auto* piece = reinterpret_cast<const std::byte*>(words()) + i * row_.stride_bytes;
+      const auto own = pages_present(piece, row_.piece_bytes, kAllPages);
+      if (own && own->present > 0) {
+        throw FailedError("managed pages did not move: " + std::to_string(own->present) + " of piece " +
+                          std::to_string(i) + " are still on the host after a sample");
+      }
+    }
   }
 
   PieceRow row_;
@@ -433,6 +627,10 @@ class ManagedPiecesLane final : public ManagedLane {
   cuda::DeviceBuffer sum_;
   std::uint64_t launches_ = 0;
   std::vector<std::uint64_t> moved_bytes_;  // in each sample, warm-ups among them
+  // Of pages under a hint:
+  std::optional<cuda::GatherRig> rig_;         // whose cache is overwritten before a sample
+  std::optional<cuda::GatedStopwatch> again_;  // of the second read
+  std::vector<double> again_s_;                // after each sample
 };
 
 }  // namespace
@@ -441,7 +639,10 @@ std::unique_ptr<Lane> make_managed_lane(const Transfer& transfer, const Surround
   if (transfer.between_gpus()) {
     return std::make_unique<PeerManagedLane>(transfer, surroundings);
   }
-  if (transfer.engine == Engine::fault && transfer.piece_bytes > 0) {
+  if (transfer.discards()) {
+    return std::make_unique<DiscardLane>(transfer, surroundings);
+  }
+  if (transfer.engine == Engine::fault && (transfer.piece_bytes > 0 || transfer.hint != cuda::Hint::none)) {
     return std::make_unique<ManagedPiecesLane>(transfer, surroundings);
   }
   return std::make_unique<HostManagedLane>(transfer, surroundings);

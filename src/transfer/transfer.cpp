@@ -132,6 +132,20 @@ const char* name(Load load) {
   return load == Load::bulk ? "bulk" : "vector";
 }
 
+const char* name(PageCall call) {
+  switch (call) {
+    case PageCall::prefetch:
+      return "prefetch";
+    case PageCall::prefetch_batch:
+      return "prefetch_batch";
+    case PageCall::discard:
+      return "discard";
+    case PageCall::discard_and_prefetch:
+      return "discard_and_prefetch";
+  }
+  throw std::logic_error("a call for pages has no name");
+}
+
 const char* access_name(const Walk& walk) {
   if (walk.pattern == Walk::Pattern::strided) {
     return "strided";
@@ -389,17 +403,18 @@ void require_possible_bulk(const Transfer& transfer) {
   }
 }
 
-// A warp reads 16 bytes a lane, and pages are the host's before.
+constexpr std::uint64_t kReadBytes = 16;  // of a lane that reads pages on demand
+
+// Pages are the host's before.
 void require_possible_pieces(const Transfer& transfer) {
-  constexpr std::uint64_t kLoad = 16;
   if (transfer.engine != Engine::fault) {
     throw UsageError("only pieces that the GPU reads on demand lie apart");
   }
   if (!transfer.source.on_host() || !transfer.to_gpu()) {
     throw UsageError("pieces on demand come from the host to a GPU");
   }
-  if (transfer.piece_bytes == 0 || transfer.piece_bytes % kLoad != 0 ||
-      transfer.bytes % transfer.piece_bytes != 0 || transfer.stride_bytes % kLoad != 0 ||
+  if (transfer.piece_bytes == 0 || transfer.piece_bytes % kReadBytes != 0 ||
+      transfer.bytes % transfer.piece_bytes != 0 || transfer.stride_bytes % kReadBytes != 0 ||
       transfer.stride_bytes < transfer.piece_bytes) {
     throw UsageError("pieces on demand are multiples of 16 bytes, whole, and do not overlap; not " +
                      std::to_string(transfer.bytes) + " in pieces of " +
@@ -408,6 +423,21 @@ void require_possible_pieces(const Transfer& transfer) {
   }
   if (transfer.bytes / transfer.piece_bytes > kMostBytes / transfer.stride_bytes) {
     throw UsageError("pieces that far apart lie in more than 1 PiB, which no machine has");
+  }
+}
+
+// Batches and hints are of pages that are the host's or one GPU's.
+void require_possible_pages(const Transfer& transfer) {
+  if (transfer.page_call != PageCall::prefetch &&
+      (transfer.engine != Engine::prefetch || transfer.between_gpus())) {
+    throw UsageError(std::string(name(transfer.page_call)) +
+                     " is a call for pages of managed memory of the host or one GPU: the engine is prefetch");
+  }
+  if (transfer.hint != cuda::Hint::none && (transfer.engine != Engine::fault || !transfer.source.on_host())) {
+    throw UsageError("a hint is of managed pages on the host that a GPU asks for: the engine is fault");
+  }
+  if (transfer.hint != cuda::Hint::none && (transfer.piece_bytes > 0 || transfer.bytes % kReadBytes != 0)) {
+    throw UsageError("pages under a hint are read whole, 16 bytes at a time: there are no pieces of them");
   }
 }
 
@@ -438,6 +468,7 @@ void require_possible(const Transfer& transfer) {
   if (transfer.stride_bytes > 0 || (transfer.engine == Engine::fault && transfer.piece_bytes > 0)) {
     require_possible_pieces(transfer);
   }
+  require_possible_pages(transfer);
   if (transfer.walks()) {
     require_possible_walk(transfer);
   }

@@ -14,12 +14,14 @@
 #include <vector>
 
 #include "grainscope/core/operation.hpp"
+#include "grainscope/cuda/hint.hpp"
 #include "grainscope/gnn/features.hpp"
 #include "grainscope/gnn/table.hpp"
 
 namespace grainscope::cuda {
 class ManagedBudget;
-}
+class Stream;
+}  // namespace grainscope::cuda
 namespace grainscope::reach {
 class SpanMemory;
 }
@@ -30,12 +32,13 @@ class FeatureTable;
 
 struct StoreRequest {
   Store store = Store::mapped;
-  std::uint32_t row_bytes = 128;  // even
-  std::uint64_t span_bytes = 0;   // of the whole table, whatever part of it is where
-  int gpu = 0;                    // that reads
-  double hot_percent = 0;         // tiered: of the rows, on the GPU. multi_gpu: interleaved over `gpus`
-  double replicated_percent = 0;  // multi_gpu: of the rows, in each GPU's own memory
-  std::vector<int> gpus = {};     // multi_gpu: of the interleaved part, the reading one among them
+  std::uint32_t row_bytes = 128;       // even
+  std::uint64_t span_bytes = 0;        // of the whole table, whatever part of it is where
+  int gpu = 0;                         // that reads
+  double hot_percent = 0;              // tiered: of the rows, on the GPU. multi_gpu: interleaved over `gpus`
+  double replicated_percent = 0;       // multi_gpu: of the rows, in each GPU's own memory
+  std::vector<int> gpus = {};          // multi_gpu: of the interleaved part, the reading one among them
+  cuda::Hint hint = cuda::Hint::none;  // managed
 };
 
 // Which rows are where: of a table of all of `span_bytes`, in chunks on the host. Throws UsageError for rows
@@ -67,7 +70,12 @@ class FeatureStore {
   [[nodiscard]] std::optional<double> fill_s() const noexcept { return fill_s_; }
   // Before a sample, untimed: pages of a managed table go back to the host, and that is proved. Else nothing.
   virtual void make_cold() {}
-  // Of a managed table, after a sample: bytes that have left the host, where the system tells.
+  // Whether a gather begins with work of the store's, and the enqueuing of it, timed: under Hint::prefetch
+  // all of a managed table goes to the GPU, within the call. Else nothing.
+  [[nodiscard]] virtual bool begins() const { return false; }
+  virtual void begin(const cuda::Stream& stream) const { static_cast<void>(stream); }
+  // Of a managed table, after a sample: bytes that have left the host, where the system tells. Throws
+  // FailedError where some of one have that is to be read in place.
   [[nodiscard]] virtual std::optional<std::uint64_t> moved_bytes() const { return std::nullopt; }
 
  protected:

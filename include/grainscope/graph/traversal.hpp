@@ -13,16 +13,21 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/operation.hpp"
+#include "grainscope/cuda/hint.hpp"
 #include "grainscope/cuda/mapped.hpp"
 #include "grainscope/graph/access.hpp"
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"
 
+namespace grainscope::cuda {
+class Stream;  // cuda/device.hpp
+}
+
 namespace grainscope::graph {
 
 enum class EdgePlacement {
   mapped,   // host memory that the GPU reads over the link
-  managed,  // managed memory, read-mostly; on the host when a trial starts
+  managed,  // managed memory, under a hint; on the host when a trial starts
   device,   // the GPU's own memory: what no link could beat
 };
 [[nodiscard]] constexpr const char* name(EdgePlacement placement) {
@@ -44,6 +49,7 @@ struct PlacementRequest {
   int gpu = 0;
   cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;  // of `mapped`
   int node = 0;                                            // where that lies
+  cuda::Hint hint = cuda::Hint::read_mostly;               // of `managed`
   friend bool operator==(const PlacementRequest&, const PlacementRequest&) = default;
 };
 
@@ -68,8 +74,12 @@ class PlacedGraph {
   [[nodiscard]] const GraphView& view() const noexcept { return view_; }
   // Before a trial, untimed: managed pages go back to the host, and that is proved. Else nothing.
   virtual void make_cold() = 0;
-  // Throws FailedError where mapped edges have left the host.
+  // Enqueues what a run of a traversal begins with, timed: under Hint::prefetch all edges. Else nothing.
+  virtual void begin(const cuda::Stream& stream) const { static_cast<void>(stream); }
+  // Throws FailedError where mapped edges, or managed ones that are to be read in place, have left the host.
   virtual void expect_on_host() const {}
+  // Of managed edges, after a trial: bytes of the pages that have left the host, where the system tells.
+  [[nodiscard]] virtual std::optional<std::uint64_t> moved_bytes() const { return std::nullopt; }
   // Of the GPU's memory, by what is placed there for good.
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;
 

@@ -11,6 +11,7 @@
 
 #include "grainscope/core/operation.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/cuda/hint.hpp"
 
 namespace grainscope::transfer {
 
@@ -43,6 +44,14 @@ enum class Allocation {
   registered,    // cudaHostRegister of ordinary memory
   accessed_by,   // cudaMallocManaged with AccessedBy: mapped, never migrated
   managed_host,  // the same with the host as preferred location, touched first by the CPU
+};
+
+// Of Engine::prefetch: by which call pages are sent to the destination, or given up where they are.
+enum class PageCall {
+  prefetch,              // cudaMemPrefetchAsync, one a piece
+  prefetch_batch,        // cudaMemPrefetchBatchAsync of all pieces
+  discard,               // cudaMemDiscardBatchAsync of all pieces: they go nowhere
+  discard_and_prefetch,  // cudaMemDiscardAndPrefetchBatchAsync of all pieces
 };
 
 // One end of a transfer: memory of a kind, on a NUMA node of the host or on a GPU.
@@ -120,9 +129,13 @@ struct Transfer {
   bool flush = false;            // evict host buffers from the CPU's caches before every sample
   bool submission_only = false;  // time the call that submits, not the copy
   Allocation allocation = Allocation::host_alloc;
-  Walk walk;                // of Engine::sm
-  Relay relay;              // of copies between the host and a GPU
-  int host_threads = 1;     // that touch managed pages from the host
+  Walk walk;                                // of Engine::sm
+  Relay relay;                              // of copies between the host and a GPU
+  int host_threads = 1;                     // that touch managed pages from the host
+  PageCall page_call = PageCall::prefetch;  // of Engine::prefetch
+  // Of Engine::fault from the host, all in one: under any but none a kernel reads every word, since what is
+  // read in place crosses word by word.
+  cuda::Hint hint = cuda::Hint::none;
   bool by_source = false;   // between GPUs: the source issues it and writes; else the destination reads
   bool peer_access = true;  // between GPUs: the issuer addresses the other's memory; else the host is between
   int staging_node = 0;     // between GPUs without peer access: where the CPU that issues it runs
@@ -135,6 +148,13 @@ struct Transfer {
   }
   // Pages of managed memory move: no copy is made.
   [[nodiscard]] bool migrates() const { return engine == Engine::fault || engine == Engine::prefetch; }
+  // What its pages hold is dropped: none of it need cross the link.
+  [[nodiscard]] bool discards() const {
+    return page_call == PageCall::discard || page_call == PageCall::discard_and_prefetch;
+  }
+  [[nodiscard]] std::uint64_t pieces() const {
+    return piece_bytes == 0 ? 1 : (bytes + piece_bytes - 1) / piece_bytes;
+  }
   [[nodiscard]] bool to_gpu() const { return !destination.on_host(); }
   // Of the buffer at an end: more than `bytes` where pieces lie apart.
   [[nodiscard]] std::uint64_t memory_bytes() const {
@@ -156,6 +176,7 @@ struct Transfer {
 [[nodiscard]] const char* name(Engine engine);
 [[nodiscard]] const char* name(Allocation allocation);
 [[nodiscard]] const char* name(Load load);
+[[nodiscard]] const char* name(PageCall call);
 // "strided", "merged" (off a 128-byte boundary), "merged_aligned" or "scattered".
 [[nodiscard]] const char* access_name(const Walk& walk);
 
