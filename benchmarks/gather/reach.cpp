@@ -112,6 +112,7 @@ const char* const kAsAsked = "as_asked";
 const char* const kSorted = "sorted";
 const char* const kUsual = "usual";
 const char* const kMost = "most";
+const char* const kBlock = "block";
 
 // What CPUs of the memory's node do to it while a GPU reads it.
 enum class Beside { none, host_read, host_write };
@@ -149,14 +150,16 @@ std::optional<double> contiguous_share(const reach::SpanMemory& memory) {
 // place of its own. They write what is there, so that the words still add up.
 class GatherBesideHost final : public Operation {
  public:
-  GatherBesideHost(Operation& gather, const reach::SpanMemory& memory, std::uint64_t span_bytes, Beside beside)
+  GatherBesideHost(Operation& gather, const reach::SpanMemory& memory, std::uint64_t span_bytes,
+                   Beside beside)
       : gather_(gather),
         chunks_(memory.host_chunks()),
         chunk_bytes_(memory.request().chunk_bytes),
         blocks_(span_bytes / kBlockBytes),
         beside_(beside) {
     const auto cpus = static_cast<std::uint64_t>(current_affinity().size());
-    threads_ = std::clamp<std::uint64_t>(cpus - 1, 1, kMostThreads);  // one is left to the gather's own thread
+    threads_ =
+        std::clamp<std::uint64_t>(cpus - 1, 1, kMostThreads);  // one is left to the gather's own thread
   }
 
   void prepare() override { gather_.prepare(); }
@@ -214,8 +217,8 @@ class GatherBesideHost final : public Operation {
 
   void pass(std::uint64_t block) const {
     const std::uint64_t at = block * kBlockBytes;
-    auto* const begin = static_cast<volatile std::uint64_t*>(static_cast<void*>(
-        static_cast<std::byte*>(chunks_[at / chunk_bytes_]) + at % chunk_bytes_));
+    auto* const begin = static_cast<volatile std::uint64_t*>(
+        static_cast<void*>(static_cast<std::byte*>(chunks_[at / chunk_bytes_]) + at % chunk_bytes_));
     constexpr std::uint64_t kWords = kBlockBytes / sizeof(std::uint64_t);
     for (std::uint64_t i = 0; i < kWords; ++i) {
       const std::uint64_t word = begin[i];
@@ -305,7 +308,8 @@ struct Listed {
 
   [[nodiscard]] auto order() const {
     return std::tuple(point.on_host(), gpu.ordinal, wall, point.where.home, point.where.kind,
-                      point.where.touch_threads, point.gpus, point.gather.span_bytes);
+                      point.where.touch_threads, point.where.largest_piece, point.gpus,
+                      point.gather.span_bytes);
   }
 };
 
@@ -371,6 +375,16 @@ class Lister {
       return;
     }
     Point point{{.kind = kind, .gpu = gpu.ordinal, .home = home, .touch_threads = threads}, gather};
+    point.where.largest_piece = values.is("largest_piece", kBlock) ? 0 : values.number("largest_piece");
+    if (point.where.largest_piece > 0 && kind != cuda::MemoryKind::managed_host) {
+      grids_.leave_out(
+          "pieces are of managed memory, which the driver takes by blocks: largest_piece is block");
+      return;
+    }
+    if (point.where.largest_piece % (64 * kKiB) != 0) {
+      grids_.leave_out("advice is of pieces of 64 KiB: largest_piece is a multiple of it");
+      return;
+    }
     if (!add_others(values, point)) {
       return;
     }
@@ -445,6 +459,9 @@ class Lister {
     }
     if (point.beside != Beside::none) {
       axes.push_back({"beside", beside_name(point.beside)});
+    }
+    if (point.where.largest_piece > 0) {
+      axes.push_back({"largest_piece", static_cast<std::int64_t>(point.where.largest_piece)});
     }
     if (point.where.touch_threads != kTouchThreads) {
       axes.push_back({"touch_threads", std::int64_t{point.where.touch_threads}});
@@ -532,9 +549,14 @@ Family reach_gather(const Spans& spans) {
                  cuda::name(cuda::MemoryKind::host_alloc)),
        number_axis("touch_threads", "threads that touch host memory first, where the driver does not",
                    {1, 256}, std::to_string(kTouchThreads)),
+       size_axis(
+           "largest_piece",
+           "bytes of the largest piece by which managed memory is laid out, as on a host whose memory is "
+           "fragmented: a multiple of 64 KiB; block: 2 MiB",
+           {64 * kKiB, kMiB}, false, kBlock, {kBlock}),
        number_axis("gpus", "GPUs that read the memory at once, each as many rows", {1, gnn::kMostGpus}, "1"),
-       word_axis("beside", "what CPUs of the memory's node do to it meanwhile", names_of(kBesides, beside_name),
-                 beside_name(Beside::none)),
+       word_axis("beside", "what CPUs of the memory's node do to it meanwhile",
+                 names_of(kBesides, beside_name), beside_name(Beside::none)),
        word_axis("order", "whether a batch is read in the order of its addresses", {kAsAsked, kSorted},
                  kAsAsked),
        size_axis("row", "bytes of a row, a power of two", {reach::kSmallestRow, reach::kLargestRow}, false,

@@ -410,24 +410,24 @@ Needs needs_of(const CallSpec& spec) {
 Explanation explain(const CallSpec& spec) {
   Explanation text;
   text.measures = std::string("what the call `") + cuda::name(spec.what) + "` costs the CPU";
-  text.timed = spec.what == Call::fork_with_mapped
-                   ? "fork() until it returns to the process that holds the memory; the child leaves at once"
-               : is_of_mapped(spec.what)
-                   ? "taking memory until a GPU may read it (allocation, advice or registering, first touch), "
-                     "or giving it back; the CPU writes and the GPU reads all of it between, untimed"
-               : spec.what == Call::managed_first_touch
-                   ? "a kernel that writes one word to each page of a fresh managed allocation, between two "
-                     "events behind a closed gate"
-               : spec.what == Call::managed_first_touch_by_host
-                   ? "a CPU thread that writes one word to each page of a fresh managed allocation"
-               : spec.threads > 1
-                   ? "a batch of calls by each of several threads that start together, on the host's clock, "
-                     "until the last is done"
-               : spec.bytes > 0
-                   ? "the calls alone, on the host's clock; the memory is used between taking and "
-                     "giving back, untimed"
-                   : "a batch of calls on the host's clock; the work that they submit is waited for "
-                     "afterwards, unless waiting is the call";
+  text.timed =
+      spec.what == Call::fork_with_mapped
+          ? "fork() until it returns to the process that holds the memory; the child leaves at once"
+      : is_of_mapped(spec.what)
+          ? "taking memory until a GPU may read it (allocation, advice or registering, first touch), "
+            "or giving it back; the CPU writes and the GPU reads all of it between, untimed"
+      : spec.what == Call::managed_first_touch
+          ? "a kernel that writes one word to each page of a fresh managed allocation, between two "
+            "events behind a closed gate"
+      : spec.what == Call::managed_first_touch_by_host
+          ? "a CPU thread that writes one word to each page of a fresh managed allocation"
+      : spec.threads > 1
+          ? "a batch of calls by each of several threads that start together, on the host's clock, "
+            "until the last is done"
+      : spec.bytes > 0 ? "the calls alone, on the host's clock; the memory is used between taking and "
+                         "giving back, untimed"
+                       : "a batch of calls on the host's clock; the work that they submit is waited for "
+                         "afterwards, unless waiting is the call";
   text.formula = "operation time = median time / calls";
   text.source =
       "the costs beside a program's transfers; Comm|Scope's launch, allocation and touch benchmarks";

@@ -23,7 +23,8 @@ std::string text(const transfer::Endpoint& end) {
 // Whether the path has a measured peak: a copy within a card, or one that the host stages, has none, and one
 // over several links is of none of them.
 bool has_peak(const transfer::Transfer& transfer) {
-  return !transfer.relay.used() && !transfer.within_gpu() && (!transfer.between_gpus() || transfer.peer_access);
+  return !transfer.relay.used() && !transfer.within_gpu() &&
+         (!transfer.between_gpus() || transfer.peer_access);
 }
 
 // What a transfer may reach; several at once may reach the sum.

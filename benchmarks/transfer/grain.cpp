@@ -191,8 +191,9 @@ Explanation explain(const GrainMethod& method, cuda::MemoryKind memory) {
                    "EMOGI, section 3.3; Little's law; Hockney's half-bandwidth size",
                    "the span is small: what address translation does to more is reach/gather"};
   if (method.engine == Engine::copy_engine && !method.batch && memory == cuda::MemoryKind::managed_host) {
-    text.timed = "one copy a piece, in order, between two events, without a gate: the driver stages each copy "
-                 "and waits for the stream";
+    text.timed =
+        "one copy a piece, in order, between two events, without a gate: the driver stages each copy "
+        "and waits for the stream";
   } else if (method.pageable) {
     text.timed =
         "one copy a piece of pageable memory, in order, from the first call until an event behind the last "

@@ -5,11 +5,10 @@
 // memory; a kernel of the other GPU copies straight from one end to the other.
 // Timed: all parts, between two events of the GPU at the end, behind a closed gate. The neighbours begin when
 // the gate opens, and the second event waits for the last of them. Bytes: the copy's size, each once.
-// Beside it, a few runs each: the same copy over its own link alone (`alone_gb_s`), and as many bytes over all
-// links at once, each to its own GPU (`at_once_gb_s`), which is the most that relays could reach. Links that
-// share a switch show there: together they are no faster than one.
-// `share`: found by making the part of the neighbours larger or smaller until it takes as long as the rest.
-// Source: no public suite measures this.
+// Beside it, a few runs each: the same copy over its own link alone (`alone_gb_s`), and as many bytes over
+// all links at once, each to its own GPU (`at_once_gb_s`), which is the most that relays could reach. Links
+// that share a switch show there: together they are no faster than one. `share`: found by making the part of
+// the neighbours larger or smaller until it takes as long as the rest. Source: no public suite measures this.
 // Limits: one copy at a time; the neighbours do nothing else.
 
 #include <algorithm>
@@ -78,7 +77,8 @@ int find_share(Session& session, Transfer transfer) {
     mover->describe(parts);
     const double relayed = parts.counters.at("relayed_bytes");
     const double relay_rate = relayed / parts.counters.at("relays_s");
-    const double direct_rate = (static_cast<double>(transfer.bytes) - relayed) / parts.counters.at("direct_s");
+    const double direct_rate =
+        (static_cast<double>(transfer.bytes) - relayed) / parts.counters.at("direct_s");
     const auto next = static_cast<int>(std::lround(100 * relay_rate / (relay_rate + direct_rate)));
     transfer.relay.share = std::clamp(next, 1, 99);
     if (std::find(looked_at.begin(), looked_at.end(), transfer.relay.share) != looked_at.end()) {
@@ -132,16 +132,16 @@ Measurement measure_relay(Session& session, Transfer transfer, bool share_is_fou
 }
 
 Explanation explain(Engine engine) {
-  return {"what a copy between the host and a GPU gains over the links of the GPU's neighbours",
-          engine == Engine::sm
-              ? "kernels on the GPU and on its neighbours, from the gate until the last is done, between two "
-                "events of the GPU"
-              : "copies over the GPU's link and, chunk by chunk, over its neighbours' and from there on, from "
-                "the gate until the last is done, between two events of the GPU",
-          "bandwidth = bytes / median time; of_alone = that over the copy on its own link; of_at_once = that "
-          "over as many bytes on all links at once, each to its own GPU",
-          "no public suite measures this",
-          "one copy at a time; the neighbours do nothing else"};
+  return {
+      "what a copy between the host and a GPU gains over the links of the GPU's neighbours",
+      engine == Engine::sm
+          ? "kernels on the GPU and on its neighbours, from the gate until the last is done, between two "
+            "events of the GPU"
+          : "copies over the GPU's link and, chunk by chunk, over its neighbours' and from there on, from "
+            "the gate until the last is done, between two events of the GPU",
+      "bandwidth = bytes / median time; of_alone = that over the copy on its own link; of_at_once = that "
+      "over as many bytes on all links at once, each to its own GPU",
+      "no public suite measures this", "one copy at a time; the neighbours do nothing else"};
 }
 
 class Lister {
@@ -208,7 +208,8 @@ class Lister {
   [[nodiscard]] std::uint64_t neighbours_of(const GpuPair& pair, std::uint64_t count) const {
     const auto there = std::max<std::uint64_t>(machine_.runtime.devices.size(), count + 1);
     std::uint64_t gpus = 0;
-    for (std::uint64_t next = 0; gpus == 0 || static_cast<std::uint64_t>(std::popcount(gpus)) < count; ++next) {
+    for (std::uint64_t next = 0; gpus == 0 || static_cast<std::uint64_t>(std::popcount(gpus)) < count;
+         ++next) {
       const auto gpu = (static_cast<std::uint64_t>(pair.peer) + next) % there;
       if (gpu != static_cast<std::uint64_t>(pair.gpu.ordinal)) {
         gpus |= std::uint64_t{1} << gpu;

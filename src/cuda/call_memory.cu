@@ -504,9 +504,9 @@ std::unique_ptr<CallProbe> make_pool_call(const CallSpec& spec) {
 
 namespace {
 
-// Host memory that a GPU reads in place, from nothing until it may be read: allocation, advice, registering and
-// the first touch by threads, whichever of them its kind needs. A sample takes it, has the CPU write and the
-// GPU read all of it, and gives it back; of a fork the memory stays.
+// Host memory that a GPU reads in place, from nothing until it may be read: allocation, advice, registering
+// and the first touch by threads, whichever of them its kind needs. A sample takes it, has the CPU write and
+// the GPU read all of it, and gives it back; of a fork the memory stays.
 
 class MappedProbe final : public CallProbe {
  public:
@@ -583,8 +583,8 @@ class MappedProbe final : public CallProbe {
   }
   void expect_read(const MappedMemory& memory) {
     memory.expect_on_host();
-    if (const auto wrong = find_mismatch(static_cast<const std::uint32_t*>(memory.device_data()), words(),
-                                         seed_, stream_)) {
+    if (const auto wrong =
+            find_mismatch(static_cast<const std::uint32_t*>(memory.device_data()), words(), seed_, stream_)) {
       throw FailedError("wrong result: the GPU does not read what the CPU wrote to word " +
                         std::to_string(*wrong));
     }
@@ -608,11 +608,11 @@ class MappedProbe final : public CallProbe {
     // Where the kernel takes the CPU's mapping away, each page faults once more; it has not moved.
     const auto presence = pages_present(kept_->host_data(), spec_.bytes, kPagesLookedAt);
     if (presence && presence->present + presence->absent > 0) {
-      unmapped_share_ = static_cast<double>(presence->absent) /
-                        static_cast<double>(presence->present + presence->absent);
+      unmapped_share_ =
+          static_cast<double>(presence->absent) / static_cast<double>(presence->present + presence->absent);
     }
-    if (const auto wrong =
-            grainscope::find_mismatch(static_cast<const std::uint32_t*>(kept_->host_data()), words(), seed_)) {
+    if (const auto wrong = grainscope::find_mismatch(static_cast<const std::uint32_t*>(kept_->host_data()),
+                                                     words(), seed_)) {
       throw FailedError("wrong result: after a fork word " + std::to_string(*wrong) + " has changed");
     }
     expect_read(*kept_);

@@ -143,6 +143,10 @@ class MappedMemory::Held::Managed final : public Held {
     const bool several = surroundings.topology != nullptr && surroundings.topology->nodes().size() > 1;
     advise_all(cudaMemAdviseSetPreferredLocation,
                several ? Location::host_node(request.home) : Location::host(), "prefer the host");
+    if (request.largest_piece > 0) {
+      break_up(request.largest_piece,
+               several ? Location::host() : Location::host_node(std::max(0, request.home)));
+    }
     for (int gpu = 0; gpu < 64; ++gpu) {
       const bool other = gpu != request.gpu && (request.others >> gpu & 1) != 0;
       if (other) {
@@ -186,6 +190,16 @@ class MappedMemory::Held::Managed final : public Held {
   void advise_all(cudaMemoryAdvise advice, Location where, const char* what) const {
     check(advise(buffer_.data(), buffer_.bytes(), advice, where),
           "advise " + format_bytes(buffer_.bytes()) + " of managed memory to " + what);
+  }
+  // The driver keeps neighbours apart whose advice differs, and then has no block that is whole. `elsewhere`
+  // is on the host, too.
+  void break_up(std::uint64_t piece, Location elsewhere) const {
+    auto* const begin = static_cast<std::byte*>(buffer_.data());
+    for (std::uint64_t at = piece; at < buffer_.bytes(); at += 2 * piece) {
+      check(advise(begin + at, std::min(piece, buffer_.bytes() - at), cudaMemAdviseSetPreferredLocation,
+                   elsewhere),
+            "advise a piece of " + format_bytes(piece) + " of managed memory by itself");
+    }
   }
   void touch(int threads) const {
     const std::uint64_t blocks = buffer_.bytes() / kBlockBytes;

@@ -221,13 +221,15 @@ class KernelCopyLane final : public EndsLane {
   }
 };
 
-// A copy between the host and a GPU of which other GPUs pass on a part, each over its own link to the host. By
-// copy engines a chunk goes to a buffer in the other GPU's memory and from there on, while the chunk behind it
-// comes; kernels of the other GPUs copy straight from one end to the other.
+// A copy between the host and a GPU of which other GPUs pass on a part, each over its own link to the host.
+// By copy engines a chunk goes to a buffer in the other GPU's memory and from there on, while the chunk
+// behind it comes; kernels of the other GPUs copy straight from one end to the other.
 class RelayLane final : public EndsLane {
  public:
   RelayLane(const Transfer& transfer, const Surroundings& surroundings)
-      : EndsLane(transfer, surroundings), relayed_(relayed_bytes(transfer)), by_kernel_(transfer.engine == Engine::sm) {
+      : EndsLane(transfer, surroundings),
+        relayed_(relayed_bytes(transfer)),
+        by_kernel_(transfer.engine == Engine::sm) {
     if (by_kernel_) {
       cuda::load_kernel(copy_elements, "load the kernel that copies");
     }
@@ -346,7 +348,8 @@ class RelayLane final : public EndsLane {
   };
 
   static void copy(std::byte* to, const std::byte* from, std::uint64_t size, const cuda::Stream& stream) {
-    cuda::check(cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, stream.get()), "copy " + format_bytes(size));
+    cuda::check(cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, stream.get()),
+                "copy " + format_bytes(size));
   }
 
   void copy_direct(const cuda::Stream& stream) const {

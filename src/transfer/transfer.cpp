@@ -183,8 +183,8 @@ namespace {
 
 constexpr std::uint64_t kRelayBlock = 4 * kKiB;
 // Of a part: few enough that the first and the last, which nothing hides, cost little.
-constexpr std::uint64_t kRelayChunks = 16;
-constexpr std::uint64_t kLeastRelayChunk = 64 * kKiB;
+constexpr std::uint64_t kRelayChunks = 8;
+constexpr std::uint64_t kLeastRelayChunk = 256 * kKiB;
 constexpr std::uint64_t kMostRelayChunk = 16 * kMiB;
 
 std::uint64_t in_relay_blocks(std::uint64_t bytes) {
@@ -286,7 +286,8 @@ void require_relay(const Transfer& transfer) {
   if (transfer.between_gpus() || transfer.migrates() || transfer.walks() ||
       (host != Placement::pinned && host != Placement::registered && host != Placement::write_combined)) {
     throw UsageError(
-        "other GPUs pass on what a copy_engine or a kernel (sm) copies between page-locked memory of the host "
+        "other GPUs pass on what a copy_engine or a kernel (sm) copies between page-locked memory of the "
+        "host "
         "(pinned, registered, write_combined) and a GPU's memory");
   }
   if (relay.gpus >> transfer.gpu() & 1) {

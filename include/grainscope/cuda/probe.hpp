@@ -150,13 +150,13 @@ inline constexpr Call kLastCall = Call::fork_with_mapped;
 struct CallSpec {
   Call what = Call::launch;
   int gpu = 0;
-  int node = 0;                     // of the CPU that calls, and of host memory
-  std::uint64_t bytes = 0;          // of calls that take or give memory
-  PageKind pages = PageKind::base;  // of memory that is registered
+  int node = 0;                                // of the CPU that calls, and of host memory
+  std::uint64_t bytes = 0;                     // of calls that take or give memory
+  PageKind pages = PageKind::base;             // of memory that is registered
   MemoryKind memory = MemoryKind::host_alloc;  // of calls of mapped memory; not a peer's
-  int graph_nodes = 0;              // of calls on graphs
-  int argument_bytes = 0;           // of a launch with arguments: 64, 1024 or 4096
-  int threads = 1;                  // that call at once, of calls by threads
+  int graph_nodes = 0;                         // of calls on graphs
+  int argument_bytes = 0;                      // of a launch with arguments: 64, 1024 or 4096
+  int threads = 1;                             // that call at once, of calls by threads
 };
 
 // Allocate and initialise. SkipError where this machine cannot, EnvironmentError or FailedError where

@@ -106,8 +106,8 @@ inline constexpr std::uint64_t kUnderWayOfCopyBlock = 32 * kKiB;  // bytes
 // that GPU over what joins GPUs: chunk by chunk through buffers in their memory where copy engines move it,
 // straight where their kernels (sm) do.
 struct Relay {
-  std::uint64_t gpus = 0;  // that pass bytes on, a bit each, in equal parts; 0: none does
-  int share = 50;          // percent of the bytes that they pass on, all together
+  std::uint64_t gpus = 0;         // that pass bytes on, a bit each, in equal parts; 0: none does
+  int share = 50;                 // percent of the bytes that they pass on, all together
   std::uint64_t chunk_bytes = 0;  // of copy engines; 0: what a part of that size usually needs
   int buffers = 4;                // of copy engines: chunks that a GPU holds
 

@@ -57,7 +57,8 @@ const std::vector<Line> kLines{
     // Copied within the calls: as many as one likes.
     {"host(pageable) -> gpu:0 by copy_engine, 1MiB, pieces 4",
      "host(pageable) -> gpu:0(device) by copy_engine, 1048576, pieces 4"},
-    {"host(pinned) -> gpu:0 by copy_engine, 1GiB, via 1", "host(pinned) -> gpu:0(device) by copy_engine, 1073741824, via 1"},
+    {"host(pinned) -> gpu:0 by copy_engine, 1GiB, via 1",
+     "host(pinned) -> gpu:0(device) by copy_engine, 1073741824, via 1"},
     {"gpu:0 -> host(pinned,node:1) by sm, 1GiB, share 60, via 2+1",
      "gpu:0(device) -> host(pinned,node:1) by sm, 1073741824, via 1+2, share 60"},
     {"host(pinned) -> gpu:0 by copy_engine, 1GiB, via 3, chunk 4MiB, buffers 2",
