@@ -381,8 +381,8 @@ class Lister {
           "pieces are of managed memory, which the driver takes by blocks: largest_piece is block");
       return;
     }
-    if (point.where.largest_piece % (64 * kKiB) != 0) {
-      grids_.leave_out("advice is of pieces of 64 KiB: largest_piece is a multiple of it");
+    if (point.where.largest_piece % (4 * kKiB) != 0) {
+      grids_.leave_out("memory is taken by pages of 4 KiB: largest_piece is a multiple of it");
       return;
     }
     if (!add_others(values, point)) {
@@ -552,8 +552,8 @@ Family reach_gather(const Spans& spans) {
        size_axis(
            "largest_piece",
            "bytes of the largest piece by which managed memory is laid out, as on a host whose memory is "
-           "fragmented: a multiple of 64 KiB; block: 2 MiB",
-           {64 * kKiB, kMiB}, false, kBlock, {kBlock}),
+           "fragmented: a multiple of 4 KiB; block: 2 MiB",
+           {4 * kKiB, kMiB}, false, kBlock, {kBlock}),
        number_axis("gpus", "GPUs that read the memory at once, each as many rows", {1, gnn::kMostGpus}, "1"),
        word_axis("beside", "what CPUs of the memory's node do to it meanwhile",
                  names_of(kBesides, beside_name), beside_name(Beside::none)),

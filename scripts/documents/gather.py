@@ -7,6 +7,7 @@ from documents import QUICK, axes_of, beside, clock, only, part, quick_rows, raw
 from grainscope_report.commands import dispatch
 from grainscope_report.groups import reach
 from grainscope_report.groups import shape_pages as pages
+from grainscope_report.model import Row
 from grainscope_report.units import format_bytes
 
 WAYS = {
@@ -390,6 +391,106 @@ def random_rows() -> str:
                 shown = [f"{rate:.1f}" if rate else "–" for rate in cells]
                 lines.append([format_bytes(size), f"`{memory}`", *shown, f"{widest / peak:.2f}"])
     return table(["row", "memory", *map(format_bytes, spans), "of a pinned copy, widest span"], lines)
+
+
+# What holding memory costs, and which kind is for which access.
+
+COSTS_RUN = "h100-memory-costs.json.gz"
+BESIDE_RUN = "h100-beside-cpus.json.gz"
+STEPS = {"take_mapped": "take", "give_back_mapped": "give back", "fork_with_mapped": "fork beside it"}
+
+
+@cache
+def costs() -> dict[tuple, Row]:
+    """Rows of calls of mapped memory, by call, kind of memory and size."""
+    return {
+        axes_of(row, "what", "memory", "bytes"): row
+        for row in rows_of(COSTS_RUN)
+        if row.ok and row.case.family == "call"
+    }
+
+
+def largest_of_costs() -> int:
+    return max(size for _, _, size in costs())
+
+
+@part("memory.costs")
+def costs_of_memory() -> str:
+    """Milliseconds to take, give back and fork beside a GiB of each kind, and GPU memory that it takes."""
+    size = largest_of_costs()
+    lines = []
+    for memory in dict.fromkeys(memory for _, memory, _ in costs()):
+        found = [costs()[what, memory, size] for what in STEPS]
+        gpu_bytes = int(found[0].counters["gpu_memory_bytes"])
+        cells = [f"{1e3 * row.median_s:.3g}" for row in found]
+        lines.append([f"`{memory}`", *cells, format_bytes(gpu_bytes) if gpu_bytes else "0"])
+    heads = [f"{text}, ms" for text in STEPS.values()]
+    return table([f"{format_bytes(size)} of", *heads, "GPU memory for its mapping"], lines)
+
+
+@part("memory.beside")
+def rows_beside_cpus() -> str:
+    """GB/s of random rows while CPUs read or write the same memory, and what the CPUs reach."""
+    lines = []
+    for row in rows_of(BESIDE_RUN):
+        memory, span, beside = axes_of(row, "memory", "span", "beside")
+        if beside is None:
+            alone = row.bandwidth_gb_s
+            continue
+        cpus = f"{int(row.counters['threads'])} threads {'read' if beside == 'host_read' else 'write'}"
+        rates = [f"{alone:.1f}", cpus, f"{row.counters['host_gb_s']:.0f}", f"{row.bandwidth_gb_s:.1f}"]
+        lines.append([f"`{memory}`", format_bytes(span), *rates])
+    return table(["memory", "span", "rows alone", "CPUs", "CPUs' GB/s", "rows beside them"], lines)
+
+
+def walls_rate(memory: str, row: int) -> float:
+    [rate] = {
+        each.bandwidth_gb_s
+        for each in rows_of(MEMORY_RUN)
+        if each.ok
+        and each.case.family == reach.FAMILY
+        and reach.as_usual(each)
+        and axes_of(each, "row", "span", "memory") == (row, 32 << 30, memory)
+    }
+    return rate
+
+
+@part("memory.choice")
+def choice_of_memory() -> str:
+    """For each access the kind of memory that serves it fastest, of those measured, with both rates."""
+    lines = []
+
+    def add(access: str, rates: dict[str, float], unit: str = "GB/s") -> None:
+        best = max(rates, key=lambda memory: rates[memory])
+        close = [memory for memory in rates if rates[memory] > 0.95 * rates[best]]
+        shown = ", ".join(f"{memory} {rate:.1f}" for memory, rate in rates.items())
+        winner = " or ".join(f"`{memory}`" for memory in close)
+        lines.append([access, winner, f"{shown} {unit}"])
+
+    kinds = ("host_alloc", "managed_host")
+    for row in (32, 128, 512):
+        add(f"rows of {row} B at random over 32 GiB", {each: walls_rate(each, row) for each in kinds})
+    names = {"host_alloc": "pinned", "managed_host": "managed_host"}
+    for path, text in (("{}_to_gpu", "to the GPU"), ("gpu_to_{}", "to the host")):
+        engines = (("transfer/memcpy", "copy engine", ["flush=off"]), ("transfer/kernel_copy", "kernel", []))
+        for family, way, more in engines:
+            found = {
+                kind: only(
+                    COPIES_RUN,
+                    family,
+                    f"path={path.format(name)}",
+                    "bytes=67108864",
+                    "load=",
+                    "blocks=",
+                    *more,
+                ).bandwidth_gb_s
+                for kind, name in names.items()
+            }
+            add(f"copies of 64 MiB {text} by the {way}", found)
+    size = largest_of_costs()
+    taken = {memory: size / 1e9 / costs()["take_mapped", memory, size].median_s for memory in kinds}
+    add(f"taking {format_bytes(size)} until the GPU may read it", taken)
+    return table(["access", "memory", "rates"], lines)
 
 
 # Scattered pages.

@@ -12,7 +12,8 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, median, quantiles
 
-from documents import PROJECT, part, quick_rows, raw, table
+import documents
+from documents import PROJECT, axes_of, part, quick_rows, raw, table
 from grainscope_report import cli, reader, statistics, visits
 from grainscope_report.acceptance import deriving
 from grainscope_report.asking import sentence
@@ -20,7 +21,7 @@ from grainscope_report.buying import verdict, words, workload
 from grainscope_report.commands import evaluate, files
 from grainscope_report.statistics import Estimate
 from grainscope_report.uncertainty import TABLE
-from grainscope_report.units import format_interval
+from grainscope_report.units import format_bytes, format_interval
 
 MOST_FAMILIES = 4  # of a word of `ask`
 
@@ -430,3 +431,49 @@ def verdict_on(path: Path) -> str:
     # Files are named as from here.
     found = workload.load(path.relative_to(PROJECT))
     return words.as_markdown(verdict.reach(found, evaluate.DRAWS, evaluate.SEED))
+
+
+RELAY_RUN = "two-h100-relay.json.gz"
+RELAY = "transfer/relay"
+
+
+@part("relay.sizes")
+def relayed_copies() -> str:
+    """GB/s of copies alone and with a neighbour's link, by size and way, and the share that it passed on."""
+    lines = []
+    for row in documents.rows_of(RELAY_RUN):
+        if row.case.family != RELAY or row.case.axes["share"] != "found":
+            continue
+        method, path, size = axes_of(row, "method", "path", "bytes")
+        counters = row.counters
+        cells = [f"{counters['alone_gb_s']:.1f}", f"{row.bandwidth_gb_s:.1f}", f"{counters['of_alone']:.2f}"]
+        of_both = f"{counters['of_at_once']:.2f}"
+        share = f"{counters['share']:.0f} %"
+        lines.append([PATHS_OF_RELAY[path], f"`{method}`", format_bytes(size), *cells, of_both, share])
+    heads = [
+        "path",
+        "method",
+        "size",
+        "alone",
+        "with the neighbour",
+        "times",
+        "of both links at once",
+        "share",
+    ]
+    return table(heads, lines)
+
+
+PATHS_OF_RELAY = {"pinned_to_gpu": "host to GPU", "gpu_to_pinned": "GPU to host"}
+
+
+@part("relay.pays")
+def relay_pays(method: str) -> str:
+    """The smallest size measured from which on a neighbour's link helps by more than a tenth, both ways."""
+    gains: dict[int, list[float]] = {}
+    for row in documents.rows_of(RELAY_RUN):
+        if row.case.family == RELAY and row.case.axes["share"] == "found":
+            found, size = axes_of(row, "method", "bytes")
+            if found == method:
+                gains.setdefault(size, []).append(row.counters["of_alone"])
+    slow = [size for size, times in gains.items() if min(times) < 1.1]
+    return format_bytes(min(size for size in gains if size > max(slow, default=0)))

@@ -143,10 +143,6 @@ class MappedMemory::Held::Managed final : public Held {
     const bool several = surroundings.topology != nullptr && surroundings.topology->nodes().size() > 1;
     advise_all(cudaMemAdviseSetPreferredLocation,
                several ? Location::host_node(request.home) : Location::host(), "prefer the host");
-    if (request.largest_piece > 0) {
-      break_up(request.largest_piece,
-               several ? Location::host() : Location::host_node(std::max(0, request.home)));
-    }
     for (int gpu = 0; gpu < 64; ++gpu) {
       const bool other = gpu != request.gpu && (request.others >> gpu & 1) != 0;
       if (other) {
@@ -155,6 +151,9 @@ class MappedMemory::Held::Managed final : public Held {
       if (other || gpu == request.gpu) {
         advise_all(cudaMemAdviseSetAccessedBy, Location::gpu(gpu), "be mapped by the GPU");
       }
+    }
+    if (request.largest_piece > 0) {
+      take_by_pieces(request.largest_piece, several ? Location::host_node(request.home) : Location::host());
     }
     touch(touching_threads(request.touch_threads));
     expect_on_node(surroundings.topology, buffer_.data(), bytes, request.home);
@@ -191,15 +190,15 @@ class MappedMemory::Held::Managed final : public Held {
     check(advise(buffer_.data(), buffer_.bytes(), advice, where),
           "advise " + format_bytes(buffer_.bytes()) + " of managed memory to " + what);
   }
-  // The driver keeps neighbours apart whose advice differs, and then has no block that is whole. `elsewhere`
-  // is on the host, too.
-  void break_up(std::uint64_t piece, Location elsewhere) const {
+  // The driver takes no larger piece of host memory than what a prefetch asks for.
+  void take_by_pieces(std::uint64_t piece, Location host) const {
+    const Stream stream;
     auto* const begin = static_cast<std::byte*>(buffer_.data());
-    for (std::uint64_t at = piece; at < buffer_.bytes(); at += 2 * piece) {
-      check(advise(begin + at, std::min(piece, buffer_.bytes() - at), cudaMemAdviseSetPreferredLocation,
-                   elsewhere),
-            "advise a piece of " + format_bytes(piece) + " of managed memory by itself");
+    for (std::uint64_t at = 0; at < buffer_.bytes(); at += piece) {
+      check(prefetch(begin + at, std::min(piece, buffer_.bytes() - at), host, stream.get()),
+            "have a piece of " + format_bytes(piece) + " of managed memory taken by itself");
     }
+    stream.synchronize();
   }
   void touch(int threads) const {
     const std::uint64_t blocks = buffer_.bytes() / kBlockBytes;
