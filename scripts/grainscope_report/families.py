@@ -62,6 +62,7 @@ FAMILIES: Mapping[str, Family] = {
     "transfer/managed": Family(curves=SIZES),
     "transfer/duplex": Family(no_peak=True, curves=SIZES),
     "transfer/peer": Family(curves=SIZES),
+    "transfer/relay": Family(no_peak=True, curves=SIZES),
     "transfer/local": Family(in_gpu=True, curves=SIZES),
     "transfer/collective": Family(spread_links=True),
     "latency/chase": Family(reads=True),
