@@ -606,7 +606,8 @@ TEST(Managed, cases_without_a_hint_or_pieces_have_the_names_that_they_had) {
 }
 
 TEST(Managed, what_has_no_hint_or_no_pieces_says_so) {
-  const std::map<std::string, std::vector<std::pair<std::string, std::string>>> reasons{
+  using Axes = std::vector<std::pair<std::string, std::string>>;
+  const std::vector<std::pair<std::string, Axes>> reasons{
       {"hints are of pages that a GPU asks for: method is demand, path host_to_gpu",
        {{"method", "prefetch"}, {"hint", "read_mostly"}, {"host_threads", "1"}}},
       {"hints are of pages that a GPU asks for: method is demand, path host_to_gpu",
