@@ -156,9 +156,9 @@ Explanation explain(const GatherPoint& point) {
   return {std::string("the rate at which rows of a table that is ") + name(point.store) + hint +
               " are gathered by " + name(point.mode) + ", in the order asked",
           std::string(point.hint == cuda::Hint::prefetch
-                          ? "a prefetch of the table and what follows, between two events on an idle stream: "
-                          : "") +
-              what_is_timed(point.mode) +
+                          ? "a prefetch of the whole table, in which the driver works, and the gather by one "
+                            "kernel, sorted first where the mode sorts, between two events on an idle stream"
+                          : what_is_timed(point.mode)) +
               "; not drawing the rows, nor overwriting output and cache before, nor checking after",
           "bytes = rows * window * row; link_bytes_least = different rows that lie on the host * row, of a "
           "managed table what left the host (of one that stays there each different row); requests: one for "

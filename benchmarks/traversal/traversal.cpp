@@ -381,8 +381,12 @@ Explanation explain(const TraversalPoint& point) {
       "the time of a whole " + std::string(name(point.algorithm)) + " whose edges lie " +
           (point.subway ? "on the host, gathered and copied level by level (after Subway, all of it timed)"
                         : link_text(point.where.request)),
-      "everything on the GPU between two events, from clearing the state to the last level; not making "
-      "or placing the graph, nor verifying, which every trial is",
+      std::string("everything on the GPU between two events, from ") +
+          (point.is_managed() && point.where.request.hint == cuda::Hint::prefetch
+               ? "the prefetch of the edges and "
+               : "") +
+          "clearing the state to the last level; not making or placing the graph, nor verifying, which every "
+          "trial is",
       "bytes = edges in the lists walked * bytes of an edge; traffic: the model's requests over the first "
       "trial's frontiers; teps = entries reached (half of them where undirected) / time, harmonic mean",
       "EMOGI (VLDB 2020), sections 4 and 5; GAP benchmark suite: sources and conventions",

@@ -189,7 +189,12 @@ def of(name: str) -> Family:
 
 
 def in_usual_memory(name: str, axes: Mapping[str, str | float]) -> bool:
-    """Whether a case's host memory is of the usual kind, or its kind is the question."""
+    """Whether a case's host memory is of the usual kind, or its kind is the question.
+
+    Managed memory of which the driver was told something unusual is not: its case names the hint.
+    """
+    if "hint" in axes:
+        return False
     return of(name).asks_memory or axes.get("memory", "host_alloc") == "host_alloc"
 
 

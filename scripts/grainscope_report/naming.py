@@ -12,7 +12,7 @@ WITHIN = {"locality", "link", "flush"}
 # The words of a case in the order in which they are spoken, whatever order the file has them in.
 ORDER = (
     "timed", "between", "what", "pattern", "to", "by", "mode", "score", "lists", "store", "placement",
-    "memory", "strategy", "tier", "method", "direction", "load", "path", "access", "order", "state",
+    "memory", "hint", "strategy", "tier", "method", "direction", "load", "path", "access", "order", "state",
     "pages", "allocation", "indices", "graph", "fanout",
 )  # fmt: skip
 _PLACE_OF = {axis: order for order, axis in enumerate(ORDER)}

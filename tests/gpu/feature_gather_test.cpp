@@ -14,6 +14,9 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/compat.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/hint.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/gnn/gather.hpp"
 #include "grainscope/gnn/gather_kernel.hpp"
@@ -344,6 +347,50 @@ TEST_F(FeatureGather, a_managed_table_is_on_the_host_before_each_sample) {
     EXPECT_GT(*moved, 0U);
     EXPECT_LE(*moved, kMiB);
   }
+}
+
+TEST_F(FeatureGather, a_managed_table_leaves_the_host_only_where_its_hint_lets_it) {
+  for (const cuda::Hint hint : cuda::kHints) {
+    SCOPED_TRACE(cuda::name(hint));
+    StoreRequest request = request_of(Store::managed, 512);
+    request.hint = hint;
+    const auto store = store_of(request);
+    const auto gather = make_gather(*store, lists_of(*store, 100), {Mode::masked, 16, 0, 1});
+    for (int turn = 0; turn < 3; ++turn) {
+      EXPECT_GT(sample(*gather), 0);
+    }
+    EXPECT_FALSE(gather->verify().empty());
+    EXPECT_EQ(gather->timing().gated, hint != cuda::Hint::prefetch);
+    Measurement measurement;
+    gather->describe(measurement);
+    if (!measurement.counters.contains("moved_bytes")) {
+      GTEST_SKIP() << "the system does not tell where pages live";
+    }
+    const double moved = measurement.counters.at("moved_bytes");
+    if (hint == cuda::Hint::prefetch) {
+      EXPECT_GE(moved, static_cast<double>(kMiB)) << "all of the table, whatever is asked of it";
+    } else if (cuda::migrates(hint)) {
+      EXPECT_GT(moved, 0);
+    } else {
+      EXPECT_EQ(moved, 0) << "a page left the host";
+    }
+  }
+}
+
+TEST_F(FeatureGather, a_managed_table_to_be_read_in_place_that_left_the_host_is_found_out) {
+  StoreRequest request = request_of(Store::managed, 512);
+  request.hint = cuda::Hint::accessed_by;
+  const auto store = store_of(request);
+  store->make_cold();
+  if (!store->moved_bytes()) {
+    GTEST_SKIP() << "the system does not tell where pages live";
+  }
+  EXPECT_EQ(store->moved_bytes(), std::optional<std::uint64_t>(0));
+  const cuda::Stream stream;
+  cuda::check(cuda::prefetch(store->view().local, request.span_bytes, cuda::Location::gpu(0), stream.get()),
+              "prefetch a table");
+  stream.synchronize();
+  EXPECT_THROW(static_cast<void>(store->moved_bytes()), FailedError);
 }
 
 TEST_F(FeatureGather, only_modes_that_sort_tell_how_long_that_takes) {

@@ -1,7 +1,9 @@
 // Transfers by every engine, and the families of one transfer at a time, as the suite would run them.
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -10,9 +12,17 @@
 #include "family_fixture.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/pattern.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/budget.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/compat.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/hint.hpp"
+#include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/verification.hpp"
 #include "grainscope/system/host_memory.hpp"
+#include "grainscope/system/placement.hpp"
 #include "grainscope/transfer/mover.hpp"
 #include "grainscope/transfer/transfer.hpp"
 #include "grainscope/transfer/written.hpp"
@@ -216,6 +226,164 @@ TEST_F(Transfers, a_managed_sample_from_the_wrong_side_is_caught) {
   EXPECT_THROW(static_cast<void>(mover->run()), FailedError);
 }
 
+class HintedPages : public Transfers {
+ protected:
+  void SetUp() override {
+    Transfers::SetUp();
+    if (!IsSkipped() && !runtime().devices[0].concurrent_managed_access) {
+      GTEST_SKIP() << "managed memory does not migrate on demand here";
+    }
+  }
+  [[nodiscard]] Transfer demand_under(cuda::Hint hint, std::uint64_t bytes) const {
+    Transfer transfer = one_way(Engine::fault, Placement::managed, Placement::managed, true, bytes);
+    transfer.hint = hint;
+    return transfer;
+  }
+  // After three samples.
+  [[nodiscard]] Measurement described(const Transfer& transfer) {
+    const auto mover = make(transfer);
+    TransferTest::expect_moves(*mover);
+    Measurement measurement;
+    mover->describe(measurement);
+    return measurement;
+  }
+};
+
+// Every word is added up under every hint; how many pages leave the host is what tells the hints apart.
+TEST_F(HintedPages, are_all_read_and_leave_the_host_only_where_the_hint_lets_them) {
+  for (const cuda::Hint hint : cuda::kHints) {
+    if (hint == cuda::Hint::none) {
+      continue;
+    }
+    for (const std::uint64_t bytes : {64 * kKiB, 3 * kMiB, 32 * kMiB}) {
+      SCOPED_TRACE(std::string(cuda::name(hint)) + " of " + format_bytes(bytes));
+      const Measurement measurement = described(demand_under(hint, bytes));
+      ASSERT_TRUE(measurement.counters.contains("again_gb_s"));
+      EXPECT_GT(measurement.counters.at("again_gb_s"), 0);
+      if (!measurement.counters.contains("moved_bytes")) {
+        GTEST_SKIP() << "the system does not tell where pages live";
+      }
+      const double moved = measurement.counters.at("moved_bytes");
+      EXPECT_GE(*measurement.link_bytes_least, bytes);
+      if (cuda::migrates(hint)) {
+        EXPECT_GE(moved, static_cast<double>(bytes));
+        EXPECT_LE(moved, static_cast<double>(bytes + base_page_bytes()));  // it may begin within a page
+      } else {
+        EXPECT_EQ(moved, 0) << "a page left the host";
+      }
+    }
+  }
+}
+
+// More than the GPU's cache holds: what has come to the GPU's memory, as pages or as copies of them, is read
+// again many times as fast as the link could bring it; what is read in place is not.
+TEST_F(HintedPages, are_read_again_from_the_gpus_memory_or_over_the_link) {
+  std::map<std::string, double> again;
+  for (const cuda::Hint hint : cuda::kHints) {
+    if (hint != cuda::Hint::none) {
+      again[cuda::name(hint)] = described(demand_under(hint, 256 * kMiB)).counters.at("again_gb_s");
+    }
+  }
+  for (const char* in_place : {"preferred_host", "accessed_by"}) {
+    for (const char* on_gpu : {"read_mostly", "preferred_gpu", "prefetch"}) {
+      EXPECT_GT(again[on_gpu], 2 * again[in_place]) << on_gpu << " and " << in_place;
+    }
+  }
+}
+
+TEST_F(HintedPages, of_a_second_sample_without_preparing_are_caught) {
+  for (const cuda::Hint hint : {cuda::Hint::accessed_by, cuda::Hint::preferred_gpu}) {
+    const auto mover = make(demand_under(hint, 4 * kMiB));
+    EXPECT_THROW(static_cast<void>(mover->verify()), FailedError) << "nothing was read";
+    mover->prepare();
+    static_cast<void>(mover->run());
+    EXPECT_THROW(static_cast<void>(mover->run()), FailedError);
+  }
+}
+
+TEST_F(HintedPages, stand_at_a_gate_unless_a_prefetch_is_timed_with_them) {
+  for (const cuda::Hint hint : {cuda::Hint::read_mostly, cuda::Hint::accessed_by, cuda::Hint::prefetch}) {
+    const auto mover = make(demand_under(hint, kMiB));
+    EXPECT_EQ(mover->timing().clock, Clock::event);
+    EXPECT_EQ(mover->timing().gated, hint != cuda::Hint::prefetch) << cuda::name(hint);
+  }
+}
+
+// What the residency proof rests on: a hint is what the driver says that it is, and it can be taken back.
+TEST_F(HintedPages, are_read_in_place_until_the_hint_is_taken_back) {
+  const cuda::DeviceGuard guard(0);
+  const cuda::ManagedBuffer buffer(budget_, 0, 8 * kMiB);
+  auto* words = static_cast<std::uint32_t*>(buffer.data());
+  const std::uint64_t count = buffer.bytes() / sizeof(std::uint32_t);
+  fill_pattern(words, count, kPayload);
+  const cuda::Stream stream;
+  const auto absent_after_a_read = [&] {
+    EXPECT_FALSE(cuda::find_mismatch(words, count, kPayload, stream).has_value());
+    const auto pages = pages_present(buffer.data(), buffer.bytes(), 0);
+    return pages ? std::optional(pages->absent) : std::nullopt;
+  };
+  cuda::give_hint(buffer.data(), buffer.bytes(), cuda::Hint::accessed_by, 0);
+  const auto in_place = absent_after_a_read();
+  if (!in_place) {
+    GTEST_SKIP() << "the system does not tell where pages live";
+  }
+  EXPECT_EQ(*in_place, 0U);
+  cuda::take_back_hint(buffer.data(), buffer.bytes(), cuda::Hint::accessed_by, 0);
+  cuda::check(cuda::prefetch(buffer.data(), buffer.bytes(), cuda::Location::gpu(0), stream.get()),
+              "prefetch");
+  stream.synchronize();
+  EXPECT_EQ(absent_after_a_read(), std::optional<std::uint64_t>(buffer.bytes() / base_page_bytes()));
+}
+
+class PageCalls : public HintedPages {
+ protected:
+  void SetUp() override {
+    HintedPages::SetUp();
+    if (!IsSkipped() && (!cuda::kHasManagedBatch || runtime().driver_version.value_or(0) < 13000)) {
+      GTEST_SKIP() << "needs CUDA 13 of toolkit and driver";
+    }
+  }
+  [[nodiscard]] Transfer pages(PageCall call, bool to_gpu, std::uint64_t bytes, std::uint64_t piece) const {
+    Transfer transfer = one_way(Engine::prefetch, Placement::managed, Placement::managed, to_gpu, bytes);
+    transfer.page_call = call;
+    transfer.piece_bytes = piece;
+    return transfer;
+  }
+};
+
+TEST_F(PageCalls, of_one_batch_move_every_piece_both_ways) {
+  for (const bool to_gpu : {true, false}) {
+    for (const std::uint64_t piece : {std::uint64_t{0}, 4 * kKiB, 12 * kKiB, 2 * kMiB}) {
+      SCOPED_TRACE(format_bytes(piece) + (to_gpu ? " to GPU" : " from GPU"));
+      expect_moves(pages(PageCall::prefetch_batch, to_gpu, 8 * kMiB, piece));
+    }
+  }
+}
+
+// What was written after a discard is there, over and over: no discard comes late and drops it.
+TEST_F(PageCalls, that_discard_leave_what_is_written_afterwards) {
+  for (const PageCall call : {PageCall::discard, PageCall::discard_and_prefetch}) {
+    for (const bool to_gpu : {true, false}) {
+      for (const std::uint64_t piece : {std::uint64_t{0}, 64 * kKiB}) {
+        SCOPED_TRACE(std::string(name(call)) + (to_gpu ? " to GPU, " : " from GPU, ") + format_bytes(piece));
+        const Measurement measurement = described(pages(call, to_gpu, 8 * kMiB, piece));
+        const double dropped = measurement.counters.at("dropped_share");
+        EXPECT_GE(dropped, 0);
+        EXPECT_LE(dropped, 1);
+      }
+    }
+  }
+}
+
+TEST_F(PageCalls, that_discarded_nothing_are_caught) {
+  const auto mover = make(pages(PageCall::discard, true, kMiB, 0));
+  EXPECT_THROW(static_cast<void>(mover->verify()), FailedError);
+  mover->prepare();
+  static_cast<void>(mover->run());
+  EXPECT_FALSE(mover->verify().empty());
+  EXPECT_THROW(static_cast<void>(mover->run()), FailedError) << "pages were not brought back";
+}
+
 }  // namespace
 }  // namespace grainscope::transfer
 
@@ -240,6 +408,24 @@ class TransferFamilies : public FamilyTest {
     EXPECT_GT(measured, 0U);
   }
 };
+
+// Discards move no bytes: they are operations.
+TEST_F(TransferFamilies, every_managed_case_measures) {
+  std::size_t measured = 0;
+  for (const Benchmark& benchmark : listed(transfer_managed(), Preset::smoke)) {
+    SCOPED_TRACE(benchmark.id.name());
+    if (const auto measurement = run(benchmark)) {
+      ++measured;
+      EXPECT_EQ(why_impossible(*measurement), "");
+      EXPECT_GT(measurement->samples.summary.median, 0);
+      const bool discards = to_string(benchmark.id.axis("method")).starts_with("discard");
+      EXPECT_EQ(measurement->bytes == 0, discards);
+      EXPECT_EQ(measurement->operations > 0, discards);
+      EXPECT_EQ(measurement->counters.contains("dropped_share"), discards);
+    }
+  }
+  EXPECT_GT(measured, 0U);
+}
 
 TEST_F(TransferFamilies, every_copy_within_the_host_measures) {
   expect_all_to_measure(transfer_host_copy());

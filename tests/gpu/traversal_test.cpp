@@ -9,6 +9,7 @@
 #include "family_fixture.hpp"
 #include "gnn/case.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/cuda/hint.hpp"
 #include "grainscope/graph/traversal.hpp"
 #include "traversal/lean_runs.hpp"
 #include "traversal/loaded_graph.hpp"
@@ -88,6 +89,34 @@ TEST_F(Traversals, answer_right_from_managed_memory_made_cold_each_time) {
           EXPECT_GT(traversal->run(busiest(both.graph)), 0);
           expect_right(both, algorithm, busiest(both.graph), *traversal);
         }
+      }
+    }
+  }
+}
+
+TEST_F(Traversals, answer_right_from_managed_memory_under_every_hint_and_move_what_it_lets_move) {
+  if (!runtime().devices[0].concurrent_managed_access) {
+    GTEST_SKIP() << "managed memory does not migrate on demand here";
+  }
+  const BothWays both = larger_graphs().front();
+  for (const cuda::Hint hint : cuda::kHints) {
+    PlacementRequest request;
+    request.placement = EdgePlacement::managed;
+    request.weights = both.graph.weighted();
+    request.hint = hint;
+    const auto placed = place_graph(both.graph, request, {nullptr, &budget_});
+    for (const Algorithm algorithm : kAllAlgorithms) {
+      SCOPED_TRACE(testing::Message() << name(algorithm) << ", " << cuda::name(hint));
+      const auto traversal = make_traversal(*placed, algorithm, Access::merged_aligned);
+      for (int trial = 0; trial < 2; ++trial) {
+        placed->make_cold();
+        EXPECT_EQ(placed->moved_bytes().value_or(0), 0U);
+        EXPECT_GT(traversal->run(busiest(both.graph)), 0);
+        expect_right(both, algorithm, busiest(both.graph), *traversal);
+        if (const auto moved = placed->moved_bytes()) {
+          EXPECT_EQ(*moved > 0, cuda::migrates(hint)) << *moved;
+        }
+        EXPECT_NO_THROW(placed->expect_on_host());
       }
     }
   }

@@ -449,6 +449,50 @@ def test_pieces_on_demand_move_whole_pages_and_no_less_than_was_useful(spoil, me
     assert any(message in found for found in faults_of(file, spoil))
 
 
+HINT_FAULTS = [
+    ("accessed_by", {"link_bytes_least": 4096}, {}, "less than the 1048576 bytes that were read"),
+    ("accessed_by", {}, {"moved_bytes": 4096}, "pages that are to be read in place have left the host"),
+    ("preferred_host", {}, {"moved_bytes": 4096}, "pages that are to be read in place have left the host"),
+]
+
+
+@pytest.mark.parametrize(("hint", "fields", "counters", "message"), HINT_FAULTS)
+def test_pages_under_a_hint_are_read_and_stay_where_they_are_to(hint, fields, counters, message):
+    file = linked_file()
+    axes = {"method": "demand", "path": "host_to_gpu", "hint": hint, "bytes": MIB, "locality": "local"}
+    file.add("transfer/managed", axes, SITE, 40e-6, link_bytes_least=MIB, counters={"moved_bytes": 0})
+    assert faults_of(file) == []
+    found = faults_of(file, lambda row: (row.update(fields), row["counters"].update(counters)))
+    assert any(message in text for text in found)
+
+
+def test_pages_that_migrate_under_a_hint_may_leave_the_host():
+    file = linked_file()
+    axes = {
+        "method": "demand",
+        "path": "host_to_gpu",
+        "hint": "preferred_gpu",
+        "bytes": MIB,
+        "locality": "local",
+    }
+    file.add("transfer/managed", axes, SITE, 40e-6, link_bytes_least=MIB, counters={"moved_bytes": MIB})
+    assert faults_of(file) == []
+
+
+def test_discards_move_no_bytes():
+    file = linked_file()
+    axes = {"method": "discard", "path": "host_to_gpu", "bytes": MIB, "locality": "local"}
+    row = file.add("transfer/managed", axes, SITE, 40e-6, counters={"dropped_share": 1.0}, operations=1)
+    for field in ("bytes", "bandwidth_gb_s", "link_fraction"):
+        row.pop(field, None)
+    assert faults_of(file) == []
+    assert any(
+        "more than all" in text
+        for text in faults_of(file, lambda row: row["counters"].update(dropped_share=2))
+    )
+    assert any("need not cross" in text for text in faults_of(file, lambda row: row.update(bytes=MIB)))
+
+
 SMS = [
     ({"sms": 200}, "counters.sms", "the GPU has 132"),
     ({"saturated_gb_s": 46.0}, "counters.saturated_gb_s", "below counters.threshold × counters.full_gb_s"),

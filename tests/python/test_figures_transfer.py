@@ -96,6 +96,15 @@ def test_figure_6_demand_by_size_and_by_threads(tmp_path):
     assert point(rows, kind="point", series="pageable copy") == around(MIB, 12)
 
 
+def test_figure_6_draws_demand_without_a_hint(tmp_path):
+    file = gpu_file()
+    for size in (MIB, 64 * MIB):
+        file.add("transfer/managed", demand(size, "host_to_gpu", hint="accessed_by"), SITE, size / 50e9)
+        file.add("transfer/managed", demand(size, "host_to_gpu"), SITE, size / 8e9)
+    rows = table(tmp_path, "6", file)
+    assert [float(row["y"]) for row in only(rows, series="demand")] == [pytest.approx(8)] * 2
+
+
 def test_figure_6_marks_where_demand_overtakes_a_pageable_copy(tmp_path):
     file = gpu_file()
     for size, gb_s in ((MIB, 4.0), (16 * MIB, 16.0)):

@@ -36,6 +36,7 @@ METHODS = {
     "zero_copy_random": "#999933",
     "kernel_write_random": "#882255",
     "managed_prefetch": "#CC79A7",
+    "managed_prefetch_batch": "#AA4499",
     "managed_demand": "#E69F00",
     "copy_2d": "#0072B2",
     "copy_3d": "#009E73",

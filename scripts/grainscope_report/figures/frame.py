@@ -102,7 +102,8 @@ def select(rows: Sequence[Row], where: Where) -> list[Row]:
     chosen = [
         row
         for row in rows
-        if row.ok and ("memory" in where or families.in_usual_memory(row.case.family, row.case.axes))
+        if row.ok
+        and ("memory" in where or "hint" in where or families.in_usual_memory(row.case.family, row.case.axes))
     ]
     for axis, wanted in where.items():
         if isinstance(wanted, tuple):

@@ -24,7 +24,7 @@ LINE = 128
 # Kernels ask for a line at a time whatever the piece; the others ask for the piece.
 KERNELS = ("zero_copy_sequential", "zero_copy_random", "kernel_write_random")
 # Their pieces are asked for all at once, so that one does not wait for the one before.
-AT_ONCE = ("batch", "graph", "managed_demand")
+AT_ONCE = ("batch", "graph", "managed_prefetch_batch", "managed_demand")
 # Fewer than this are one after another.
 SEVERAL = 1.5
 
@@ -209,6 +209,7 @@ METHODS = {
     "zero_copy_random": "zero-copy, at random",
     "kernel_write_random": "kernel writes, at random",
     "managed_prefetch": "managed, prefetch",
+    "managed_prefetch_batch": "managed, batch of prefetches",
     "managed_demand": "managed, demand",
 }
 # Timed with their calls.

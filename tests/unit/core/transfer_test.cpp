@@ -492,6 +492,71 @@ TEST(PossibleFaults, do_not_lie_in_more_memory_than_there_is) {
   expect_refused(demand, "more than 1 PiB");
 }
 
+Transfer managed_pages(Engine engine) {
+  Transfer transfer = pinned_copy();
+  transfer.engine = engine;
+  transfer.source.placement = transfer.destination.placement = Placement::managed;
+  return transfer;
+}
+
+TEST(PossibleHints, are_of_whole_pages_on_the_host_that_a_gpu_asks_for) {
+  for (const cuda::Hint hint : cuda::kHints) {
+    Transfer demand = managed_pages(Engine::fault);
+    demand.hint = hint;
+    EXPECT_NO_THROW(require_possible(demand)) << cuda::name(hint);
+    if (hint == cuda::Hint::none) {
+      continue;
+    }
+    std::swap(demand.source, demand.destination);
+    expect_refused(demand, "that a GPU asks for");
+    demand = managed_pages(Engine::prefetch);
+    demand.hint = hint;
+    expect_refused(demand, "that a GPU asks for");
+    demand = managed_pages(Engine::fault);
+    demand.hint = hint;
+    demand.piece_bytes = demand.stride_bytes = demand.bytes;
+    expect_refused(demand, "no pieces");
+  }
+}
+
+// What is said of a hint decides which residency a sample has to prove.
+TEST(PossibleHints, are_of_pages_that_move_are_read_in_place_or_are_copied) {
+  std::set<std::string> names;
+  std::set<std::string> moving;
+  std::set<std::string> in_place;
+  for (const cuda::Hint hint : cuda::kHints) {
+    names.insert(cuda::name(hint));
+    if (cuda::migrates(hint)) {
+      moving.insert(cuda::name(hint));
+    }
+    if (cuda::is_read_in_place(hint)) {
+      in_place.insert(cuda::name(hint));
+    }
+  }
+  EXPECT_EQ(names.size(), std::size(cuda::kHints));
+  EXPECT_EQ(moving, (std::set<std::string>{"none", "preferred_gpu", "prefetch"}));
+  EXPECT_EQ(in_place, (std::set<std::string>{"preferred_host", "accessed_by"}));
+}
+
+TEST(PossiblePageCalls, are_of_pages_of_the_host_or_one_gpu) {
+  for (const PageCall call : {PageCall::prefetch_batch, PageCall::discard, PageCall::discard_and_prefetch}) {
+    Transfer transfer = managed_pages(Engine::prefetch);
+    transfer.page_call = call;
+    EXPECT_NO_THROW(require_possible(transfer)) << name(call);
+    EXPECT_EQ(transfer.discards(), call != PageCall::prefetch_batch) << name(call);
+    transfer.piece_bytes = 12 * kKiB;
+    EXPECT_EQ(transfer.pieces(), (transfer.bytes + 12 * kKiB - 1) / (12 * kKiB));
+    std::swap(transfer.source, transfer.destination);
+    EXPECT_NO_THROW(require_possible(transfer)) << name(call);
+    transfer.source = Endpoint::gpu(Placement::managed, 1);
+    transfer.destination = Endpoint::gpu(Placement::managed, 0);
+    expect_refused(transfer, "the host or one GPU");
+    transfer = managed_pages(Engine::fault);
+    transfer.page_call = call;
+    expect_refused(transfer, "the engine is prefetch");
+  }
+}
+
 TEST(PossibleSubmissions, are_of_what_the_gpu_does_alone) {
   Transfer copy = pinned_copy();
   copy.submission_only = true;

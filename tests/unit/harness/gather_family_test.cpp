@@ -183,6 +183,20 @@ TEST_F(GatherFamilies, sampled_rows_are_of_any_graph_fan_out_and_batch) {
   EXPECT_EQ(graphs, (std::vector<std::string>{"kron10", "power"}));
 }
 
+TEST_F(GatherFamilies, a_hint_is_told_by_the_name_and_none_is_not) {
+  const Machine machine = roomy_machine(1);
+  Scope scope = scope_of(machine, Preset::smoke);
+  scope.axes = {{"store", "managed"}, {"mode", "masked"}, {"hint", "none,read_mostly,prefetch"}};
+  std::set<std::string> hints;
+  for (const Benchmark& benchmark : list_all({gather()}, machine, scope)) {
+    const bool told = benchmark.id.name().find("/hint:") != std::string::npos;
+    const std::string hint = test::text_if_any(benchmark, "hint");
+    EXPECT_EQ(told, !hint.empty()) << benchmark.id.name();
+    hints.insert(hint);
+  }
+  EXPECT_EQ(hints, (std::set<std::string>{"", "read_mostly", "prefetch"}));
+}
+
 TEST_F(GatherFamilies, what_cannot_be_is_left_out_with_the_reason) {
   const Machine machine = roomy_machine(1);
   using Axes = std::vector<std::pair<std::string, std::string>>;
@@ -204,6 +218,8 @@ TEST_F(GatherFamilies, what_cannot_be_is_left_out_with_the_reason) {
        {{"row", "8KiB"}, {"span", "4KiB"}}},
       {"sampled rows are of a table with one for each vertex: span is graph",
        {{"indices", "sampled"}, {"span", "1GiB"}}},
+      {"hints are of managed memory: store is managed",
+       {{"mode", "masked"}, {"store", "mapped"}, {"hint", "accessed_by"}, {"row", "512"}}},
       {"rows that are drawn are of a table of some size: span cannot be graph",
        {{"indices", "zipf"}, {"span", "graph"}}},
   };

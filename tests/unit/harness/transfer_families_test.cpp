@@ -405,6 +405,8 @@ TEST(Grains, every_preset_has_every_method_and_each_on_the_paths_that_it_has) {
                                        "kernel_write_random gpu_to_host",
                                        "managed_prefetch host_to_gpu",
                                        "managed_prefetch gpu_to_host",
+                                       "managed_prefetch_batch host_to_gpu",
+                                       "managed_prefetch_batch gpu_to_host",
                                        "managed_demand host_to_gpu"};
     EXPECT_EQ(found, wanted) << name(preset);
   }
@@ -519,8 +521,8 @@ TEST(Grains, each_method_says_how_it_is_timed) {
   for (const GrainMethod& method : grain_methods()) {
     timed.insert(explain(method).timed);
   }
-  EXPECT_EQ(timed.size(),
-            7U);  // a copy, one of pageable memory, a batch, a graph, a kernel, a prefetch, a fault
+  // A copy, one of pageable memory, a batch, a graph, a kernel, a prefetch, a batch of them, a fault.
+  EXPECT_EQ(timed.size(), 8U);
 }
 
 // Every case is listed, and those of a method that is not there say why.
@@ -535,24 +537,117 @@ void expect_skips(const Machine& machine, const std::set<std::string>& methods, 
   EXPECT_EQ(skipped, methods);
 }
 
-TEST(Grains, batches_need_cuda_12_8_of_toolkit_and_driver) {
+TEST(Grains, batches_need_cuda_12_8_and_those_of_prefetches_13_of_toolkit_and_driver) {
   for (const bool old_toolkit : {true, false}) {
     Machine machine = test::machine_with_gpus(1);
     (old_toolkit ? machine.runtime.toolkit_version : machine.runtime.driver_version) = 12040;
-    expect_skips(machine, {"batch"}, "needs CUDA 12.8");
+    expect_skips(machine, {"batch", "managed_prefetch_batch"}, "needs CUDA 1");
+    (old_toolkit ? machine.runtime.toolkit_version : machine.runtime.driver_version) = 12080;
+    expect_skips(machine, {"managed_prefetch_batch"}, "needs CUDA 13.0");
   }
 }
 
 TEST(Grains, managed_memory_that_does_not_migrate_is_skipped) {
   Machine machine = test::machine_with_gpus(1);
   machine.environment.gpus[0].cuda->concurrent_managed_access = false;
-  expect_skips(machine, {"managed_prefetch", "managed_demand"}, "does not migrate on demand");
+  expect_skips(machine, {"managed_prefetch", "managed_prefetch_batch", "managed_demand"},
+               "does not migrate on demand");
 }
 
 TEST(Grains, kernels_need_mapped_memory_and_copies_do_not) {
   Machine machine = test::machine_with_gpus(1);
   machine.environment.driver.confidential_computing = true;
   expect_skips(machine, {"zero_copy_random", "kernel_write_random"}, "confidential computing");
+}
+
+// transfer/managed: its methods, hints and refusals.
+
+std::vector<Benchmark> managed_cases(const std::vector<std::pair<std::string, std::string>>& axes,
+                                     std::set<std::string>* left_out = nullptr, int version = 13000) {
+  Machine machine = test::machine_with_gpus(1);
+  machine.runtime.driver_version = version;
+  Scope scope =
+      make_scope(Preset::smoke, gpu_targets(machine, {}), false, {machine.topology.nodes().front().id});
+  scope.axes = axes;
+  return list_all({transfer_managed()}, machine, scope, left_out);
+}
+
+std::set<std::string> managed_names(const std::vector<std::pair<std::string, std::string>>& axes) {
+  std::set<std::string> names;
+  for (const Benchmark& benchmark : managed_cases(axes)) {
+    EXPECT_EQ(benchmark.impossible, "") << benchmark.id.name();
+    EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
+    std::string name = benchmark.id.name();
+    names.insert(name.erase(name.find("numa:"), name.find("gpu:") + 6 - name.find("numa:")));
+  }
+  return names;
+}
+
+TEST(Managed, cases_without_a_hint_or_pieces_have_the_names_that_they_had) {
+  using Names = std::set<std::string>;
+  EXPECT_EQ(managed_names({{"method", "demand,prefetch"},
+                           {"path", "host_to_gpu"},
+                           {"hint", "none"},
+                           {"grain", "whole"},
+                           {"host_threads", "1"},
+                           {"bytes", "1MiB"}}),
+            (Names{"transfer/managed/demand/host_to_gpu/bytes:1048576",
+                   "transfer/managed/prefetch/host_to_gpu/bytes:1048576"}));
+  EXPECT_EQ(managed_names({{"method", "demand,prefetch_batch"},
+                           {"path", "host_to_gpu"},
+                           {"hint", "none,accessed_by"},
+                           {"grain", "whole,64KiB"},
+                           {"host_threads", "1"},
+                           {"bytes", "1MiB"}}),
+            (Names{"transfer/managed/demand/host_to_gpu/bytes:1048576",
+                   "transfer/managed/demand/host_to_gpu/hint:accessed_by/bytes:1048576",
+                   "transfer/managed/prefetch_batch/host_to_gpu/bytes:1048576",
+                   "transfer/managed/prefetch_batch/host_to_gpu/grain:65536/bytes:1048576"}));
+}
+
+TEST(Managed, what_has_no_hint_or_no_pieces_says_so) {
+  using Axes = std::vector<std::pair<std::string, std::string>>;
+  const std::vector<std::pair<std::string, Axes>> reasons{
+      {"hints are of pages that a GPU asks for: method is demand, path host_to_gpu",
+       {{"method", "prefetch"}, {"hint", "read_mostly"}, {"host_threads", "1"}}},
+      {"hints are of pages that a GPU asks for: method is demand, path host_to_gpu",
+       {{"method", "demand"}, {"path", "gpu_to_host"}, {"hint", "prefetch"}}},
+      {"pieces are of a batch: grain is whole, or method prefetch_batch, discard or discard_and_prefetch; "
+       "one "
+       "by one they are grain/pieces",
+       {{"method", "prefetch"}, {"grain", "64KiB"}, {"host_threads", "1"}}},
+      {"a batch is of whole pages: grain is a multiple of 4 KiB",
+       {{"method", "discard"}, {"grain", "6KiB"}, {"host_threads", "1"}}},
+      {"a piece is no larger than all of the pages: grain is bytes at most",
+       {{"method", "prefetch_batch"}, {"grain", "2MiB"}, {"bytes", "1MiB"}, {"host_threads", "1"}}}};
+  for (const auto& [reason, axes] : reasons) {
+    std::set<std::string> left_out;
+    EXPECT_TRUE(managed_cases(axes, &left_out).empty()) << reason;
+    EXPECT_TRUE(left_out.contains(reason)) << reason;
+  }
+}
+
+TEST(Managed, batches_and_discards_need_cuda_13) {
+  std::set<std::string> skipped;
+  for (const Benchmark& benchmark : managed_cases({}, nullptr, 12090)) {
+    if (!benchmark.skip.empty()) {
+      EXPECT_EQ(benchmark.skip, "needs CUDA 13.0; the driver is for 12.9") << benchmark.id.name();
+      skipped.insert(text_of(benchmark, "method"));
+    }
+  }
+  EXPECT_EQ(skipped, (std::set<std::string>{"prefetch_batch", "discard", "discard_and_prefetch"}));
+}
+
+TEST(Managed, every_method_and_every_hint_says_what_is_timed) {
+  std::set<std::string> timed;
+  std::set<std::string> measures;
+  for (const Benchmark& benchmark : managed_cases({{"path", "host_to_gpu"}})) {
+    timed.insert(benchmark.explanation.timed);
+    measures.insert(benchmark.explanation.measures);
+  }
+  // On demand, under a hint, under the hint prefetch; each of four calls.
+  EXPECT_EQ(timed.size(), 7U);
+  EXPECT_EQ(measures.size(), 1U + 5U + 4U);  // five hints are told from one another
 }
 
 transfer::Transfer demand(std::uint64_t bytes, std::uint64_t piece, std::uint64_t stride) {

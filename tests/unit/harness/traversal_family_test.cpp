@@ -73,6 +73,24 @@ TEST(Traversal, leaves_out_what_cannot_be_and_says_why) {
   left_out.clear();
   EXPECT_TRUE(listed(Preset::quick, {{"placement", "mapped"}, {"access", "compact"}}, {}, &left_out).empty());
   EXPECT_EQ(left_out.size(), 1U);
+  left_out.clear();
+  EXPECT_TRUE(
+      listed(Preset::quick, {{"placement", "device,mapped"}, {"hint", "none"}}, {}, &left_out).empty());
+  EXPECT_TRUE(left_out.contains("hints are of managed memory: placement is managed"));
+}
+
+// Read-mostly is what managed edges are where nothing is said.
+TEST(Traversal, tells_a_hint_by_the_name_unless_it_is_the_usual_one) {
+  std::set<std::string> hints;
+  for (const Benchmark& benchmark : listed(Preset::quick, {{"placement", "managed"},
+                                                           {"access", "merged_aligned"},
+                                                           {"hint", "none,read_mostly,accessed_by"}})) {
+    hints.insert(test::text_if_any(benchmark, "hint"));
+    const std::string hint = test::text_if_any(benchmark, "hint");
+    EXPECT_EQ(benchmark.explanation.measures.find("read-mostly") != std::string::npos, hint.empty())
+        << benchmark.id.name();
+  }
+  EXPECT_EQ(hints, (std::set<std::string>{"", "none", "accessed_by"}));
 }
 
 // Placing a graph, and ordering it, take longer than most traversals: one of each is there at a time.
@@ -88,7 +106,8 @@ TEST(Traversal, has_cases_together_that_share_a_graph_as_it_is_placed) {
       }
       const std::string graph = text_of(benchmark, "graph") + " " + text_of(benchmark, "order");
       std::string placed = graph + " " + text_of(benchmark, "placement") +
-                           test::text_if_any(benchmark, "memory") + " " + text_of(benchmark, "edge");
+                           test::text_if_any(benchmark, "memory") + test::text_if_any(benchmark, "hint") +
+                           " " + text_of(benchmark, "edge");
       placed += (benchmark.id.family == "traversal/sssp" ? " weights " : " ") +
                 to_string(benchmark.id.site[1].value);
       EXPECT_TRUE(placed == last || ended.insert(placed).second) << benchmark.id.name();
