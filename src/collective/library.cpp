@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -87,6 +88,7 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::string text() const {
     std::ifstream file(path_);
     return path_.empty() ? "" : std::string(std::istreambuf_iterator<char>(file), {});
@@ -243,6 +245,27 @@ std::vector<std::string> library_files(const ReadVariable& variable) {
     return std::find(once.begin(), once.end(), file) == once.end();
   });
   return once;
+}
+
+std::map<std::string, std::string> steering_variables(const char* const* environment) {
+  std::map<std::string, std::string> found;
+  const std::string& ours = log_of_this_process().path();
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view text(*environment);
+    const auto equals = text.find('=');
+    const std::string_view name = text.substr(0, equals);
+    if (!name.starts_with("NCCL_") || equals == std::string_view::npos ||
+        (!ours.empty() && name.starts_with("NCCL_DEBUG"))) {
+      continue;
+    }
+    const std::string_view value = text.substr(equals + 1);
+    const bool plain = std::all_of(value.begin(), value.end(), [](char letter) {
+      return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+             std::string_view("_={},:-*.()^+ ").find(letter) != std::string_view::npos;
+    });
+    found.emplace(name, plain ? value : "set");
+  }
+  return found;
 }
 
 std::vector<std::string> connections_in(const std::string& log) {

@@ -362,7 +362,7 @@ struct Part::State {
     std::byte* output = nullptr;
   };
 
-  State(Communicators::State& communicators, const Work& done, bool gated)
+  State(Communicators::State& communicators, const Work& done, bool with_gate)
       : all(communicators),
         work(done),
         part(part_bytes(work, all.ranks)),
@@ -375,7 +375,7 @@ struct Part::State {
     }
     line.emplace(all.members.front().gpu, kElementBytes);
     fill();
-    if (gated) {
+    if (with_gate) {
       for (const Member& member : all.members) {
         const cuda::DeviceGuard guard(member.gpu);
         if (gate) {
@@ -387,9 +387,6 @@ struct Part::State {
         stops.push_back(std::make_unique<cuda::Event>());
       }
     }
-    // What NCCL makes at the first operation of a kind and size is made now: behind a gate it would wait.
-    launch();
-    all.complete();
   }
 
   void add_buffers(const Member& member) {
@@ -526,12 +523,19 @@ struct Part::State {
   std::optional<cuda::DeviceBuffer> line;
   std::optional<cuda::Gate> gate;
   std::vector<std::unique_ptr<cuda::Event>> starts, stops;
+  std::optional<cuda::GatedRun> gated;
 };
 
 Part::Part(Communicators& communicators, const Work& work, bool gated)
     : state_(std::make_unique<State>(*communicators.state_, work, gated)) {}
 
 Part::~Part() = default;
+
+void Part::start() {
+  // Behind a gate NCCL would wait for what it makes at the first operation of a kind and size.
+  state_->launch();
+  state_->all.complete();
+}
 
 double Part::loop_s(int launches) {
   state_->line_up();
@@ -543,7 +547,7 @@ double Part::loop_s(int launches) {
   return (steady_now_s() - start_s) / launches;
 }
 
-double Part::call_s(double open_at_s) {
+void Part::close() {
   const auto& members = state_->all.members;
   std::vector<cuda::GatedWork> works;
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -556,16 +560,20 @@ double Part::call_s(double open_at_s) {
                      },
                      state_->starts[i].get(), state_->stops[i].get(), members[i].gpu});
   }
-  cuda::GatedRun run(*state_->gate, std::move(works));
-  run.open(open_at_s);
+  state_->gated.emplace(*state_->gate, std::move(works));
+}
+
+double Part::open_s(double at_s) {
+  state_->gated->open(at_s);
+  state_->gated.reset();
   double slowest_s = 0;
-  for (std::size_t i = 0; i < members.size(); ++i) {
+  for (std::size_t i = 0; i < state_->starts.size(); ++i) {
     slowest_s = std::max(slowest_s, cuda::elapsed_s(*state_->starts[i], *state_->stops[i]));
   }
   return slowest_s;
 }
 
-void Part::verify() {
+std::string Part::why_wrong() {
   State& own = *state_;
   own.fill();
   own.line_up();  // nobody's output is overwritten after another has begun
@@ -578,11 +586,12 @@ void Part::verify() {
     const auto wrong = find_wrong(own.buffers[i].output, count, own.work.element,
                                   expected_of(own.work, own.all.ranks, member.rank), *member.stream);
     if (wrong) {
-      throw FailedError("wrong result: element " + std::to_string(*wrong) + " of " + std::to_string(count) +
-                        " of rank " + std::to_string(member.rank) + "'s output is not what " +
-                        name(own.work.kind) + " of the inputs gives");
+      return "element " + std::to_string(*wrong) + " of " + std::to_string(count) + " of rank " +
+             std::to_string(member.rank) + "'s output is not what " + name(own.work.kind) +
+             " of the inputs gives";
     }
   }
+  return "";
 }
 
 }  // namespace grainscope::collective
