@@ -218,7 +218,7 @@ class Lister {
     benchmark.id = {std::string(kFamily) + "/" + name(work.kind),
                     {{"place", work.in_place ? "in" : "out", AxisStyle::bare},
                      {"timed", point.gated ? kCall : kLoop, AxisStyle::bare},
-                     {"processes", ranks_ == nullptr ? "one" : "each", AxisStyle::bare},
+                     {"processes", ranks_ == nullptr ? "one" : "each", AxisStyle::hidden},
                      {"type", name(work.element)},
                      {"registered", work.registered ? "on" : "off"},
                      {"gpus", std::int64_t{size}},
