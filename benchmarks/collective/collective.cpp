@@ -159,7 +159,8 @@ class Lister {
 
   std::vector<Benchmark> list() {
     for (const Grid& grid : grids_) {
-      const GpuGroup all = ranks_ == nullptr ? gpu_group(machine_, grids_, grid) : GpuGroup{every_rank(), ""};
+      const GpuGroup all = ranks_ == nullptr ? gpu_group(machine_, grids_, grid)
+                                             : GpuGroup{every_rank(), machine_.runtime.why_none};
       const NamedNumbers names{{"all", all.gpus.size()}};
       for (const Values& values : grid.points(names)) {
         const auto count = values.number_as<std::size_t>("gpus");
