@@ -228,6 +228,7 @@ class Lister {
     if (ranks_ == nullptr) {
       benchmark.id.axes.push_back({"link", peer_wire(machine_, gpu, peer).link, AxisStyle::hidden});
     }
+    benchmark.shares = "GPUs of NCCL: " + std::to_string(size);
     benchmark.skip = unavailable;
     const std::uint64_t in = input_bytes(work, size);
     const std::uint64_t out = output_bytes(work, size);
@@ -239,8 +240,9 @@ class Lister {
                       "several processes the slowest one's",
         "bandwidth = bytes / median time; bus_bandwidth_gb_s = bandwidth * " + factor_text(work.kind),
         "nccl-tests, doc/PERFORMANCE.md", "connections are those of all operations so far of these GPUs"};
-    const auto claim =
-        benchmark.skip.empty() ? cache_->claim(std::move(members), scope_.visits_here) : nullptr;
+    // NCCL lets GPUs of a process reach each other, which other families must not find between two rounds.
+    const int rounds = ranks_ == nullptr ? 1 : scope_.visits_here;
+    const auto claim = benchmark.skip.empty() ? cache_->claim(std::move(members), rounds) : nullptr;
     benchmark.run = [point, cache = cache_, claim, ranks = ranks_, limit = limit_of(gpu, peer),
                      gpu](Session& session) {
       return measure_work(session, point, *cache, *claim, ranks, limit, gpu);

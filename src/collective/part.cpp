@@ -108,7 +108,7 @@ struct Communicators::State {
         static_cast<void>(api.comm_destroy(member.comm));
       }
     }
-    forget_peers();
+    part_again();
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -122,17 +122,30 @@ struct Communicators::State {
     watchdog = std::make_unique<Watchdog>(patience.limit_s, [this] { abort(); });
   }
 
-  // NCCL lets GPUs of a process reach each other's memory, and leaves it so; others measure without.
-  void forget_peers() const noexcept {
-    for (const int gpu : gpus) {
-      for (const int peer : gpus) {
-        if (gpu != peer && cudaSetDevice(gpu) == cudaSuccess) {
-          static_cast<void>(cudaDeviceDisablePeerAccess(peer));
-          static_cast<void>(cudaGetLastError());
+  // NCCL lets GPUs of a process reach each other's memory, and leaves it so; others measure without. Which
+  // pairs could not before it did.
+  void note_apart(const std::vector<int>& own) {
+    for (const int gpu : own) {
+      const cuda::DeviceGuard guard(gpu);
+      for (const int peer : own) {
+        if (gpu != peer && cudaDeviceEnablePeerAccess(peer, 0) == cudaSuccess) {
+          cuda::check(cudaDeviceDisablePeerAccess(peer), "disable access to a peer");
+          apart.emplace_back(gpu, peer);
         }
+        static_cast<void>(cudaGetLastError());  // that it is enabled, or cannot be
       }
     }
-    static_cast<void>(gpus.empty() ? cudaSuccess : cudaSetDevice(gpus.front()));
+  }
+  void part_again() const noexcept {
+    int before = 0;
+    static_cast<void>(cudaGetDevice(&before));
+    for (const auto& [gpu, peer] : apart) {
+      if (cudaSetDevice(gpu) == cudaSuccess) {
+        static_cast<void>(cudaDeviceDisablePeerAccess(peer));
+        static_cast<void>(cudaGetLastError());
+      }
+    }
+    static_cast<void>(cudaSetDevice(before));
   }
 
   // Ends what the GPUs do for NCCL; they would wait for a rank that is gone for ever.
@@ -229,6 +242,7 @@ struct Communicators::State {
   int ranks;
   bool is_alone;  // no rank is in another process
   std::vector<int> gpus;
+  std::vector<std::pair<int, int>> apart;  // (gpu, peer): access to be disabled again
   std::vector<Member> members;
   std::atomic<bool> aborted{false};
   std::unique_ptr<Watchdog> watchdog;
@@ -236,6 +250,7 @@ struct Communicators::State {
 
 Communicators::Communicators(const std::vector<int>& gpus, const Patience& patience)
     : state_(std::make_unique<State>(patience, static_cast<int>(gpus.size()), true)) {
+  state_->note_apart(gpus);
   std::vector<nccl::Comm> comms(gpus.size());
   const cuda::DeviceGuard guard(gpus.front());
   state_->library.check(state_->api.comm_init_all(comms.data(), static_cast<int>(gpus.size()), gpus.data()),
