@@ -2,7 +2,7 @@
 //
 // Timed: `loop`, as nccl-tests does: up to 20 operations are enqueued one behind another and waited for once,
 // on the host's clock, and a sample is the time of one of them. Operations of several GPUs of a process are
-// one group. `call`: one operation between two events behind a gate on every GPU, the slowest GPU's time.
+// one group. `single`: one operation between two events behind a gate on every GPU, the slowest GPU's time.
 // Not timed: communicators, buffers, registration and a first operation of the same size.
 // Bytes: as nccl-tests counts them, those of the larger of a rank's input and output. bus_bandwidth_gb_s =
 // bandwidth * 2(n-1)/n for all_reduce, * (n-1)/n for all_gather, reduce_scatter and all_to_all, * 1 for
@@ -36,7 +36,7 @@ using collective::Work;
 
 const char* const kFamily = "collective";
 const char* const kLoop = "loop";
-const char* const kCall = "call";
+const char* const kSingle = "single";
 constexpr int kLaunches = 20;         // nccl-tests' iterations
 constexpr double kLongestLoop_s = 2;  // fewer of them where they take longer
 
@@ -73,7 +73,7 @@ Point point_of(const Values& values) {
   point.work.bytes = values.number("bytes");
   point.work.in_place = values.is("place", "in");
   point.work.registered = values.on("registered");
-  point.gated = values.is("timed", kCall);
+  point.gated = values.is("timed", kSingle);
   return point;
 }
 
@@ -218,7 +218,7 @@ class Lister {
     Benchmark benchmark;
     benchmark.id = {std::string(kFamily) + "/" + name(work.kind),
                     {{"place", work.in_place ? "in" : "out", AxisStyle::bare},
-                     {"timed", point.gated ? kCall : kLoop, AxisStyle::bare},
+                     {"timed", point.gated ? kSingle : kLoop, AxisStyle::bare},
                      {"processes", ranks_ == nullptr ? "one" : "each", AxisStyle::hidden},
                      {"type", name(work.element)},
                      {"registered", work.registered ? "on" : "off"},
@@ -277,8 +277,8 @@ Family collective_operations(const std::shared_ptr<Launch>& ranks) {
       {word_axis("what", "the operation", names_of(collective::kKinds, [](Kind each) { return name(each); })),
        word_axis("place", "whether the input lies where the output comes: in place, or out of it",
                  {"out", "in"}, "out"),
-       word_axis("timed", "one of many operations enqueued in a row, or a call behind a gate", {kLoop, kCall},
-                 kLoop),
+       word_axis("timed", "one of many operations enqueued in a row, or a single one behind a gate",
+                 {kLoop, kSingle}, kLoop),
        word_axis("type", "of the elements",
                  names_of(collective::kElements, [](Element each) { return name(each); }),
                  name(Element::uint32)),

@@ -291,17 +291,6 @@ class Features(Record):
     element: Literal[2, 4]
 
 
-class Library(Record):
-    """A library, loaded at run time, that did what was timed."""
-
-    name: str
-    version: str
-    path: str
-    connections: tuple[str, ...] = ()  # by which it joined GPUs, in its own words
-    variables: Mapping[str, str] = field(default_factory=dict)
-    hosts: Ordinal = 1
-
-
 class Timing(Record):
     """How a sample was timed, and what of it."""
 
@@ -409,7 +398,6 @@ class Row(Record):
     levels: Annotated[tuple[Level, ...], SOME] = ()
     graph: Graph | None = None
     features: Features | None = None
-    library: Library | None = None
     hit_curve: Curve = ()
     energy_j: Amount | None = None
     lanes: Annotated[tuple[Lane, ...], SOME] = ()
