@@ -103,6 +103,13 @@ RankFacts facts_of(const Launch& ranks, const Machine& machine) {
   return facts;
 }
 
+// What NCCL still does for a rank that is gone may never end.
+[[noreturn]] void end_at_once(int status) {
+  std::cout.flush();
+  collective::remove_log();
+  _exit(status);
+}
+
 // What a rank that is led has made, and how it answers.
 class Follower {
  public:
@@ -236,6 +243,9 @@ int lead_ranks(Launch& ranks, const Options& options, const Machine& machine,
   ranks.group = std::make_unique<RankGroup>(ranks.place, facts_of(ranks, machine), options.rank_timeout_s);
   try {
     const int status = run();
+    if (!ranks.group->why_lost().empty()) {
+      end_at_once(status);
+    }
     ranks.group->end(status);
     return status;
   } catch (const Error& error) {
@@ -256,8 +266,7 @@ int follow_ranks(const Launch& ranks, const Options& options, const Machine& mac
     return Follower(leader, ranks.gpu, options.rank_timeout_s).run();
   } catch (const RankLostError& lost) {
     std::cerr << "grainscope: rank " << ranks.place.rank << " ends: " << lost.what() << std::endl;
-    // What NCCL still does for a rank that is gone may never end, and nothing here is to be kept.
-    _exit(static_cast<int>(ExitStatus::failed));
+    end_at_once(static_cast<int>(ExitStatus::failed));
   }
 }
 
@@ -341,6 +350,12 @@ std::vector<std::string> Team::together(const std::string& line, const std::stri
 }
 
 void Team::begin(const Work& work, bool gated) {
+  if (ranks_ == nullptr && communicators_->aborted()) {
+    // What failed in an earlier case is that case's.
+    const std::vector<int> gpus = communicators_->gpus();
+    communicators_.reset();
+    communicators_ = std::make_unique<Communicators>(gpus);
+  }
   if (ranks_ != nullptr) {
     ranks_->group->tell(others_, std::string(kBegin) + " " + words_of(work, gated));
   }

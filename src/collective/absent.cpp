@@ -39,6 +39,10 @@ const std::vector<int>& Communicators::gpus() const noexcept {
   return state_->gpus;
 }
 
+bool Communicators::aborted() const noexcept {
+  return true;
+}
+
 struct Part::State {};
 
 Part::Part(Communicators& /*communicators*/, const Work& /*work*/, bool /*gated*/) {

@@ -79,15 +79,15 @@ class Log {
     setenv("NCCL_DEBUG", "INFO", 1);
     setenv("NCCL_DEBUG_FILE", path_.c_str(), 1);
   }
-  ~Log() {
-    std::error_code error;
-    if (!path_.empty()) {
-      std::filesystem::remove(path_, error);
-    }
-  }
+  ~Log() { remove(); }
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
+  void remove() const noexcept {
+    if (!path_.empty()) {
+      unlink(path_.c_str());
+    }
+  }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::string text() const {
     std::ifstream file(path_);
@@ -286,6 +286,10 @@ std::vector<std::string> connections_in(const std::string& log) {
     found.insert("NVLS");
   }
   return {found.begin(), found.end()};
+}
+
+void remove_log() noexcept {
+  log_of_this_process().remove();
 }
 
 std::vector<std::string> connections() {

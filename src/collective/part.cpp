@@ -305,6 +305,10 @@ const std::vector<int>& Communicators::gpus() const noexcept {
   return state_->gpus;
 }
 
+bool Communicators::aborted() const noexcept {
+  return state_->aborted;
+}
+
 struct Part::State {
   using Member = Communicators::State::Member;
 

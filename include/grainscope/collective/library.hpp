@@ -56,6 +56,8 @@ using ReadVariable = std::function<const char*(const char*)>;
 // The ways by which NCCL has joined ranks, of what it writes at NCCL_DEBUG=INFO: "P2P/CUMEM", "SHM/direct",
 // "NET/Socket", "NET/IB/GDRDMA"; and "NVLS" where a switch adds up. Sorted, each once.
 [[nodiscard]] std::vector<std::string> connections_in(const std::string& log);
+// For a process that ends at once: the file of the log goes.
+void remove_log() noexcept;
 // Of all that this process has joined so far; empty where NCCL is not heard, since somebody else has its log.
 [[nodiscard]] std::vector<std::string> connections();
 

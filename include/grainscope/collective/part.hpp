@@ -39,6 +39,8 @@ class Communicators {
 
   [[nodiscard]] int ranks() const noexcept;
   [[nodiscard]] const std::vector<int>& gpus() const noexcept;
+  // Whether nothing more can be done by them.
+  [[nodiscard]] bool aborted() const noexcept;
 
  private:
   friend class Part;
