@@ -172,7 +172,9 @@ int act(Options options) {
       return options.action == Action::run ? follow_ranks(*ranks, options, machine) : 0;
     }
     options.one_process = true;
-    options.gpus = {ranks->gpu};
+    if (!machine.runtime.devices.empty()) {
+      options.gpus = {ranks->gpu};
+    }
   }
   if (options.action == Action::run) {
     require_enough_descriptors();
