@@ -385,7 +385,8 @@ struct Part::State {
       : all(communicators),
         work(done),
         part(part_bytes(work, all.ranks)),
-        type(work.element == Element::uint32 ? nccl::kUint32 : nccl::kFloat32) {
+        type(work.element == Element::uint32 ? nccl::kUint32 : nccl::kFloat32),
+        starting(std::string("start ") + name(work.kind)) {
     if (work.registered) {
       all.library.require_registration();
     }
@@ -454,7 +455,7 @@ struct Part::State {
   // One operation of all ranks of this process, enqueued.
   void launch() {
     const bool grouped = all.members.size() > 1;
-    all.call(std::string("start ") + name(work.kind), [&] {
+    all.call(starting, [&] {
       int result = grouped ? all.api.group_start() : static_cast<int>(nccl::kSuccess);
       for (std::size_t i = 0; i < buffers.size() && result == nccl::kSuccess; ++i) {
         result = enqueue(all.members[i], buffers[i]);
@@ -536,6 +537,7 @@ struct Part::State {
   Work work;
   std::uint64_t part;
   int type;
+  std::string starting;  // what a message says was tried: nothing is allocated while the loop is timed
   std::vector<Memory> memory;
   std::vector<Registered> registrations;  // gone before the memory is
   std::vector<Buffers> buffers;           // of each rank of this process
