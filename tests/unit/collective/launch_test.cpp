@@ -29,7 +29,8 @@ class Launches : public testing::Test {
             {"CUDA_VISIBLE_DEVICES", "-1"}};
   }
   [[nodiscard]] std::vector<std::string> flags(const std::vector<std::string>& more) const {
-    std::vector<std::string> all{"--ranks=" + (folder_ / "meeting").string(), "--rank-timeout=10s", "--preset=smoke"};
+    std::vector<std::string> all{"--ranks=" + (folder_ / "meeting").string(), "--rank-timeout=10s",
+                                 "--preset=smoke"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
