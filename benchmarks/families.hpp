@@ -54,7 +54,9 @@ using GnnGraphs = std::shared_ptr<ClaimCache<std::string, GnnGraph>>;
 [[nodiscard]] Family tiering_score(const GnnGraphs& graphs);
 [[nodiscard]] Family shape_pages();
 [[nodiscard]] Family shape_copy();
-[[nodiscard]] Family collective_operations();
+// Of the processes of a launch; null: of this one alone.
+struct Launch;
+[[nodiscard]] Family collective_operations(const std::shared_ptr<Launch>& ranks = nullptr);
 [[nodiscard]] Family transfer_collective();
 [[nodiscard]] Family transfer_duplex();
 [[nodiscard]] Family transfer_host_copy();

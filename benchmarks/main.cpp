@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collective/team.hpp"
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/system/mps.hpp"
@@ -145,7 +146,12 @@ void require_enough_descriptors() {
   }
 }
 
-int act(const Options& options) {
+// What a process can run: several of one launch run what they do together.
+std::vector<Family> families_of(const std::shared_ptr<Launch>& ranks) {
+  return ranks == nullptr ? all_families() : std::vector<Family>{collective_operations(ranks)};
+}
+
+int act(Options options) {
   if (options.action == Action::families) {
     const std::vector<Family> families = all_families();
     std::cout << (options.families_format == "json"
@@ -159,21 +165,33 @@ int act(const Options& options) {
   if (options.action == Action::environment) {
     return print_environment(options, machine);
   }
+  const std::shared_ptr<Launch> ranks = ranks_of(options, machine);
+  if (ranks != nullptr) {
+    if (ranks->place.rank > 0) {
+      catch_signals();
+      return options.action == Action::run ? follow_ranks(*ranks, options, machine) : 0;
+    }
+    options.one_process = true;
+    if (!machine.runtime.devices.empty()) {
+      options.gpus = {ranks->gpu};
+    }
+  }
   if (options.action == Action::run) {
     require_enough_descriptors();
     if (const std::string why = why_library_ends("/"); !why.empty()) {
       throw EnvironmentError(why);
     }
     catch_signals();
-    return run_families(all_families(), options, machine);
+    const auto run = [&] { return run_families(families_of(ranks), options, machine); };
+    return ranks == nullptr ? run() : lead_ranks(*ranks, options, machine, run);
   }
   const Scope scope = scope_of(options, machine);
   if (options.action == Action::explain) {
-    const std::vector<Family> families = all_families();
+    const std::vector<Family> families = families_of(ranks);
     std::cout << explain_text(options.explain_case, families, list_all(families, machine, scope));
     return 0;
   }
-  const Selection selection = selection_of(all_families(), options, machine, scope);
+  const Selection selection = selection_of(families_of(ranks), options, machine, scope);
   std::cerr << understood_text(selection, scope);
   if (options.action == Action::plan) {
     const std::size_t width = screen_of(STDOUT_FILENO).width;

@@ -273,20 +273,20 @@ let moving   = all_gather,broadcast,all_to_all,send_receive
 let in_place = all_reduce,all_gather,reduce_scatter,broadcast
 
 collective
-  smoke             pairs=all  what=$reducing,$moving  timed=loop,call                bytes=8KiB,1MiB
+  smoke             pairs=all  what=$reducing,$moving  timed=loop,single              bytes=8KiB,1MiB
   smoke             pairs=all  what=$in_place          place=in                       bytes=1MiB
   smoke             pairs=all  what=$reducing          registered=on  type=float32    bytes=1MiB
   quick acceptance  pairs=all  what=$reducing,$moving                                 bytes=64,64KiB,1MiB..x16..256MiB
-  quick acceptance  pairs=all  what=all_reduce         timed=call                     bytes=64,64KiB,1MiB..x16..256MiB
+  quick acceptance  pairs=all  what=all_reduce         timed=single                   bytes=64,64KiB,1MiB..x16..256MiB
   quick acceptance  pairs=all  what=$in_place          place=in                       bytes=256MiB
   quick acceptance  pairs=all  what=$in_place          registered=on  type=float32    bytes=256MiB
   full              pairs=all  what=$reducing,$moving  gpus=2,all                     bytes=64..x4..4GiB
   full              pairs=all  what=all_reduce         bytes=8,16,32
-  full              pairs=all  what=$reducing,$moving  timed=call                     bytes=64..x16..4GiB
+  full              pairs=all  what=$reducing,$moving  timed=single                   bytes=64..x16..4GiB
   full              pairs=all  what=$in_place          place=in                       bytes=64KiB..x16..4GiB
   full              pairs=all  what=$reducing,$moving  registered=on                  bytes=64KiB..x16..4GiB
   full              pairs=all  what=$reducing          type=float32                   bytes=64KiB..x16..4GiB
-  paper             pairs=all  what=$reducing,$moving  timed=loop,call  gpus=2,all    bytes=8..4GiB
+  paper             pairs=all  what=$reducing,$moving  timed=loop,single  gpus=2,all  bytes=8..4GiB
   paper             pairs=all  what=$in_place          place=in  registered=off,on    bytes=64KiB..4GiB
   paper             pairs=all  what=$reducing,$moving  registered=on  type=uint32,float32  bytes=64KiB..4GiB
 

@@ -2,7 +2,7 @@
 //
 // Timed: `loop`, as nccl-tests does: up to 20 operations are enqueued one behind another and waited for once,
 // on the host's clock, and a sample is the time of one of them. Operations of several GPUs of a process are
-// one group. `call`: one operation between two events behind a gate on every GPU, the slowest GPU's time.
+// one group. `single`: one operation between two events behind a gate on every GPU, the slowest GPU's time.
 // Not timed: communicators, buffers, registration and a first operation of the same size.
 // Bytes: as nccl-tests counts them, those of the larger of a rank's input and output. bus_bandwidth_gb_s =
 // bandwidth * 2(n-1)/n for all_reduce, * (n-1)/n for all_gather, reduce_scatter and all_to_all, * 1 for
@@ -14,17 +14,15 @@
 // as it does there with equal -b and -e. Sums are of 32-bit elements.
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "claim_cache.hpp"
+#include "collective/team.hpp"
 #include "families.hpp"
 #include "grainscope/collective/collective.hpp"
-#include "grainscope/collective/library.hpp"
-#include "grainscope/collective/part.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "transfer/peer_case.hpp"
@@ -32,20 +30,18 @@
 namespace grainscope::harness {
 namespace {
 
-using collective::Communicators;
 using collective::Element;
 using collective::Kind;
-using collective::Part;
 using collective::Work;
 
 const char* const kFamily = "collective";
 const char* const kLoop = "loop";
-const char* const kCall = "call";
+const char* const kSingle = "single";
 constexpr int kLaunches = 20;         // nccl-tests' iterations
 constexpr double kLongestLoop_s = 2;  // fewer of them where they take longer
 
-// Making communicators takes seconds, and a case milliseconds: cases on the same GPUs share them.
-using CommunicatorCache = ClaimCache<std::vector<int>, Communicators>;
+// Joining GPUs or ranks takes seconds, and a case milliseconds: cases of the same ones share a team.
+using TeamCache = ClaimCache<std::vector<int>, Team>;
 
 // All links of one GPU that NVML tells of, else what joins it to a peer.
 std::optional<PhysicalLimit> links_limit(const Machine& machine, int gpu, int peer) {
@@ -77,7 +73,7 @@ Point point_of(const Values& values) {
   point.work.bytes = values.number("bytes");
   point.work.in_place = values.is("place", "in");
   point.work.registered = values.on("registered");
-  point.gated = values.is("timed", kCall);
+  point.gated = values.is("timed", kSingle);
   return point;
 }
 
@@ -92,6 +88,25 @@ void describe(const Work& work, int ranks, int launches, Measurement& measuremen
   counters["launches"] = launches;
 }
 
+// Buffers of one operation, given back however a case ends.
+class [[nodiscard]] Working {
+ public:
+  Working(Team& team, const Point& point) : team_(team) {
+    try {
+      team_.begin(point.work, point.gated);
+    } catch (...) {
+      team_.finish();
+      throw;
+    }
+  }
+  ~Working() { team_.finish(); }
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+
+ private:
+  Team& team_;
+};
+
 Timing timing_of(bool gated) {
   return gated ? Timing{Clock::event, true, "one operation between two events on each GPU, the slowest GPU"}
                : Timing{Clock::steady, false, "operations one behind another, waited for once; one of them"};
@@ -102,86 +117,135 @@ int launches_of(double one_s) {
   return static_cast<int>(std::clamp(kLongestLoop_s / one_s, 1.0, static_cast<double>(kLaunches)));
 }
 
-Measurement measure_here(Session& session, const Point& point, CommunicatorCache& cache,
-                         CommunicatorCache::Claim& claim) {
-  const CommunicatorCache::Lease lease(
-      cache, claim, [](const std::vector<int>& gpus) { return std::make_unique<Communicators>(gpus); });
-  Communicators& communicators = *lease;
-  const std::vector<int>& gpus = communicators.gpus();
-  Part part(communicators, point.work, point.gated);
-  const int launches = point.gated ? 1 : launches_of(part.loop_s(1));
-  LocalOperation operation({.run = [&] { return point.gated ? part.call_s() : part.loop_s(launches); },
+Measurement measure_work(Session& session, const Point& point, TeamCache& cache, TeamCache::Claim& claim,
+                         const std::shared_ptr<Launch>& ranks, const std::optional<PhysicalLimit>& limit,
+                         int gpu) {
+  const TeamCache::Lease team(cache, claim, [&](const std::vector<int>& members) {
+    return ranks == nullptr ? std::make_unique<Team>(members) : std::make_unique<Team>(ranks, members);
+  });
+  if (const std::string why = point.gated ? team->why_no_gates() : ""; !why.empty()) {
+    throw SkipError(why);
+  }
+  const Working working(*team, point);
+  const int launches = point.gated ? 1 : launches_of(team->loop_s(1));
+  std::vector<double> fastest;
+  LocalOperation operation({.run =
+                                [&] {
+                                  const double seconds =
+                                      point.gated ? team->call_s() : team->loop_s(launches);
+                                  fastest.push_back(team->fastest_s());
+                                  return seconds;
+                                },
                             .verify = [&]() -> std::string {
-                              part.verify();
+                              team->verify();
                               return "every element of every rank's output";
                             },
                             .timing = timing_of(point.gated)});
-  Measurement measurement = measure(
-      session, operation, {.gpu = gpus[0], .limit = links_limit(session.machine(), gpus[0], gpus[1])});
-  describe(point.work, communicators.ranks(), launches, measurement);
-  const collective::Library& library = collective::Library::get();
-  measurement.library = LibraryFacts{"NCCL", library.version(), library.path(), collective::connections()};
+  Measurement measurement = measure(session, operation, {.gpu = gpu, .limit = limit});
+  describe(point.work, team->size(), launches, measurement);
+  if (ranks != nullptr) {
+    measurement.samples.keep_sampled(fastest);
+    measurement.counters["fastest_rank_s"] = summarize(fastest).median;
+  }
+  measurement.library = team->library();
   return measurement;
 }
 
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope, const Grids& grids,
-         std::shared_ptr<CommunicatorCache> cache)
-      : machine_(machine), scope_(scope), grids_(grids), cache_(std::move(cache)) {}
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids, std::shared_ptr<TeamCache> cache,
+         std::shared_ptr<Launch> ranks)
+      : machine_(machine), scope_(scope), grids_(grids), cache_(std::move(cache)), ranks_(std::move(ranks)) {}
 
   std::vector<Benchmark> list() {
     for (const Grid& grid : grids_) {
-      const GpuGroup group = gpu_group(machine_, grids_, grid);
-      const NamedNumbers names{{"all", group.gpus.size()}};
+      const GpuGroup all = ranks_ == nullptr ? gpu_group(machine_, grids_, grid)
+                                             : GpuGroup{every_rank(), machine_.runtime.why_none};
+      const NamedNumbers names{{"all", all.gpus.size()}};
       for (const Values& values : grid.points(names)) {
-        const std::uint64_t count = values.number("gpus");
-        if (count > group.gpus.size()) {
-          grids_.leave_out("gpus is no more than this machine has: " + std::to_string(group.gpus.size()));
+        const auto count = values.number_as<std::size_t>("gpus");
+        if (count > all.gpus.size()) {
+          grids_.leave_out("gpus is no more than there are: " + std::to_string(all.gpus.size()));
           continue;
         }
         const Point point = point_of(values);
         const std::string why = why_impossible(point.work, static_cast<int>(count));
         if (why.empty()) {
-          add(point, {group.gpus.begin(), group.gpus.begin() + static_cast<std::ptrdiff_t>(count)},
-              group.unavailable);
+          add(point, members_of(all.gpus, count), all.unavailable);
         } else {
           grids_.leave_out(why);
         }
       }
     }
-    // One set of communicators at a time.
+    // One team at a time.
     stand_together(benchmarks_, [](const Benchmark& each) { return gpus_of(each.id); });
     return std::move(benchmarks_);
   }
 
  private:
-  void add(const Point& point, std::vector<int> gpus, const std::string& unavailable) {
+  [[nodiscard]] std::vector<int> every_rank() const {
+    std::vector<int> all(static_cast<std::size_t>(ranks_->place.ranks));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+
+  // Of one process the first GPUs, as nccl-tests takes them. Of several as many ranks, evenly spaced: two are
+  // on two nodes, and as many as there are nodes are one of each.
+  [[nodiscard]] std::vector<int> members_of(const std::vector<int>& all, std::size_t count) const {
+    std::vector<int> members(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      members[i] = all[ranks_ == nullptr ? i : i * all.size() / count];
+    }
+    return members;
+  }
+
+  // Of ranks on other nodes the network is met by way of PCI Express.
+  [[nodiscard]] std::optional<PhysicalLimit> limit_of(int gpu, int peer) const {
+    std::optional<PhysicalLimit> limit = links_limit(machine_, gpu, peer);
+    const std::optional<PhysicalLimit> host = host_link_limit(machine_, gpu);
+    if (ranks_ != nullptr && limit && host && limit->source != host->source) {
+      limit->gb_s += host->gb_s;
+      limit->source += " + " + host->source;
+    }
+    return limit;
+  }
+
+  void add(const Point& point, std::vector<int> members, const std::string& unavailable) {
     const Work& work = point.work;
-    const auto ranks = static_cast<int>(gpus.size());
+    const auto size = static_cast<int>(members.size());
+    const int gpu = ranks_ == nullptr ? members[0] : ranks_->gpu;
+    const int peer = ranks_ == nullptr ? members[1] : ranks_->gpu;
     Benchmark benchmark;
     benchmark.id = {std::string(kFamily) + "/" + name(work.kind),
                     {{"place", work.in_place ? "in" : "out", AxisStyle::bare},
-                     {"timed", point.gated ? kCall : kLoop, AxisStyle::bare},
-                     {"link", peer_wire(machine_, gpus[0], gpus[1]).link, AxisStyle::hidden},
+                     {"timed", point.gated ? kSingle : kLoop, AxisStyle::bare},
+                     {"processes", ranks_ == nullptr ? "one" : "each", AxisStyle::hidden},
                      {"type", name(work.element)},
                      {"registered", work.registered ? "on" : "off"},
-                     {"gpus", std::int64_t{ranks}},
+                     {"gpus", std::int64_t{size}},
                      {"bytes", static_cast<std::int64_t>(work.bytes)}},
-                    {{"gpu", gpus[0]}}};
+                    {{"gpu", gpu}}};
+    if (ranks_ == nullptr) {
+      benchmark.id.axes.push_back({"link", peer_wire(machine_, gpu, peer).link, AxisStyle::hidden});
+    }
+    benchmark.shares = "GPUs of NCCL: " + std::to_string(size);
     benchmark.skip = unavailable;
-    const std::uint64_t in = input_bytes(work, ranks);
-    const std::uint64_t out = output_bytes(work, ranks);
+    const std::uint64_t in = input_bytes(work, size);
+    const std::uint64_t out = output_bytes(work, size);
     benchmark.needs.device_bytes = work.in_place ? std::max(in, out) : in + out;
     benchmark.explanation = {
         "how fast NCCL carries out a collective operation",
         point.gated ? "one operation between two events behind a gate on every GPU, the slowest GPU's time"
-                    : "up to 20 operations enqueued one behind another and waited for once, a 20th of it",
+                    : "up to 20 operations enqueued one behind another and waited for once, a 20th of it; of "
+                      "several processes the slowest one's",
         "bandwidth = bytes / median time; bus_bandwidth_gb_s = bandwidth * " + factor_text(work.kind),
-        "nccl-tests, doc/PERFORMANCE.md", "connections are those of all operations so far on these GPUs"};
-    const auto claim = benchmark.skip.empty() ? cache_->claim(std::move(gpus), scope_.visits_here) : nullptr;
-    benchmark.run = [point, cache = cache_, claim](Session& session) {
-      return measure_here(session, point, *cache, *claim);
+        "nccl-tests, doc/PERFORMANCE.md", "connections are those of all operations so far of these GPUs"};
+    // NCCL lets GPUs of a process reach each other, which other families must not find between two rounds.
+    const int rounds = ranks_ == nullptr ? 1 : scope_.visits_here;
+    const auto claim = benchmark.skip.empty() ? cache_->claim(std::move(members), rounds) : nullptr;
+    benchmark.run = [point, cache = cache_, claim, ranks = ranks_, limit = limit_of(gpu, peer),
+                     gpu](Session& session) {
+      return measure_work(session, point, *cache, *claim, ranks, limit, gpu);
     };
     benchmarks_.push_back(std::move(benchmark));
   }
@@ -198,22 +262,23 @@ class Lister {
   const Machine& machine_;
   const Scope& scope_;
   const Grids& grids_;
-  std::shared_ptr<CommunicatorCache> cache_;
+  std::shared_ptr<TeamCache> cache_;
+  std::shared_ptr<Launch> ranks_;
   std::vector<Benchmark> benchmarks_;
 };
 
 }  // namespace
 
-Family collective_operations() {
-  const auto cache = std::make_shared<CommunicatorCache>();
+Family collective_operations(const std::shared_ptr<Launch>& ranks) {
+  const auto cache = std::make_shared<TeamCache>();
   return {
       kFamily,
       "How fast does NCCL carry out collective operations?",
       {word_axis("what", "the operation", names_of(collective::kKinds, [](Kind each) { return name(each); })),
        word_axis("place", "whether the input lies where the output comes: in place, or out of it",
                  {"out", "in"}, "out"),
-       word_axis("timed", "one of many operations enqueued in a row, or a call behind a gate", {kLoop, kCall},
-                 kLoop),
+       word_axis("timed", "one of many operations enqueued in a row, or a single one behind a gate",
+                 {kLoop, kSingle}, kLoop),
        word_axis("type", "of the elements",
                  names_of(collective::kElements, [](Element each) { return name(each); }),
                  name(Element::uint32)),
@@ -221,8 +286,8 @@ Family collective_operations() {
        number_axis("gpus", "GPUs that take part: so many, the first of them", {2, collective::kMostRanks},
                    "all", {}, {"all"}),
        size_axis("bytes", "bytes of the larger of a rank's input and output", {4, 1024 * kGiB})},
-      [cache](const Machine& machine, const Scope& scope, const Grids& grids) {
-        return Lister(machine, scope, grids, cache).list();
+      [cache, ranks](const Machine& machine, const Scope& scope, const Grids& grids) {
+        return Lister(machine, scope, grids, cache, ranks).list();
       }};
 }
 

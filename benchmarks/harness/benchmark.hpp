@@ -110,7 +110,9 @@ struct Benchmark {
   std::function<Measurement(Session&)> run;
   int version = 1;                     // of its family
   std::optional<double> about_s = {};  // of a visit that does not sample by the plan: for --plan
-  bool modelled = false;               // its row is: a model says the same at every visit, and has one
+  // What it shares with cases of other families that is costly to make: a round comes to them together.
+  std::string shares = {};
+  bool modelled = false;  // its row is: a model says the same at every visit, and has one
 
   // One more reason not to run; the first that is not empty stands.
   void skip_for(const std::string& why) {

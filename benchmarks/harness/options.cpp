@@ -38,6 +38,7 @@ struct RawOptions {
   std::vector<std::string> axes;
   std::vector<std::string> transfers;
   std::string max_time;
+  std::string rank_timeout;
   std::string resume_dir;
   std::string environment;
   std::string families;
@@ -230,7 +231,8 @@ constexpr const char* kOutput = "Google Benchmark's output flags";
 constexpr std::array kRare{"--ask",         "--numa",        "--shard",
                            "--ci-target",   "--one-process", "--features",
                            "--hot-budget",  "--trials",      "--transfer",
-                           "--graph-cache", "--no-wait",     "--allow-managed-oversubscription"};
+                           "--graph-cache", "--no-wait",     "--allow-managed-oversubscription",
+                           "--ranks",       "--rank-timeout"};
 constexpr std::size_t kHelpWidth = 100;
 constexpr std::size_t kHelpIndent = 27;
 
@@ -311,6 +313,14 @@ void describe_running(CLI::App& app, Options& options, RawOptions& raw) {
                  "Directory that keeps generated graphs; without it they are made again in each run")
       ->group(group);
   app.add_option("--max-time", raw.max_time, "Start no case after this time, e.g. 10m; --resume goes on")
+      ->group(group);
+  app.add_option(
+         "--ranks", options.ranks,
+         "For one process a GPU, started by torchrun, mpirun or srun: where they meet. env (MASTER_ADDR "
+         "and MASTER_PORT; srun needs neither), HOST:PORT, or a file that all see")
+      ->group(group);
+  app.add_option("--rank-timeout", raw.rank_timeout,
+                 "How long ranks wait for each other before they name the one that is missing: 60s")
       ->group(group);
   app.add_flag("--no-wait", raw.no_wait, "Do not wait for a GPU that another run holds: exit with 3")
       ->group(group);
@@ -673,6 +683,9 @@ Options parse_options(const std::vector<std::string>& arguments) {
   choose_action(app, options, raw);
   if (!raw.max_time.empty()) {
     options.max_time_s = parse_duration_s(raw.max_time);
+  }
+  if (!raw.rank_timeout.empty()) {
+    options.rank_timeout_s = parse_duration_s(raw.rank_timeout);
   }
   options.wait_for_gpu = !raw.no_wait;
   options.selection_flags = selection_flags(app);

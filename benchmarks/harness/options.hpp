@@ -80,6 +80,8 @@ struct Options {
   std::string graph_cache;
   std::optional<double> max_time_s;
   bool wait_for_gpu = true;
+  std::string ranks;           // where processes of one launch meet; empty: this one is alone
+  double rank_timeout_s = 60;  // how long they wait for each other
   std::string explain_case;
   std::string environment_format = "text";
   std::string families_format = "text";

@@ -299,6 +299,10 @@ void add_measurement(json& row, const Measurement& measurement) {
     if (!library->connections.empty()) {
       row["library"]["connections"] = library->connections;
     }
+    if (!library->variables.empty()) {
+      row["library"]["variables"] = library->variables;
+    }
+    row["library"]["hosts"] = library->hosts;
   }
   if (!measurement.hit_curve.empty()) {
     row["hit_curve"] = measurement.hit_curve;

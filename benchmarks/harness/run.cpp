@@ -89,6 +89,11 @@ Options resumed_options(const Options& given, const Journal& journal, const Mach
   options.max_time_s = given.max_time_s;
   options.graph_cache = given.graph_cache;
   options.wait_for_gpu = given.wait_for_gpu;
+  if (!given.ranks.empty()) {
+    options.ranks = given.ranks;
+    options.gpus = given.gpus;
+    options.one_process = given.one_process;
+  }
   options.display_format = given.display_format;
   options.display_aggregates_only = given.display_aggregates_only;
   options.file_aggregates_only = given.file_aggregates_only;

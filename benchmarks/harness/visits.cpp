@@ -38,10 +38,13 @@ void shuffle(std::vector<T>& items, std::mt19937_64& random) {
   }
 }
 
+// In place of a family's name, of cases that share something with those of other families.
+const std::string kSeveralFamilies = "several";
+
 // What cases share that is costly to make: a graph, a span of memory. Empty where they share nothing.
-std::string shared_by(const Case& id) {
-  std::string shared;
-  for (const Axis& axis : id.axes) {
+std::string shared_by(const Benchmark& benchmark) {
+  std::string shared = benchmark.shares;
+  for (const Axis& axis : benchmark.id.axes) {
     if (axis.key == "graph" || axis.key == "span") {
       shared.append(axis.key).append(":").append(to_string(axis.value));
     }
@@ -60,12 +63,12 @@ std::vector<std::size_t> visit_order(const std::vector<Benchmark>& cases, std::u
   std::map<std::string, std::vector<Group>> groups;
   std::map<std::pair<std::string, std::string>, std::size_t> of_shared;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const std::string& family = cases[i].id.family;
+    const std::string& family = cases[i].shares.empty() ? cases[i].id.family : kSeveralFamilies;
     std::vector<Group>& own = groups[family];
     if (own.empty()) {
       families.push_back(family);
     }
-    const std::string shared = shared_by(cases[i].id);
+    const std::string shared = shared_by(cases[i]);
     const auto known = of_shared.find({family, shared});
     if (shared.empty() || known == of_shared.end()) {
       of_shared[{family, shared}] = own.size();

@@ -65,6 +65,7 @@ FAMILIES: Mapping[str, Family] = {
     "transfer/relay": Family(no_peak=True, curves=SIZES),
     "transfer/local": Family(in_gpu=True, curves=SIZES),
     "transfer/collective": Family(spread_links=True),
+    "collective": Family(no_peak=True, each_algorithm=True, curves=SIZES),
     "latency/chase": Family(reads=True),
     "call": Family(counted_by=("nodes", "threads", "arguments")),
     "contention": Family(spread_links=True),

@@ -39,6 +39,10 @@ const std::vector<int>& Communicators::gpus() const noexcept {
   return state_->gpus;
 }
 
+bool Communicators::aborted() const noexcept {
+  return true;
+}
+
 struct Part::State {};
 
 Part::Part(Communicators& /*communicators*/, const Work& /*work*/, bool /*gated*/) {
@@ -47,15 +51,23 @@ Part::Part(Communicators& /*communicators*/, const Work& /*work*/, bool /*gated*
 
 Part::~Part() = default;
 
+void Part::start() {
+  refuse();
+}
+
 double Part::loop_s(int /*launches*/) {
   refuse();
 }
 
-double Part::call_s(double /*open_at_s*/) {
+void Part::close() {
   refuse();
 }
 
-void Part::verify() {
+double Part::open_s(double /*at_s*/) {
+  refuse();
+}
+
+std::string Part::why_wrong() {
   refuse();
 }
 

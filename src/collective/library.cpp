@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -78,15 +79,16 @@ class Log {
     setenv("NCCL_DEBUG", "INFO", 1);
     setenv("NCCL_DEBUG_FILE", path_.c_str(), 1);
   }
-  ~Log() {
-    std::error_code error;
-    if (!path_.empty()) {
-      std::filesystem::remove(path_, error);
-    }
-  }
+  ~Log() { remove(); }
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
+  void remove() const noexcept {
+    if (!path_.empty()) {
+      unlink(path_.c_str());
+    }
+  }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::string text() const {
     std::ifstream file(path_);
     return path_.empty() ? "" : std::string(std::istreambuf_iterator<char>(file), {});
@@ -245,6 +247,27 @@ std::vector<std::string> library_files(const ReadVariable& variable) {
   return once;
 }
 
+std::map<std::string, std::string> steering_variables(const char* const* environment) {
+  std::map<std::string, std::string> found;
+  const std::string& ours = log_of_this_process().path();
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view text(*environment);
+    const auto equals = text.find('=');
+    const std::string_view name = text.substr(0, equals);
+    if (!name.starts_with("NCCL_") || equals == std::string_view::npos ||
+        (!ours.empty() && name.starts_with("NCCL_DEBUG"))) {
+      continue;
+    }
+    const std::string_view value = text.substr(equals + 1);
+    const bool plain = std::all_of(value.begin(), value.end(), [](char letter) {
+      return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+             std::string_view("_={},:-*.()^+ ").find(letter) != std::string_view::npos;
+    });
+    found.emplace(name, plain ? value : "set");
+  }
+  return found;
+}
+
 std::vector<std::string> connections_in(const std::string& log) {
   constexpr std::string_view kVia = " via ";
   std::set<std::string> found;
@@ -263,6 +286,10 @@ std::vector<std::string> connections_in(const std::string& log) {
     found.insert("NVLS");
   }
   return {found.begin(), found.end()};
+}
+
+void remove_log() noexcept {
+  log_of_this_process().remove();
 }
 
 std::vector<std::string> connections() {

@@ -108,7 +108,7 @@ struct Communicators::State {
         static_cast<void>(api.comm_destroy(member.comm));
       }
     }
-    forget_peers();
+    part_again();
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -122,17 +122,30 @@ struct Communicators::State {
     watchdog = std::make_unique<Watchdog>(patience.limit_s, [this] { abort(); });
   }
 
-  // NCCL lets GPUs of a process reach each other's memory, and leaves it so; others measure without.
-  void forget_peers() const noexcept {
-    for (const int gpu : gpus) {
-      for (const int peer : gpus) {
-        if (gpu != peer && cudaSetDevice(gpu) == cudaSuccess) {
-          static_cast<void>(cudaDeviceDisablePeerAccess(peer));
-          static_cast<void>(cudaGetLastError());
+  // NCCL lets GPUs of a process reach each other's memory, and leaves it so; others measure without. Which
+  // pairs could not before it did.
+  void note_apart(const std::vector<int>& own) {
+    for (const int gpu : own) {
+      const cuda::DeviceGuard guard(gpu);
+      for (const int peer : own) {
+        if (gpu != peer && cudaDeviceEnablePeerAccess(peer, 0) == cudaSuccess) {
+          cuda::check(cudaDeviceDisablePeerAccess(peer), "disable access to a peer");
+          apart.emplace_back(gpu, peer);
         }
+        static_cast<void>(cudaGetLastError());  // that it is enabled, or cannot be
       }
     }
-    static_cast<void>(gpus.empty() ? cudaSuccess : cudaSetDevice(gpus.front()));
+  }
+  void part_again() const noexcept {
+    int before = 0;
+    static_cast<void>(cudaGetDevice(&before));
+    for (const auto& [gpu, peer] : apart) {
+      if (cudaSetDevice(gpu) == cudaSuccess) {
+        static_cast<void>(cudaDeviceDisablePeerAccess(peer));
+        static_cast<void>(cudaGetLastError());
+      }
+    }
+    static_cast<void>(cudaSetDevice(before));
   }
 
   // Ends what the GPUs do for NCCL; they would wait for a rank that is gone for ever.
@@ -229,6 +242,7 @@ struct Communicators::State {
   int ranks;
   bool is_alone;  // no rank is in another process
   std::vector<int> gpus;
+  std::vector<std::pair<int, int>> apart;  // (gpu, peer): access to be disabled again
   std::vector<Member> members;
   std::atomic<bool> aborted{false};
   std::unique_ptr<Watchdog> watchdog;
@@ -236,6 +250,7 @@ struct Communicators::State {
 
 Communicators::Communicators(const std::vector<int>& gpus, const Patience& patience)
     : state_(std::make_unique<State>(patience, static_cast<int>(gpus.size()), true)) {
+  state_->note_apart(gpus);
   std::vector<nccl::Comm> comms(gpus.size());
   const cuda::DeviceGuard guard(gpus.front());
   state_->library.check(state_->api.comm_init_all(comms.data(), static_cast<int>(gpus.size()), gpus.data()),
@@ -288,6 +303,10 @@ int Communicators::ranks() const noexcept {
 
 const std::vector<int>& Communicators::gpus() const noexcept {
   return state_->gpus;
+}
+
+bool Communicators::aborted() const noexcept {
+  return state_->aborted;
 }
 
 struct Part::State {
@@ -362,11 +381,12 @@ struct Part::State {
     std::byte* output = nullptr;
   };
 
-  State(Communicators::State& communicators, const Work& done, bool gated)
+  State(Communicators::State& communicators, const Work& done, bool with_gate)
       : all(communicators),
         work(done),
         part(part_bytes(work, all.ranks)),
-        type(work.element == Element::uint32 ? nccl::kUint32 : nccl::kFloat32) {
+        type(work.element == Element::uint32 ? nccl::kUint32 : nccl::kFloat32),
+        starting(std::string("start ") + name(work.kind)) {
     if (work.registered) {
       all.library.require_registration();
     }
@@ -375,7 +395,7 @@ struct Part::State {
     }
     line.emplace(all.members.front().gpu, kElementBytes);
     fill();
-    if (gated) {
+    if (with_gate) {
       for (const Member& member : all.members) {
         const cuda::DeviceGuard guard(member.gpu);
         if (gate) {
@@ -387,9 +407,6 @@ struct Part::State {
         stops.push_back(std::make_unique<cuda::Event>());
       }
     }
-    // What NCCL makes at the first operation of a kind and size is made now: behind a gate it would wait.
-    launch();
-    all.complete();
   }
 
   void add_buffers(const Member& member) {
@@ -438,7 +455,7 @@ struct Part::State {
   // One operation of all ranks of this process, enqueued.
   void launch() {
     const bool grouped = all.members.size() > 1;
-    all.call(std::string("start ") + name(work.kind), [&] {
+    all.call(starting, [&] {
       int result = grouped ? all.api.group_start() : static_cast<int>(nccl::kSuccess);
       for (std::size_t i = 0; i < buffers.size() && result == nccl::kSuccess; ++i) {
         result = enqueue(all.members[i], buffers[i]);
@@ -520,18 +537,26 @@ struct Part::State {
   Work work;
   std::uint64_t part;
   int type;
+  std::string starting;  // what a message says was tried: nothing is allocated while the loop is timed
   std::vector<Memory> memory;
   std::vector<Registered> registrations;  // gone before the memory is
   std::vector<Buffers> buffers;           // of each rank of this process
   std::optional<cuda::DeviceBuffer> line;
   std::optional<cuda::Gate> gate;
   std::vector<std::unique_ptr<cuda::Event>> starts, stops;
+  std::optional<cuda::GatedRun> gated;
 };
 
 Part::Part(Communicators& communicators, const Work& work, bool gated)
     : state_(std::make_unique<State>(*communicators.state_, work, gated)) {}
 
 Part::~Part() = default;
+
+void Part::start() {
+  // Behind a gate NCCL would wait for what it makes at the first operation of a kind and size.
+  state_->launch();
+  state_->all.complete();
+}
 
 double Part::loop_s(int launches) {
   state_->line_up();
@@ -543,7 +568,7 @@ double Part::loop_s(int launches) {
   return (steady_now_s() - start_s) / launches;
 }
 
-double Part::call_s(double open_at_s) {
+void Part::close() {
   const auto& members = state_->all.members;
   std::vector<cuda::GatedWork> works;
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -556,16 +581,20 @@ double Part::call_s(double open_at_s) {
                      },
                      state_->starts[i].get(), state_->stops[i].get(), members[i].gpu});
   }
-  cuda::GatedRun run(*state_->gate, std::move(works));
-  run.open(open_at_s);
+  state_->gated.emplace(*state_->gate, std::move(works));
+}
+
+double Part::open_s(double at_s) {
+  state_->gated->open(at_s);
+  state_->gated.reset();
   double slowest_s = 0;
-  for (std::size_t i = 0; i < members.size(); ++i) {
+  for (std::size_t i = 0; i < state_->starts.size(); ++i) {
     slowest_s = std::max(slowest_s, cuda::elapsed_s(*state_->starts[i], *state_->stops[i]));
   }
   return slowest_s;
 }
 
-void Part::verify() {
+std::string Part::why_wrong() {
   State& own = *state_;
   own.fill();
   own.line_up();  // nobody's output is overwritten after another has begun
@@ -578,11 +607,12 @@ void Part::verify() {
     const auto wrong = find_wrong(own.buffers[i].output, count, own.work.element,
                                   expected_of(own.work, own.all.ranks, member.rank), *member.stream);
     if (wrong) {
-      throw FailedError("wrong result: element " + std::to_string(*wrong) + " of " + std::to_string(count) +
-                        " of rank " + std::to_string(member.rank) + "'s output is not what " +
-                        name(own.work.kind) + " of the inputs gives");
+      return "element " + std::to_string(*wrong) + " of " + std::to_string(count) + " of rank " +
+             std::to_string(member.rank) + "'s output is not what " + name(own.work.kind) +
+             " of the inputs gives";
     }
   }
+  return "";
 }
 
 }  // namespace grainscope::collective

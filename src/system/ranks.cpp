@@ -581,7 +581,7 @@ RankGroup::~RankGroup() {
   state_->stop_beating();
 }
 
-void RankGroup::lose(const std::string& why) {
+void RankGroup::fail(const std::string& why) {
   if (state_->lost.empty()) {
     state_->lost = why;
     state_->say_all(kLost + why);
@@ -609,24 +609,24 @@ std::vector<std::string> RankGroup::answers(const std::vector<int>& ranks, const
     std::optional<std::string> line;
     while (!(line = connection.read(0.05))) {
       if (connection.ended()) {
-        lose(text(facts) + " is gone");
+        fail(text(facts) + " is gone");
       }
       if (const std::string why = why_lost(); !why.empty()) {
-        lose(why);
+        fail(why);
       }
       if (steady_now_s() > until_s) {
-        lose(text(facts) + " has not answered within " + format_seconds(limit_s_));
+        fail(text(facts) + " has not answered within " + format_seconds(limit_s_));
       }
     }
     if (line->starts_with(kLost)) {
-      lose(text(facts) + ": " + line->substr(std::strlen(kLost)));
+      fail(text(facts) + ": " + line->substr(std::strlen(kLost)));
     }
     if (line->starts_with(kSkip)) {
       skipped = skipped.empty() ? text(facts) + ": " + line->substr(std::strlen(kSkip)) : skipped;
     } else if (line->starts_with(kFailed)) {
       failed = failed.empty() ? text(facts) + ": " + line->substr(std::strlen(kFailed)) : failed;
     } else if (!line->starts_with(word)) {
-      lose(text(facts) + " said `" + *line + "`");
+      fail(text(facts) + " said `" + *line + "`");
     }
     all.push_back(line->substr(std::min(line->size(), word.size() + 1)));
   }

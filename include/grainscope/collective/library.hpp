@@ -5,6 +5,7 @@
 // ways that it takes.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,9 +49,15 @@ class Library {
 using ReadVariable = std::function<const char*(const char*)>;
 [[nodiscard]] std::vector<std::string> library_files(const ReadVariable& variable);
 
+// The variables of `environment` (NAME=value) that steer NCCL, NCCL_*, but those that are set here; of a
+// value that may name a person or a folder only that it is set.
+[[nodiscard]] std::map<std::string, std::string> steering_variables(const char* const* environment);
+
 // The ways by which NCCL has joined ranks, of what it writes at NCCL_DEBUG=INFO: "P2P/CUMEM", "SHM/direct",
 // "NET/Socket", "NET/IB/GDRDMA"; and "NVLS" where a switch adds up. Sorted, each once.
 [[nodiscard]] std::vector<std::string> connections_in(const std::string& log);
+// For a process that ends at once: the file of the log goes.
+void remove_log() noexcept;
 // Of all that this process has joined so far; empty where NCCL is not heard, since somebody else has its log.
 [[nodiscard]] std::vector<std::string> connections();
 

@@ -39,6 +39,8 @@ class Communicators {
 
   [[nodiscard]] int ranks() const noexcept;
   [[nodiscard]] const std::vector<int>& gpus() const noexcept;
+  // Whether nothing more can be done by them.
+  [[nodiscard]] bool aborted() const noexcept;
 
  private:
   friend class Part;
@@ -51,20 +53,23 @@ class Communicators {
 // memory or NCCL does not register buffers.
 class Part {
  public:
-  // `gated`: call_s will be asked for.
+  // `gated`: close and open_s will be asked for.
   Part(Communicators& communicators, const Work& work, bool gated);
   ~Part();
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
 
+  // The first operation, for which NCCL makes what later ones find.
+  void start();
   // nccl-tests' loop: seconds of one of so many operations, enqueued one behind another and waited for once.
   [[nodiscard]] double loop_s(int launches);
-  // Seconds of one operation between two events behind a gate on every GPU, of the slowest of this process's.
-  // The gates open at a moment of steady_now_s, or at once where it is past.
-  [[nodiscard]] double call_s(double open_at_s = 0);
-  // Gives inputs their values and outputs others, carries the operation out once, and throws FailedError,
-  // naming the first, unless every element of every output is right.
-  void verify();
+  // Encloses one operation in two events behind a gate on every GPU of this process.
+  void close();
+  // Opens the gates, at a moment of steady_now_s or at once where it is past: seconds of the slowest GPU.
+  [[nodiscard]] double open_s(double at_s = 0);
+  // Gives inputs their values and outputs others, carries the operation out once, and says, naming the first,
+  // where an element of an output is not right; nothing where all are.
+  [[nodiscard]] std::string why_wrong();
 
  private:
   struct State;

@@ -92,6 +92,8 @@ struct LibraryFacts {
   std::string version;
   std::string path;                      // of its file
   std::vector<std::string> connections;  // ways by which it joined GPUs, in its own words; empty: not told
+  std::map<std::string, std::string> variables;  // of the environment, that steer it
+  int hosts = 1;                                 // on which it worked together
 };
 
 struct Measurement {

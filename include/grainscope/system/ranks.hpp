@@ -77,13 +77,13 @@ class RankGroup {
   [[nodiscard]] std::vector<std::string> answers(const std::vector<int>& ranks, const std::string& word);
   // Why nothing more can be done together: who is gone; empty while all are there. Does not wait.
   [[nodiscard]] std::string why_lost();
+  // This process cannot go on: the others are told why. Throws RankLostError.
+  [[noreturn]] void fail(const std::string& why);
   // The others end with this status.
   void end(int status);
 
  private:
   struct State;
-  [[noreturn]] void lose(const std::string& why);
-
   std::vector<RankFacts> facts_;
   double limit_s_;
   std::unique_ptr<State> state_;

@@ -236,7 +236,13 @@ TEST(FullSize, of_each_family_is_what_a_quarter_of_an_hour_has_room_for) {
 
 // Programs run on the first GPU alone; transfers, latencies and calls on both, and between them.
 TEST(FullSize, of_two_gpus_adds_what_five_minutes_have_room_for) {
-  const std::map<std::string, std::size_t> expected{{"contention", 36},
+  const std::map<std::string, std::size_t> expected{{"collective/all_gather", 32},
+                                                    {"collective/all_reduce", 40},
+                                                    {"collective/all_to_all", 27},
+                                                    {"collective/broadcast", 32},
+                                                    {"collective/reduce_scatter", 37},
+                                                    {"collective/send_receive", 27},
+                                                    {"contention", 36},
                                                     {"gather", 15},
                                                     {"gather/bag", 1},
                                                     {"grain/gpu_memory", 102},

@@ -99,6 +99,22 @@ TEST(VisitOrder, keeps_together_and_in_order_what_shares_a_graph) {
   }
 }
 
+TEST(VisitOrder, keeps_together_what_cases_of_several_families_share) {
+  auto all = cases();
+  for (const std::size_t i : {0U, 3U, 8U, 11U}) {
+    all[i].shares = i % 2 == 0 ? "two GPUs" : "four GPUs";
+  }
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const auto order = visit_order(all, seed, 1);
+    std::string shared;
+    for (const std::size_t i : order) {
+      shared += all[i].shares.empty() ? '-' : all[i].shares.front();
+    }
+    EXPECT_TRUE(shared.find("ttff") != std::string::npos || shared.find("fftt") != std::string::npos)
+        << shared;
+  }
+}
+
 TEST(VisitOrder, of_nothing_is_nothing) {
   EXPECT_TRUE(visit_order({}, 1, 1).empty());
 }
