@@ -135,6 +135,12 @@ bool holds_weights(const std::string& path) {
   return false;
 }
 
+std::uint64_t vertices_in(const std::string& path) {
+  const Format format = format_of(path);
+  return format == Format::sg || format == Format::wsg ? serialised_vertices(path, format == Format::wsg)
+                                                       : read_graph(path).vertices();
+}
+
 Csr read_graph(const std::string& path, const ReadOptions& options) {
   Csr graph = read_any(path, format_of(path), options);
   graph.name = graph_stem(path);

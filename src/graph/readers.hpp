@@ -20,6 +20,7 @@ namespace grainscope::graph {
 
 // .sg, and .wsg where `wide`: entries with weights behind them.
 [[nodiscard]] Csr read_serialised(const std::string& path, bool wide, const ReadOptions& options);
+[[nodiscard]] std::uint64_t serialised_vertices(const std::string& path, bool wide);
 // `stem` + ".col", ".dst" and ".val".
 [[nodiscard]] Csr read_bel(const std::string& stem, const ReadOptions& options);
 
