@@ -24,11 +24,11 @@ namespace {
 constexpr const char* kIntroduction =
     "Describes, converts and keeps graphs.\n\n"
     "A graph is a name or a file. Names: kron:SCALE, urand:SCALE (GAP's, 2^SCALE vertices), dense:SCALE,\n"
-    "web:SCALE, pareto:SCALE, each with :DEGREE behind it where wished, and the small real graphs power\n"
-    "and pgp.\n"
+    "web:SCALE, pareto:SCALE, citation:SCALE, papers:SCALE, each with :DEGREE behind it where wished, and\n"
+    "the small real graphs power and pgp.\n"
     "Files, by their ending: .sg .wsg .el .wel (GAP), .txt .snap (SNAP), .mtx (MatrixMarket), .graph "
-    "(METIS),\n"
-    ".bel (EMOGI).\n\n"
+    "(METIS,\n"
+    "or WebGraph with its .properties beside it), .bel (EMOGI).\n\n"
     "Exit status: 0 done, 1 something failed, 2 usage or a file that is not as it should be, 3 the machine\n"
     "forbids what was asked.";
 

@@ -24,6 +24,7 @@ enum class Format {
   snap,           // SNAP edge lists: comments '#', tabs or blanks
   matrix_market,  // .mtx: coordinate, pattern/integer/real, general/symmetric, 1-based
   metis,          // .graph: 1-based lists, comments '%'
+  webgraph,       // .graph with a .properties beside it: WebGraph's compressed lists
   bel,            // EMOGI: NAME.bel.col, .bel.dst, .bel.val
 };
 
@@ -33,8 +34,8 @@ struct ReadOptions {
   bool weights = false;  // read them too; without it they are left out
 };
 
-// By the name's ending: .sg .wsg .el .wel .txt/.snap .mtx .graph .bel.* (or the stem before it).
-// Throws UsageError listing these.
+// By the name's ending: .sg .wsg .el .wel .txt/.snap .mtx .graph .properties .bel.* (or the stem before it);
+// a .graph is WebGraph's where its .properties lie beside it. Throws UsageError listing these.
 [[nodiscard]] Format format_of(const std::string& path);
 
 // The file's name without its folder and ending: "web" of "graphs/web.bel.dst".
