@@ -188,24 +188,25 @@ class Writer {
 // Runs, gaps and lists much like those before.
 Lists drawn_lists(std::uint32_t seed, Vertex vertices) {
   std::mt19937 random(seed);
+  const auto below = [&](Vertex bound) { return static_cast<Vertex>(random() % bound); };
   Lists lists(vertices);
   for (Vertex v = 0; v < vertices; ++v) {
     std::set<Vertex> list;
-    if (v > 6 && random() % 2 == 0) {
-      for (const Vertex u : lists[v - random() % 7]) {
-        if (random() % 4 != 0) {
+    if (v > 6 && below(2) == 0) {
+      for (const Vertex u : lists[v - below(7)]) {
+        if (below(4) != 0) {
           list.insert(u);
         }
       }
     }
-    for (std::uint32_t runs = random() % 3; runs > 0; --runs) {
-      const Vertex begin = random() % vertices;
-      for (Vertex u = begin; u < std::min(vertices, begin + 1 + static_cast<Vertex>(random() % 9)); ++u) {
+    for (Vertex runs = below(3); runs > 0; --runs) {
+      const Vertex begin = below(vertices);
+      for (Vertex u = begin; u < std::min(vertices, begin + 1 + below(9)); ++u) {
         list.insert(u);
       }
     }
-    for (std::uint32_t rest = random() % 5; rest > 0; --rest) {
-      list.insert(random() % vertices);
+    for (Vertex rest = below(5); rest > 0; --rest) {
+      list.insert(below(vertices));
     }
     list.erase(v);
     lists[v].assign(list.begin(), list.end());
@@ -238,9 +239,9 @@ class WebGraph : public GraphFiles {
 };
 
 TEST_F(WebGraph, reads_the_published_example) {
-  const std::string path = put_both(text_of(kPublished), kPublishedBits);
-  EXPECT_EQ(format_of(path), Format::webgraph);
-  for (const std::string& name : {path, folder_.path().string() + "/w.properties"}) {
+  const std::string lists = put_both(text_of(kPublished), kPublishedBits);
+  EXPECT_EQ(format_of(lists), Format::webgraph);
+  for (const std::string& name : {lists, path("w.properties")}) {
     const Csr graph = read_graph(name);
     check_csr(graph);
     EXPECT_EQ(graph.name, "w");
