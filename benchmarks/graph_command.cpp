@@ -9,11 +9,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/gnn/labels.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/graph/io.hpp"
 #include "harness/options.hpp"
@@ -24,11 +26,11 @@ namespace {
 constexpr const char* kIntroduction =
     "Describes, converts and keeps graphs.\n\n"
     "A graph is a name or a file. Names: kron:SCALE, urand:SCALE (GAP's, 2^SCALE vertices), dense:SCALE,\n"
-    "web:SCALE, pareto:SCALE, each with :DEGREE behind it where wished, and the small real graphs power\n"
-    "and pgp.\n"
+    "web:SCALE, pareto:SCALE, citation:SCALE, papers:SCALE, each with :DEGREE behind it where wished, and\n"
+    "the small real graphs power and pgp.\n"
     "Files, by their ending: .sg .wsg .el .wel (GAP), .txt .snap (SNAP), .mtx (MatrixMarket), .graph "
-    "(METIS),\n"
-    ".bel (EMOGI).\n\n"
+    "(METIS,\n"
+    "or WebGraph with its .properties beside it), .bel (EMOGI).\n\n"
     "Exit status: 0 done, 1 something failed, 2 usage or a file that is not as it should be, 3 the machine\n"
     "forbids what was asked.";
 
@@ -43,6 +45,10 @@ CLI::App* add_describe(CLI::App& app, DescribeOptions& options) {
       "Print how many vertices and edges, how long the lists, how far the edges, how much memory");
   command->add_option("GRAPH", options.graph, "A name or a file")->required();
   command->add_flag("--directed", options.directed, "Edges of a file that does not say run one way only");
+  command
+      ->add_option("--labels", options.labels,
+                   "A label for each vertex, as a run takes it: how many edges stay within one")
+      ->check(is_given);
   command->add_flag("--json", options.json, "As JSON");
   return command;
 }
@@ -305,6 +311,46 @@ Memory memory_of(const Csr& csr) {
   return {8 * (csr.vertices() + std::uint64_t{1}), 4 * csr.edges(), 8 * csr.edges(), 4 * csr.edges()};
 }
 
+// How the vertices of a graph are labelled, and how far edges stay within a label.
+struct Labelling {
+  std::uint64_t labels = 0;    // different ones
+  std::uint64_t labelled = 0;  // vertices
+  std::uint64_t entries = 0;   // of which both ends have one
+  std::uint64_t within = 0;    // of these, of which it is the same
+};
+
+std::optional<Labelling> labelling_of(const Csr& csr, const DescribeOptions& options) {
+  std::vector<std::int32_t> label;
+  if (!options.labels.empty()) {
+    gnn::OwnLabels(options.labels, {}).require_of(csr.vertices(), csr.name);
+    label = gnn::read_labels(options.labels);
+  } else if (!looks_like_a_file(options.graph)) {
+    const GraphSpec spec = graph::parse_graph_spec(options.graph);
+    if (spec.has_topics()) {
+      const std::vector<std::uint16_t> topics = graph::topic_labels(spec);
+      label.assign(topics.begin(), topics.end());
+    }
+  }
+  if (label.empty()) {
+    return std::nullopt;
+  }
+  Labelling labelling;
+  std::set<std::int32_t> known;
+  for (Vertex v = 0; v < csr.vertices(); ++v) {
+    if (label[v] == gnn::kNoLabel) {
+      continue;
+    }
+    known.insert(label[v]);
+    ++labelling.labelled;
+    for (const Vertex u : csr.neighbours(v)) {
+      labelling.entries += label[u] != gnn::kNoLabel ? 1 : 0;
+      labelling.within += label[u] == label[v] ? 1 : 0;
+    }
+  }
+  labelling.labels = known.size();
+  return labelling;
+}
+
 std::string number(double value, const char* format) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), format, value);
@@ -345,7 +391,16 @@ std::string lengths_text(const Csr& csr, const Description& description) {
   return text;
 }
 
-std::string as_text(const Csr& csr, const Description& description) {
+std::string labels_text(const Labelling& labelling, double vertices) {
+  return line("labels",
+              grouped(labelling.labels) + ", of " +
+                  percent(static_cast<double>(labelling.labelled), vertices) + " of the vertices; " +
+                  percent(static_cast<double>(labelling.within), static_cast<double>(labelling.entries)) +
+                  " of the entries between these within one");
+}
+
+std::string as_text(const Csr& csr, const Description& description,
+                    const std::optional<Labelling>& labelling) {
   const graph::Degrees& degrees = description.degrees;
   const auto entries = static_cast<double>(csr.edges());
   const auto vertices = static_cast<double>(csr.vertices());
@@ -360,6 +415,9 @@ std::string as_text(const Csr& csr, const Description& description) {
                              grouped(degrees.p99) + ", most " + grouped(degrees.most));
   text += line("components", description.components ? grouped(*description.components)
                                                     : "not counted: the graph is directed");
+  if (labelling) {
+    text += labels_text(*labelling, vertices);
+  }
   text += line("mean |u - v|", number(description.mean_distance, "%.1f") + ", " +
                                    percent(description.mean_distance, vertices) + " of the vertices");
   text += line(
@@ -372,14 +430,15 @@ std::string as_text(const Csr& csr, const Description& description) {
   return text + lengths_text(csr, description);
 }
 
-std::string as_json(const Csr& csr, const Description& description) {
+std::string as_json(const Csr& csr, const Description& description,
+                    const std::optional<Labelling>& labelling) {
   const graph::Degrees& degrees = description.degrees;
   const Memory memory = memory_of(csr);
   json lengths = json::array();
   for (std::size_t i = 0; i < description.entries_up_to.size(); ++i) {
     lengths.push_back({{"at_most", std::uint64_t{1} << i}, {"entries", description.entries_up_to[i]}});
   }
-  const json result{
+  json result{
       {"graph", csr.name},
       {"vertices", csr.vertices()},
       {"entries", csr.edges()},
@@ -402,6 +461,12 @@ std::string as_json(const Csr& csr, const Description& description) {
         {"edges_8", memory.edges_8},
         {"weights", memory.weights}}},
   };
+  if (labelling) {
+    result["labels"] = {{"different", labelling->labels},
+                        {"vertices", labelling->labelled},
+                        {"entries", labelling->entries},
+                        {"entries_within", labelling->within}};
+  }
   return result.dump(2) + "\n";
 }
 
@@ -410,8 +475,9 @@ std::string as_json(const Csr& csr, const Description& description) {
 std::string describe_graph(const DescribeOptions& options) {
   const Csr csr = graph_named(options.graph, false, options.directed);
   const Description description = graph::describe(csr);
-  return options.json ? as_json(csr, description)
-                      : as_text(csr, description) + numbering_note(csr, options.graph);
+  const std::optional<Labelling> labelling = labelling_of(csr, options);
+  return options.json ? as_json(csr, description, labelling)
+                      : as_text(csr, description, labelling) + numbering_note(csr, options.graph);
 }
 
 }  // namespace grainscope::harness

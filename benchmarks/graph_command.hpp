@@ -13,6 +13,7 @@ namespace grainscope::harness {
 // What `grainscope graph describe` is given.
 struct DescribeOptions {
   std::string graph;
+  std::string labels;  // a file; empty: of a graph with topics its own, of others none
   bool directed = false;
   bool json = false;
 };

@@ -828,15 +828,18 @@ sampling/neighbours
 let scores      = degree,reverse_pagerank,weighted_reverse_pagerank,presampled,optimal
 let deeper_runs = 12x12x12,25x15,10x10,10x10x10,10x10x10x10,10x10x10x10x10
 
-# What fan-outs and labels change is looked at in full on a small graph, where a run takes a tenth of a second.
+# What fan-outs and labels change is looked at in full on a small graph, where a run takes a tenth of a second;
+# what scores differ by on graphs with topics, in mini-batches that do not cover them.
 tiering/score
   smoke  graph=power                               fanout=5x5                 labelled=10    score=$scores  edges_at_most=1048576
   quick  graph=pareto:17                           fanout=10x25               labelled=10    score=$scores
   full   graph=pareto:22,web:20,pareto:18,kron:20  fanout=10x25               labelled=10    score=$scores
   full   graph=pareto:18                           fanout=10x25               labelled=1     score=$scores
   full   graph=pareto:18                           fanout=$deeper_runs        labelled=10    score=$scores
+  full   graph=citation:20,papers:20  batch=2      fanout=10x10,10x10x10x10x10  labelled=1   score=$scores  edges_at_most=8388608
   full   graph=given                               fanout=10x25,$deeper_runs  labelled=1,10  score=$scores
   paper  graph=kron:24,pareto:24,web:22            fanout=10x25,$deeper_runs  labelled=1,10  score=$scores  edges_at_most=134217728
+  paper  graph=citation:24,papers:24  batch=32     fanout=10x25,$deeper_runs  labelled=1,10  score=$scores  edges_at_most=134217728
 
 tiering/reorder
   smoke  graph=power                              lists=pasted,sorted

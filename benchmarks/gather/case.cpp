@@ -332,12 +332,14 @@ std::uint64_t span_of(std::uint64_t vertices, std::uint32_t row_bytes) {
 }  // namespace
 
 std::unique_ptr<SampledTrace> make_trace(const graph::GraphSpec& spec, const TraceKey& key,
-                                         const std::string& cache_dir, const gnn::NpyFile* own) {
-  const GnnGraph graph(spec, cache_dir);
+                                         const std::string& cache_dir,
+                                         const std::shared_ptr<const gnn::OwnLabels>& labels,
+                                         const gnn::NpyFile* own) {
+  const GnnGraph graph(spec, cache_dir, labels);
   if (own != nullptr) {
     require_row_for_each(*own, graph.vertices(), key.graph);
   }
-  const auto labelled = gnn::labelled_vertices(graph.vertices(), kTracedLabels, kGnnSeed);
+  const std::vector<graph::Vertex> labelled = graph.trained_on(kTracedLabels);
   const auto trace_of = [&](std::uint64_t epoch) {
     return gnn::sampled_trace(graph.in_edges(), labelled,
                               {{gnn::parse_fanouts(key.fanout), kGnnSeed}, key.seeds, epoch, 1, key.batches});

@@ -134,11 +134,13 @@ using TraceCache = ClaimCache<TraceKey, SampledTrace>;
 
 inline constexpr double kTracedLabels = 10;  // percent of the vertices that mini-batches start from
 
-// Samples an epoch's mini-batches. Rows are numbered by how often another epoch asked for them, most often
-// first, and where that is the same by degree: the presampled order. Throws as make_graph, and UsageError
-// where a table of features, `own`, has not as many rows as the graph has vertices.
+// Samples an epoch's mini-batches, from the vertices that `labels` says, or a tenth. Rows are numbered by how
+// often another epoch asked for them, most often first, and where that is the same by degree: the presampled
+// order. Throws as make_graph, and UsageError where a table of features, `own`, has not as many rows as the
+// graph has vertices.
 [[nodiscard]] std::unique_ptr<SampledTrace> make_trace(const graph::GraphSpec& spec, const TraceKey& key,
                                                        const std::string& cache_dir,
+                                                       const std::shared_ptr<const gnn::OwnLabels>& labels,
                                                        const gnn::NpyFile* own = nullptr);
 
 // `lists` windows of mini-batches, one behind another and from the first again at the end; all cut to the

@@ -391,10 +391,11 @@ class Lister {
     benchmarks_.push_back(std::move(benchmark));
   }
 
-  static void name_trace(Case& id, const TraceKey& trace) {
+  void name_trace(Case& id, const TraceKey& trace) const {
     id.axes.push_back({"graph", trace.graph});
     id.axes.push_back({"fanout", trace.fanout});
     id.axes.push_back({"batch", static_cast<std::int64_t>(trace.seeds)});
+    name_labels(scope_.labels.get(), id);
   }
 
   void add_sampled(const SampledPoint& sampled, const GatherSite& site) {
@@ -410,9 +411,9 @@ class Lister {
     const auto trace_claim =
         benchmark.skip.empty() ? traces_->claim(sampled.trace, scope_.visits_here) : nullptr;
     benchmark.run = [sampled, site, cache = cache_, claim, traces = traces_, trace_claim,
-                     cache_dir = scope_.graph_cache](Session& session) {
+                     labels = scope_.labels, cache_dir = scope_.graph_cache](Session& session) {
       const TraceCache::Lease sample(*traces, *trace_claim, [&](const TraceKey& key) {
-        return make_trace(sampled.spec, key, cache_dir);
+        return make_trace(sampled.spec, key, cache_dir, labels);
       });
       return measure_gather(
           session, sampled.gather, site,
@@ -441,9 +442,9 @@ class Lister {
       claim = site.gpu ? own_tables_->claim({sampled.trace, site.node}, scope_.visits_here) : nullptr;
     }
     benchmark.run = [sampled, site, own = scope_.features, tables = own_tables_, claim, traces = traces_,
-                     trace_claim, cache_dir = scope_.graph_cache](Session& session) {
+                     trace_claim, labels = scope_.labels, cache_dir = scope_.graph_cache](Session& session) {
       const TraceCache::Lease sample(*traces, *trace_claim, [&](const TraceKey& key) {
-        return make_trace(sampled.spec, key, cache_dir, own.get());
+        return make_trace(sampled.spec, key, cache_dir, labels, own.get());
       });
       return measure_own_gather(session, sampled, site, *sample, own, *tables, claim.get());
     };

@@ -7,11 +7,29 @@
 
 namespace grainscope::harness {
 
-GnnGraph::GnnGraph(const graph::GraphSpec& spec, const std::string& cache_dir)
-    : out_(graph_of_run(spec, false, cache_dir)) {
+GnnGraph::GnnGraph(const graph::GraphSpec& spec, const std::string& cache_dir,
+                   std::shared_ptr<const gnn::OwnLabels> own)
+    : spec_(spec), own_(std::move(own)), out_(graph_of_run(spec, false, cache_dir)) {
   if (out_.directed) {
     in_ = graph::transpose(out_);
   }
+}
+
+std::vector<graph::Vertex> GnnGraph::trained_on(double percent) const {
+  return gnn::trained_on(spec_, vertices(), percent, kGnnSeed, own_.get());
+}
+
+void name_labels(const gnn::OwnLabels* own, Case& id) {
+  if (own != nullptr) {
+    id.axes.push_back({own->axis(), own->stem()});
+  }
+}
+
+std::string said_of_labels(const gnn::OwnLabels* own) {
+  if (own != nullptr) {
+    return own->has_train_ids() ? "training ids are the user's" : "labels are the user's";
+  }
+  return "labels are those of an archive in graphs with topics, in others they are spread at random";
 }
 
 const std::vector<double>& GnnGraph::pushed_rank(int iterations, int labelled_percent,

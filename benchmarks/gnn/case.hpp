@@ -15,6 +15,7 @@
 
 #include "claim_cache.hpp"
 #include "families.hpp"
+#include "grainscope/gnn/labels.hpp"
 #include "grainscope/gnn/sampling.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "harness/benchmark.hpp"
@@ -24,13 +25,16 @@ namespace grainscope::harness {
 // A graph with its lists both ways, without weights.
 class GnnGraph {
  public:
-  // Makes or reads it. Throws as make_graph.
-  GnnGraph(const graph::GraphSpec& spec, const std::string& cache_dir);
+  // Makes or reads it; `own` says which of its vertices are trained on. Throws as make_graph.
+  GnnGraph(const graph::GraphSpec& spec, const std::string& cache_dir,
+           std::shared_ptr<const gnn::OwnLabels> own = nullptr);
 
   [[nodiscard]] const graph::Csr& out_edges() const { return out_; }
   // Of an undirected graph the graph itself. Sampling follows these.
   [[nodiscard]] const graph::Csr& in_edges() const { return in_ ? *in_ : out_; }
   [[nodiscard]] graph::Vertex vertices() const { return out_.vertices(); }
+  // Ascending. Throws as gnn::trained_on.
+  [[nodiscard]] std::vector<graph::Vertex> trained_on(double percent) const;
   // The oracle of page rank, a push, computed once for each number of iterations and percentage of labels (0:
   // not weighted).
   [[nodiscard]] const std::vector<double>& pushed_rank(int iterations, int labelled_percent,
@@ -39,6 +43,8 @@ class GnnGraph {
   [[nodiscard]] GraphFacts facts() const { return {out_.vertices(), out_.edges(), {}}; }
 
  private:
+  graph::GraphSpec spec_;
+  std::shared_ptr<const gnn::OwnLabels> own_;
   graph::Csr out_;
   std::optional<graph::Csr> in_;
   mutable std::map<std::pair<int, int>, std::vector<double>> pushed_;
@@ -55,6 +61,12 @@ using GnnGraphCache = ClaimCache<std::string, GnnGraph>;
 
 // The numbers by which labels, orders and draws are seeded, in all families.
 inline constexpr std::uint64_t kGnnSeed = 1;
+
+// Adds whose labels or training ids a case is about, where they are the user's.
+void name_labels(const gnn::OwnLabels* own, Case& id);
+
+// Which vertices are trained on, for an explanation: "labels are spread at random over the graph, …".
+[[nodiscard]] std::string said_of_labels(const gnn::OwnLabels* own);
 
 }  // namespace grainscope::harness
 

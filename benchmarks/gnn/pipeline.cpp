@@ -9,8 +9,8 @@
 // that the GPU keeps. With `processes:mps` sampler and producer are one process and the consumer another, as
 // in the dissertation's 3.3.2: clients of MPS of which the first has `percent` of the GPU, with rows and
 // lists in memory that they share by CUDA IPC (figure 3.12). Source: dissertation 3.4, 4.2 and 4.4. Limits:
-// features and labels are synthetic, labelled vertices a random tenth; on the CPU alone products are plain
-// loops, not a tuned library; the graph itself lies in each GPU's memory. docs/pipeline.md.
+// features and labels are synthetic, labelled vertices a tenth, or --train-ids; on the CPU alone products are
+// plain loops, not a tuned library; the graph itself lies in each GPU's memory. docs/pipeline.md.
 
 #include <algorithm>
 #include <memory>
@@ -91,7 +91,7 @@ Explanation explain(const PipelinePoint& point, const gnn::NpyFile* own) {
       "the "
       "GPU keeps; overlap = (sum of stages - pipelined) / (sum - slowest)",
       point.percent > 0 ? "dissertation 3.3.2, figure 3.12" : "dissertation 3.4, 4.2 and 4.4",
-      said_of_features(own) + ", on a random tenth of the vertices; " +
+      said_of_features(own) + ", a tenth of the vertices is trained on, or --train-ids; " +
           (point.percent > 0 ? "sampling has the gather's share of the GPU"
                              : "stages are streams of one process") +
           "; the graph lies in each GPU's memory"};
@@ -218,15 +218,19 @@ class Lister {
       claims = claims_of(point, site);
     }
     benchmark.run = [spec, point, site, claims, graphs = graphs_, plans = plans_, tables = tables_,
-                     daemons = daemons_, own = scope_.features,
+                     daemons = daemons_, own = scope_.features, labels = scope_.labels,
                      cache_dir = scope_.graph_cache](Session& session) {
       const NodeBinding binding(session.machine().topology, site.node);
       const GnnGraphCache::Lease graph(*graphs, *claims.graph, [&](const std::string&) {
-        return std::make_unique<GnnGraph>(spec, cache_dir);
+        return std::make_unique<GnnGraph>(spec, cache_dir, labels);
       });
       const TrainingCache::Lease work(*plans, *claims.plan, [&](const TrainingPoint& wanted) {
-        return std::make_unique<TrainingWork>(
-            TrainingWork{gnn::plan_training(graph->in_edges(), wanted.request(), own), {}, {}, {}});
+        const gnn::TrainingRequest request = wanted.request();
+        return std::make_unique<TrainingWork>(TrainingWork{
+            gnn::plan_training(graph->in_edges(), request, own, graph->trained_on(request.labelled_percent)),
+            {},
+            {},
+            {}});
       });
       if (claims.daemon) {
         const MpsCache::Lease daemon(*daemons, *claims.daemon,
@@ -292,6 +296,7 @@ class Lister {
     if (scope_.features != nullptr) {
       id.axes.push_back({"features", scope_.features->stem()});
     }
+    name_labels(scope_.labels.get(), id);
     if (site.gpu) {
       id.axes.push_back({"gpus", std::int64_t{point.gpus}});
       id.site.push_back({"gpu", site.gpu->ordinal});

@@ -271,9 +271,9 @@ class Lister {
     const auto batches_claim =
         benchmark.skip.empty() ? expected_->claim(key_of(point), scope_.visits_here) : nullptr;
     benchmark.run = [point, graphs = graphs_, graph_claim, expected = expected_, batches_claim,
-                     cache_dir = scope_.graph_cache](Session& session) {
+                     own = scope_.labels, cache_dir = scope_.graph_cache](Session& session) {
       const GnnGraphCache::Lease graph(*graphs, *graph_claim, [&](const std::string&) {
-        return std::make_unique<GnnGraph>(point.spec, cache_dir);
+        return std::make_unique<GnnGraph>(point.spec, cache_dir, own);
       });
       const ExpectedBatchesCache::Lease batches(*expected, *batches_claim, [&](const std::string&) {
         return std::make_unique<ExpectedBatches>(expect_batches(point, *graph));

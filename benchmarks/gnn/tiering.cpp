@@ -232,7 +232,7 @@ const std::vector<double>& hit_shares() {
 
 std::unique_ptr<Accesses> accesses_of(const GnnGraph& graph, const TrainingRun& run) {
   auto result = std::make_unique<Accesses>();
-  result->labelled = gnn::labelled_vertices(graph.vertices(), run.labelled, kGnnSeed);
+  result->labelled = graph.trained_on(run.labelled);
   result->counts = sampled_counts(graph, result->labelled, run, kJudgedEpoch);
   const std::uint64_t an_epoch = (result->labelled.size() + run.batch - 1) / run.batch;
   result->batches = run.most_batches == 0 ? an_epoch : std::min(an_epoch, run.most_batches);
@@ -293,7 +293,8 @@ namespace {
 // Not timed: making the graph, the run that scores are judged by, checking. Hit rates: the share of that
 // run's accesses that the first x % of the ranking take; of_optimal: over that of the optimal order. Source:
 // dissertation 4.2.1, algorithm 2, 4.4.2, figures 4.8 and 4.10; presampling: GNNLab (EuroSys 2022). Limits: a
-// run is an epoch, or its first mini-batches where that is too long; labels are spread at random.
+// run is an epoch, or its first mini-batches where that is too long; graphs without topics have their labels
+// anywhere.
 
 using graph::GraphSpec;
 
@@ -310,7 +311,7 @@ std::uint64_t most_batches(const GraphSpec& spec, const std::vector<int>& fanout
   return std::max(kLeast, edges_at_most / edges);
 }
 
-Explanation explain_score(Score score) {
+Explanation explain_score(Score score, const gnn::OwnLabels* own) {
   return {
       std::string("what the score '") + name(score) +
           "' costs, and which share of a training run's accesses its best rows take",
@@ -319,13 +320,14 @@ Explanation explain_score(Score score) {
       "the same of the order by the accesses themselves",
       "dissertation 4.2.1 (algorithm 2, damping 0.85), 4.4.2, figures 4.8 and 4.10; presampling: GNNLab "
       "(EuroSys 2022)",
-      "labels are spread at random over the graph; a run is an epoch or its first mini-batches; rows "
-      "presampled equally often stand by degree"};
+      said_of_labels(own) +
+          "; a run is an epoch or its first mini-batches; rows presampled equally often stand by degree"};
 }
 
 class Lister {
  public:
-  Lister(const Scope& scope, GnnGraphs graphs) : scope_(scope), graphs_(std::move(graphs)) {}
+  Lister(const Scope& scope, GnnGraphs graphs)
+      : scope_(scope), own_(scope.labels), graphs_(std::move(graphs)) {}
 
   std::vector<Benchmark> list(const Grids& grids) {
     grids.each_graph(
@@ -350,19 +352,22 @@ class Lister {
                     {{"score", name(score), AxisStyle::bare},
                      {"graph", run.graph},
                      {"fanout", gnn::fanout_text(run.fanouts)},
-                     {"batch", static_cast<std::int64_t>(run.batch)},
-                     {"labelled", std::int64_t{run.labelled}}},
+                     {"batch", static_cast<std::int64_t>(run.batch)}},
                     {}};
-    benchmark.explanation = explain_score(score);
+    if (own_ == nullptr || !own_->has_train_ids()) {
+      benchmark.id.axes.push_back({"labelled", std::int64_t{run.labelled}});
+    }
+    name_labels(own_.get(), benchmark.id);
+    benchmark.explanation = explain_score(score, own_.get());
     // On average over the scores: 2 CPUs and 32 took the same.
     benchmark.about_s = 0.02 + 4.5e-8 * static_cast<double>(spec.most_entries().value_or(0));
     benchmark.needs.host_bytes = gnn_host_bytes(spec) + spec.vertices().value_or(0) * 64;
     const auto graph_claim = graphs_->claim(run.graph, scope_.visits_here);
     const auto run_claim = runs_->claim(run, scope_.visits_here);
-    benchmark.run = [spec, run, score, graphs = graphs_, runs = runs_, graph_claim, run_claim,
+    benchmark.run = [spec, run, score, own = own_, graphs = graphs_, runs = runs_, graph_claim, run_claim,
                      cache_dir = scope_.graph_cache](Session& session) {
       const GnnGraphCache::Lease graph(*graphs, *graph_claim, [&](const std::string&) {
-        return std::make_unique<GnnGraph>(spec, cache_dir);
+        return std::make_unique<GnnGraph>(spec, cache_dir, own);
       });
       const AccessCache::Lease judged(*runs, *run_claim,
                                       [&](const TrainingRun& wanted) { return accesses_of(*graph, wanted); });
@@ -372,6 +377,7 @@ class Lister {
   }
 
   const Scope& scope_;
+  std::shared_ptr<const gnn::OwnLabels> own_;
   GnnGraphs graphs_;
   std::shared_ptr<AccessCache> runs_ = std::make_shared<AccessCache>();
   std::vector<Benchmark> benchmarks_;
@@ -380,18 +386,19 @@ class Lister {
 }  // namespace
 
 Family tiering_score(const GnnGraphs& graphs) {
-  return {"tiering/score",
-          "Which rows of a feature table should a GPU keep, and how many accesses do they take?",
-          {graph_axis(), fanout_axis(), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
-           number_axis("labelled", "percent of the vertices that are trained on", {1, 100}),
-           unnamed(number_axis("edges_at_most",
-                               "edges that a training run samples at most, if not in four batches",
-                               {1, UINT32_MAX}, "33554432")),
-           word_axis("score", "by what rows are ranked",
-                     names_of(gnn::kAllScores, [](Score each) { return name(each); }))},
-          [graphs](const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
-            return Lister(scope, graphs).list(grids);
-          }};
+  return {
+      "tiering/score",
+      "Which rows of a feature table should a GPU keep, and how many accesses do they take?",
+      {graph_axis(), fanout_axis(), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
+       number_axis("labelled", "percent of the vertices that are trained on; not with --train-ids", {1, 100}),
+       unnamed(number_axis("edges_at_most",
+                           "edges that a training run samples at most, if not in four batches",
+                           {1, UINT32_MAX}, "33554432")),
+       word_axis("score", "by what rows are ranked",
+                 names_of(gnn::kAllScores, [](Score each) { return name(each); }))},
+      [graphs](const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
+        return Lister(scope, graphs).list(grids);
+      }};
 }
 
 namespace {
@@ -462,9 +469,11 @@ void add(std::vector<Benchmark>& benchmarks, const Scope& scope, const GnnGraphs
   benchmark.explanation = explain_reorder(lists);
   benchmark.needs.host_bytes = gnn_host_bytes(spec);
   const auto claim = graphs->claim(spec.name(), scope.visits_here);
-  benchmark.run = [spec, lists, graphs, claim, cache_dir = scope.graph_cache](Session& session) {
-    const GnnGraphCache::Lease graph(
-        *graphs, *claim, [&](const std::string&) { return std::make_unique<GnnGraph>(spec, cache_dir); });
+  benchmark.run = [spec, lists, own = scope.labels, graphs, claim,
+                   cache_dir = scope.graph_cache](Session& session) {
+    const GnnGraphCache::Lease graph(*graphs, *claim, [&](const std::string&) {
+      return std::make_unique<GnnGraph>(spec, cache_dir, own);
+    });
     return measure_reorder(session, *graph, lists);
   };
   benchmarks.push_back(std::move(benchmark));

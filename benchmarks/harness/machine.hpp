@@ -18,6 +18,7 @@
 #include "grainscope/cuda/mapped.hpp"
 #include "grainscope/cuda/runtime.hpp"
 #include "grainscope/gnn/features.hpp"
+#include "grainscope/gnn/labels.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/system/environment.hpp"
 #include "grainscope/system/nvml.hpp"
@@ -118,6 +119,7 @@ struct Scope {
   std::vector<int> nodes;
   std::vector<graph::GraphSpec> graphs;          // what the user asked for; empty: a family's own
   std::shared_ptr<const gnn::NpyFile> features;  // of the one graph asked for; null: synthetic ones
+  std::shared_ptr<const gnn::OwnLabels> labels;  // of the one graph asked for; null: a family's own
   std::string graph_cache;                       // where generated graphs are kept; empty: nowhere
   int trials = 8;                                // sources of a traversal
   std::vector<std::uint64_t> hot_budgets;        // GPU memory for edges in lean/, beside the preset's shares

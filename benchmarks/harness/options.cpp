@@ -34,6 +34,8 @@ struct RawOptions {
   std::string max_bytes;
   std::string graphs;
   std::string features;
+  std::string labels;
+  std::string train_ids;
   std::string hot_budgets;
   std::vector<std::string> axes;
   std::vector<std::string> transfers;
@@ -228,11 +230,11 @@ constexpr const char* kInsteadOfRunning = "Instead of running";
 constexpr const char* kOutput = "Google Benchmark's output flags";
 
 // Of the groups that the short help shows, the flags that few need.
-constexpr std::array kRare{"--ask",         "--numa",        "--shard",
-                           "--ci-target",   "--one-process", "--features",
-                           "--hot-budget",  "--trials",      "--transfer",
-                           "--graph-cache", "--no-wait",     "--allow-managed-oversubscription",
-                           "--ranks",       "--rank-timeout"};
+constexpr std::array kRare{
+    "--ask",         "--numa",     "--shard",        "--ci-target",
+    "--one-process", "--features", "--labels",       "--train-ids",
+    "--hot-budget",  "--trials",   "--transfer",     "--graph-cache",
+    "--no-wait",     "--ranks",    "--rank-timeout", "--allow-managed-oversubscription"};
 constexpr std::size_t kHelpWidth = 100;
 constexpr std::size_t kHelpIndent = 27;
 
@@ -288,6 +290,14 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
          "--features", raw.features,
          "Feature table of --graph's one graph for pipeline/graphsage and sampled gathers: a .npy file "
          "of float32 or float16 with a row for each vertex")
+      ->group(group);
+  app.add_option(
+         "--labels", raw.labels,
+         "Labels of --graph's one graph for tiering/score, pipeline/graphsage and sampled gathers, which "
+         "train on vertices that have one: a line or an element of a .npy for each vertex, -1 or nan: none")
+      ->group(group);
+  app.add_option("--train-ids", raw.train_ids,
+                 "Vertices of that graph to train on, all of them: one a line, or a .npy of whole numbers")
       ->group(group);
   app.add_option("--trials", raw.trials, "Sources that a traversal is run from; 64 in paper")->group(group);
   app.add_option("--hot-budget", raw.hot_budgets,
@@ -479,7 +489,7 @@ namespace {
 
 // Of files by their whole paths: a run may go on from another folder.
 std::string wherever_it_runs(const std::string& flag, const std::string& value) {
-  if (flag == "--features") {
+  if (flag == "--features" || flag == "--labels" || flag == "--train-ids") {
     return std::filesystem::absolute(value).string();
   }
   if (flag != "--graph") {
@@ -549,6 +559,16 @@ void understand_output(const CLI::App& app, Options& options, const RawOptions& 
   }
 }
 
+// The path of a file that says something of each vertex of --graph's one graph.
+std::string of_one_graph(const CLI::App& app, const Options& options, const std::string& flag,
+                         const std::string& path, const std::string& says) {
+  if (app.count(flag) > 0 && options.graphs.size() != 1) {
+    throw UsageError(flag + " " + path + " " + says +
+                     " of one graph: name it by --graph, e.g. --graph file:PATH");
+  }
+  return path;
+}
+
 void understand_selection(const CLI::App& app, Options& options, const RawOptions& raw) {
   options.preset = parse_preset(raw.preset);
   if (!raw.gpus.empty()) {
@@ -584,13 +604,9 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
   if (!raw.graphs.empty()) {
     options.graphs = parse_graphs(raw.graphs);
   }
-  if (app.count("--features") > 0) {
-    if (options.graphs.size() != 1) {
-      throw UsageError("--features " + raw.features +
-                       " has a row for each vertex of one graph: name it by --graph, e.g. --graph file:PATH");
-    }
-    options.features = raw.features;
-  }
+  options.features = of_one_graph(app, options, "--features", raw.features, "has a row for each vertex");
+  options.labels = of_one_graph(app, options, "--labels", raw.labels, "has a label for each vertex");
+  options.train_ids = of_one_graph(app, options, "--train-ids", raw.train_ids, "names vertices");
   if (app.count("--trials") > 0) {
     if (raw.trials < 1) {
       throw UsageError("--trials must be at least 1");

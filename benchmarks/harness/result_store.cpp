@@ -57,7 +57,7 @@ json stamp(const std::string& path) {
   return no_size || no_time ? json(nullptr) : json{{"bytes", bytes}, {"written", written}};
 }
 
-// Of the graphs and features that the run reads, by their whole paths.
+// Of the graphs, features and labels that the run reads, by their whole paths.
 json file_stamps(const Options& options) {
   json stamps = json::object();
   const auto add = [&](const std::string& path) {
@@ -69,8 +69,10 @@ json file_stamps(const Options& options) {
       add(spec.path);
     }
   }
-  if (!options.features.empty()) {
-    add(options.features);
+  for (const std::string& path : {options.features, options.labels, options.train_ids}) {
+    if (!path.empty()) {
+      add(path);
+    }
   }
   return stamps;
 }

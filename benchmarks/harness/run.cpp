@@ -13,6 +13,8 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/runtime.hpp"
+#include "grainscope/gnn/labels.hpp"
+#include "grainscope/graph/io.hpp"
 #include "question.hpp"
 #include "result_store.hpp"
 #include "suite.hpp"
@@ -116,6 +118,17 @@ void require_writable(const Options& options) {
   }
 }
 
+// Before anything is measured. Of kron and urand the run tells: ids that no edge has may be missing at the
+// end of their vertices.
+void require_labels_of(const gnn::OwnLabels& labels, const graph::GraphSpec& spec) {
+  using Kind = graph::GraphSpec::Kind;
+  if (spec.kind != Kind::kron && spec.kind != Kind::urand) {
+    const auto known = spec.vertices();
+    labels.require_of(static_cast<graph::Vertex>(known ? *known : graph::vertices_in(spec.path)),
+                      spec.name());
+  }
+}
+
 // What words ask for; values that they name stand in place of the preset's, as those of --axis do.
 void ask(Scope& scope, const std::string& words) {
   scope.question = std::make_shared<Question>(words);
@@ -145,6 +158,10 @@ Scope scope_of(const Options& options, const Machine& machine) {
   scope.graphs = options.graphs;
   if (!options.features.empty()) {
     scope.features = std::make_shared<gnn::NpyFile>(options.features);
+  }
+  if (!options.labels.empty() || !options.train_ids.empty()) {
+    scope.labels = std::make_shared<gnn::OwnLabels>(options.labels, options.train_ids);
+    require_labels_of(*scope.labels, options.graphs.front());
   }
   scope.graph_cache = options.graph_cache;
   scope.trials = options.trials.value_or(scope.trials);

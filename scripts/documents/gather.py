@@ -5,9 +5,10 @@ from functools import cache
 
 from documents import QUICK, axes_of, beside, clock, only, part, quick_rows, raw, result, rows_of, table
 from grainscope_report.commands import dispatch
-from grainscope_report.groups import reach
+from grainscope_report.groups import gnn, reach
 from grainscope_report.groups import shape_pages as pages
 from grainscope_report.model import Row
+from grainscope_report.resources import DISSERTATION, paper
 from grainscope_report.units import format_bytes
 
 WAYS = {
@@ -268,6 +269,54 @@ def share(row, name: str) -> str:
 def kron24_score(score: str) -> str:
     """The percent of the accesses that the first tenth of the rows of kron 24 takes."""
     return share(only("no-gpu-kron24-tiers.json", "tiering/score", f"score={score}"), "hit_rate_10")
+
+
+SCORES_RUN = "no-gpu-scores.json.gz"
+DEEPEST = "10x10x10x10x10"
+
+
+@cache
+def scored(graph: str) -> dict[str, dict[str, dict]]:
+    """Of a graph on which scores differ the counters of each score, by fan-out: the deepest last."""
+    found: dict[str, dict[str, dict]] = {}
+    for row in rows_of(SCORES_RUN):
+        if row.case.axes["graph"] == graph and row.ok:
+            known = {**row.counters, "vertices": row.graph.vertices}
+            found.setdefault(row.case.axes["fanout"], {})[row.case.axes["score"]] = known
+    return dict(sorted(found.items(), key=lambda one: (one[0].split("x")[0], len(one[0]))))
+
+
+def covered(counters: dict) -> float:
+    """The share of a graph's rows that a mini-batch asks for."""
+    return counters["accesses"] / counters["batches"] / counters["vertices"]
+
+
+@part("tiering.depths")
+def depths(graph: str) -> str:
+    """What the first tenth of the rows takes, by fan-out and score."""
+    rows = []
+    for fanout, of in scored(graph).items():
+        asked = f"{100 * covered(of['degree']):.2g} %"
+        hits = [f"{100 * of[score]['hit_rate_10']:.1f} %" for score in gnn.SCORES]
+        rows.append([fanout.replace("x", "×"), asked, *hits])
+    if graph.startswith("papers"):
+        stated = paper(DISSERTATION)
+        by_score = {"degree": "hits_depth_5_degree", "weighted_reverse_pagerank": "hits_depth_5_pagerank"}
+        said = {score: f"{100 * stated[number].value:g} %" for score, number in by_score.items()}
+        hits = [said.get(score, "") for score in gnn.SCORES]
+        rows.append([f"{DEEPEST.replace('x', '×')}, dissertation", "", *hits])
+    heads = ["fan-out", "rows of a mini-batch", *(f"`{score}`" for score in gnn.SCORES)]
+    return table(heads, rows, right=True)
+
+
+@part("tiering.shares")
+def shares(graph: str) -> str:
+    """What the first rows take with the deepest fan-out, by how many they are."""
+    rows = [
+        [f"`{score}`", *(f"{100 * counters[f'hit_rate_{percent}']:.1f} %" for percent in gnn.PERCENTS)]
+        for score, counters in ((score, scored(graph)[DEEPEST][score]) for score in gnn.SCORES)
+    ]
+    return table(["score", *(f"{percent} %" for percent in gnn.PERCENTS)], rows, right=True)
 
 
 @part("tiering.kron24_gathers")

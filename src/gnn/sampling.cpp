@@ -147,13 +147,18 @@ std::uint64_t Permutation::operator()(std::uint64_t i) const {
   return i;
 }
 
-std::vector<Vertex> labelled_vertices(Vertex vertices, double percent, std::uint64_t seed) {
+std::uint64_t labelled_count(Vertex vertices, double percent) {
   const double wanted = static_cast<double>(vertices) * percent / 100;
   const auto count = percent > 0 && percent <= 100 ? static_cast<std::uint64_t>(std::llround(wanted)) : 0;
   if (count == 0) {
     throw UsageError("labelling " + std::to_string(percent) + " percent of " + std::to_string(vertices) +
                      " vertices labels none, or is no share: above 0, at most 100, and at least one vertex");
   }
+  return count;
+}
+
+std::vector<Vertex> labelled_vertices(Vertex vertices, double percent, std::uint64_t seed) {
+  const std::uint64_t count = labelled_count(vertices, percent);
   const Permutation places(vertices, random_number(kLabels, seed));
   std::vector<Vertex> labelled(count);
 #pragma omp parallel for if (count > 65536)

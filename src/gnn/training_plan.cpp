@@ -91,7 +91,7 @@ double TrainingPlan::rows_beyond(std::uint64_t hot) const {
 }
 
 TrainingPlan plan_training(const Csr& in_edges, const TrainingRequest& request,
-                           const std::shared_ptr<const NpyFile>& own) {
+                           const std::shared_ptr<const NpyFile>& own, std::span<const Vertex> trained_on) {
   require_possible(request);
   if (own != nullptr) {
     require_trainable(*own, in_edges, request.shape);
@@ -99,7 +99,9 @@ TrainingPlan plan_training(const Csr& in_edges, const TrainingRequest& request,
   TrainingPlan plan;
   plan.request = request;
   const std::vector<Vertex> labelled =
-      labelled_vertices(in_edges.vertices(), request.labelled_percent, request.sample.seed);
+      trained_on.empty()
+          ? labelled_vertices(in_edges.vertices(), request.labelled_percent, request.sample.seed)
+          : std::vector<Vertex>(trained_on.begin(), trained_on.end());
   const double begun_s = steady_now_s();
   const std::vector<Vertex> order = presampled_order(in_edges, labelled, request);
   const std::vector<Vertex> moved = old_to_new(order);

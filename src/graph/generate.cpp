@@ -339,6 +339,157 @@ EdgeList pareto_edges(int scale, int degree) {
   return edges;
 }
 
+// Papers that cite earlier papers, in the manner of ogbn-papers100M (Hu et al., NeurIPS 2020: 111 million
+// papers, 1.6 billion citations, 14.5 a paper): what scores of rows differ on. `citation` has an edge from a
+// paper to each that it cites; `papers` has it both ways, as that data set is trained on.
+//
+// The law, with n = 2^scale papers numbered in the order of their time:
+// - Years: n/64 papers each, but at least 64.
+// - Topics. In every year topic t = 0 … 255 has the same share of the papers, √((t + 1)/256) − √(t/256): the
+//   k-th largest has about 1/(32·√k). It belongs to field t mod 16. Papers of a year are numbered so that
+//   topics lie mixed.
+// - References. In every 64 papers each of 64 ranks is taken once, by number `v xor a hash of v / 64`; the
+//   first r of them have degree·r³/64² references. With degree 16: 0 to 47 a paper, half of them 12 at most,
+//   one in nine none, 16·n to the reference.
+// - Reference k of paper v. A candidate is drawn: in 28 of 32 of v's topic, in 3 of another of its field, in
+//   1 of any; as many years back as a number says that is uniform below a power of two, itself uniform up to
+//   v's age; and of the papers of that topic and year the share x by ⁴√x of the draws, so that few are cited
+//   often. Half of the draws cite the candidate. The others cite what one of its references cites: so what is
+//   cited often is cited again (preferential attachment by copying, Kumar et al., FOCS 2000).
+// A candidate is always earlier, so there is no cycle. Self-loops (of the first paper) and repeats go when
+// the graph is built: with 2^22 papers nearly 15 references a paper remain, three of four within the topic,
+// and the most cited 1 % of the papers have nearly a third of the citations: as much as the dissertation
+// (4.4.2) says of ogbn-papers100M.
+//
+// Everything is a hash of a seed, the paper and the reference's number: nothing depends on the machine.
+
+constexpr std::uint64_t kCitationSeed = mixed(20200502);
+constexpr std::uint64_t kYears = 64;
+constexpr std::uint64_t kTopics = 256;
+constexpr std::uint64_t kFields = 16;
+constexpr std::uint64_t kStride = 0x9e3779b97f4a7c15U;  // odd: multiplying by it mixes the places of a year
+constexpr std::uint64_t kUnstride = 0xf1de83e19937733dU;
+static_assert(kStride * kUnstride == 1);
+
+class Library {
+ public:
+  Library(int scale, int degree)
+      : papers_(std::uint64_t{1} << scale),
+        a_year_(std::max(papers_ / kYears, std::min(papers_, kGroup))),
+        degree_(static_cast<std::uint64_t>(degree)) {
+    std::uint64_t place = 0;
+    for (std::uint64_t topic = 0; topic <= kTopics; ++topic) {
+      while (place * place * kTopics < topic * a_year_ * a_year_) {
+        ++place;
+      }
+      first_place_[topic] = place;
+    }
+  }
+
+  [[nodiscard]] std::uint64_t papers() const { return papers_; }
+  [[nodiscard]] std::uint64_t topic_of(std::uint64_t paper) const {
+    return topic_at(((paper - shift_of(paper / a_year_)) * kUnstride) & (a_year_ - 1));
+  }
+  // Independent numbers of a group, a year or a paper.
+  enum class Draw : std::uint64_t { rank, year, reference, label, training };
+  [[nodiscard]] static std::uint64_t drawn(Draw what, std::uint64_t of) {
+    return mixed(mixed(kCitationSeed + static_cast<std::uint64_t>(what)) ^ of);
+  }
+
+  // References of the first `rank` papers of a group of `size`.
+  static constexpr std::uint64_t references_before(std::uint64_t rank, std::uint64_t size,
+                                                   std::uint64_t degree) {
+    return degree * rank * rank * rank / (size * size);
+  }
+
+  [[nodiscard]] Vertex cited(std::uint64_t paper, std::uint64_t reference) const {
+    while (paper != 0) {
+      std::uint64_t random = mixed(drawn(Draw::reference, paper) + reference);
+      const std::uint64_t candidate = candidate_of(paper, random);
+      const std::uint64_t references = references_of(candidate);
+      random = mixed(random ^ candidate);
+      if (references == 0 || (random & 1U) == 0) {
+        return static_cast<Vertex>(candidate);
+      }
+      paper = candidate;
+      reference = below(random, static_cast<std::uint32_t>(references));
+    }
+    return 0;
+  }
+
+ private:
+  // By how much the papers of a year, topic by topic, are shifted before they are mixed.
+  static std::uint64_t shift_of(std::uint64_t year) { return drawn(Draw::year, year); }
+  [[nodiscard]] std::uint64_t paper_at(std::uint64_t year, std::uint64_t place) const {
+    return year * a_year_ + ((place * kStride + shift_of(year)) & (a_year_ - 1));
+  }
+  [[nodiscard]] std::uint64_t topic_at(std::uint64_t place) const {
+    return place * place * kTopics / (a_year_ * a_year_);
+  }
+
+  [[nodiscard]] std::uint64_t references_of(std::uint64_t paper) const {
+    const std::uint64_t group = std::min(kGroup, papers_);
+    const std::uint64_t rank = (paper ^ drawn(Draw::rank, paper / group)) & (group - 1);
+    return references_before(rank + 1, group, degree_) - references_before(rank, group, degree_);
+  }
+
+  // Of the topic of a paper: its own, another of its field, or any paper's.
+  [[nodiscard]] std::uint64_t topic_cited(std::uint64_t own, std::uint64_t random) const {
+    const std::uint32_t way = below(random, 32);
+    const std::uint64_t any = topic_at(below(random << 32, static_cast<std::uint32_t>(a_year_)));
+    const std::uint64_t of_field = any / kFields * kFields + own % kFields;
+    return way < 28 || (way < 31 && size_of(of_field) == 0) ? own : way < 31 ? of_field : any;
+  }
+  // Of the papers of a year.
+  [[nodiscard]] std::uint32_t size_of(std::uint64_t topic) const {
+    return static_cast<std::uint32_t>(first_place_[topic + 1] - first_place_[topic]);
+  }
+
+  // An earlier paper than `paper`, which is not the first.
+  [[nodiscard]] std::uint64_t candidate_of(std::uint64_t paper, std::uint64_t random) const {
+    const std::uint64_t year = paper / a_year_;
+    random = mixed(random);
+    const std::uint64_t topic = topic_cited(topic_of(paper), random);
+    random = mixed(random);
+    const auto spans = static_cast<std::uint32_t>(std::bit_width(year));
+    const std::uint64_t span = std::uint64_t{1} << below(random << 32, std::max(spans, 1U));
+    const std::uint64_t back = year == 0 ? 0 : below(random, static_cast<std::uint32_t>(span));
+    random = mixed(random);
+    const std::uint64_t place = first_place_[topic] + below(squared(squared(random)), size_of(topic));
+    const std::uint64_t candidate = paper_at(year - back, place);
+    if (candidate < paper) {
+      return candidate;
+    }
+    return year > 0 ? paper_at(year - 1, place) : below(mixed(random), static_cast<std::uint32_t>(paper));
+  }
+
+  std::uint64_t papers_;
+  std::uint64_t a_year_;  // papers of a year, a power of two
+  std::uint64_t degree_;
+  std::array<std::uint64_t, kTopics + 1> first_place_{};  // of each topic in a year
+};
+
+EdgeList citation_edges(int scale, int degree) {
+  const Library library(scale, degree);
+  const auto rank_of = [](std::uint64_t group) { return Library::drawn(Library::Draw::rank, group); };
+  return edges_by_rank(scale, degree, rank_of, Library::references_before,
+                       [&](std::uint64_t paper, std::uint64_t reference, std::uint64_t /*papers*/) {
+                         return library.cited(paper, reference);
+                       });
+}
+
+Library library_of(const GraphSpec& spec) {
+  if (!spec.has_topics()) {
+    throw UsageError("the graph '" + spec.name() + "' has no topics; citation:SCALE and papers:SCALE have");
+  }
+  return {spec.scale, spec.degree};
+}
+
+// Of four fields, a quarter of all papers.
+bool is_of_archive(std::uint64_t topic) {
+  return topic % 4 == 1;
+}
+
 EdgeList unweighted_edges(const GraphSpec& spec) {
   switch (spec.kind) {
     case GraphSpec::Kind::kron:
@@ -351,6 +502,9 @@ EdgeList unweighted_edges(const GraphSpec& spec) {
       return web_edges(spec.scale, spec.degree);
     case GraphSpec::Kind::pareto:
       return pareto_edges(spec.scale, spec.degree);
+    case GraphSpec::Kind::citation:
+    case GraphSpec::Kind::papers:
+      return citation_edges(spec.scale, spec.degree);
     case GraphSpec::Kind::builtin:
     case GraphSpec::Kind::file:
       break;
@@ -366,6 +520,41 @@ EdgeList generate_edges(const GraphSpec& spec, bool weights) {
     add_gap_weights(edges);
   }
   return edges;
+}
+
+std::vector<std::uint16_t> topic_labels(const GraphSpec& spec) {
+  const Library library = library_of(spec);
+  std::vector<std::uint16_t> labels(library.papers());
+#pragma omp parallel for
+  for (std::uint64_t paper = 0; paper < labels.size(); ++paper) {
+    const std::uint64_t random = Library::drawn(Library::Draw::label, paper);
+    const bool right = (random & 7U) != 0;
+    labels[paper] = static_cast<std::uint16_t>(right ? library.topic_of(paper) : below(random, kTopics));
+  }
+  return labels;
+}
+
+std::vector<Vertex> archived_papers(const GraphSpec& spec, std::uint64_t count) {
+  const Library library = library_of(spec);
+  if (count > library.papers()) {
+    throw UsageError("choosing " + std::to_string(count) + " of the " + std::to_string(library.papers()) +
+                     " papers of " + spec.name());
+  }
+  // From the top: 2 bits that rank first, 30 drawn, 32 of the paper's number.
+  std::vector<std::uint64_t> keys(library.papers());
+#pragma omp parallel for
+  for (std::uint64_t paper = 0; paper < keys.size(); ++paper) {
+    const bool late = paper >= keys.size() / 2;
+    const std::uint64_t rank = !is_of_archive(library.topic_of(paper)) ? 2 : late ? 0 : 1;
+    keys[paper] = rank << 62 | Library::drawn(Library::Draw::training, paper) >> 34 << 32 | paper;
+  }
+  const auto end = keys.begin() + static_cast<std::ptrdiff_t>(count);
+  std::nth_element(keys.begin(), end, keys.end());
+  std::vector<Vertex> chosen(count);
+  std::transform(keys.begin(), end, chosen.begin(),
+                 [](std::uint64_t key) { return static_cast<Vertex>(key); });
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
 }
 
 std::vector<Vertex> gap_sources(const Csr& graph, int count) {

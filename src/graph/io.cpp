@@ -22,7 +22,7 @@
 namespace grainscope::graph {
 namespace {
 
-constexpr std::array<std::pair<const char*, Format>, 12> kEndings{{
+constexpr std::array<std::pair<const char*, Format>, 13> kEndings{{
     {".sg", Format::sg},
     {".wsg", Format::wsg},
     {".el", Format::el},
@@ -31,6 +31,7 @@ constexpr std::array<std::pair<const char*, Format>, 12> kEndings{{
     {".snap", Format::snap},
     {".mtx", Format::matrix_market},
     {".graph", Format::metis},
+    {".properties", Format::webgraph},
     {".bel", Format::bel},
     {".bel.col", Format::bel},
     {".bel.dst", Format::bel},
@@ -39,6 +40,10 @@ constexpr std::array<std::pair<const char*, Format>, 12> kEndings{{
 
 std::string file_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
+}
+
+std::string without_ending(const std::string& path) {
+  return path.substr(0, path.rfind('.'));
 }
 
 // A text file in memory.
@@ -74,6 +79,8 @@ Csr read_any(const std::string& path, Format format, const ReadOptions& options)
       return read_serialised(path, format == Format::wsg, options);
     case Format::bel:
       return read_bel(bel_stem(path), options);
+    case Format::webgraph:
+      return read_webgraph(without_ending(path), options);
     default:
       return read_text(TextFile(path).text(), format, options);
   }
@@ -89,13 +96,15 @@ Format format_of(const std::string& path) {
   const std::string name = file_name(path);
   for (const auto& [ending, format] : kEndings) {
     if (name.size() > std::string_view(ending).size() && name.ends_with(ending)) {
-      return format;
+      const bool compressed =
+          format == Format::metis && std::filesystem::exists(without_ending(path) + ".properties");
+      return compressed ? Format::webgraph : format;
     }
   }
   throw UsageError(
       "the name " + path +
       " does not tell a graph's format; names end in .sg, .wsg, .el, .wel, .txt or .snap (SNAP), "
-      ".mtx, .graph (METIS) or .bel (EMOGI)");
+      ".mtx, .graph (METIS, or WebGraph with its .properties beside it) or .bel (EMOGI)");
 }
 
 std::string graph_stem(const std::string& path) {
@@ -119,6 +128,7 @@ bool holds_weights(const std::string& path) {
   switch (format) {
     case Format::sg:
     case Format::el:
+    case Format::webgraph:
       return false;
     case Format::wsg:
     case Format::wel:
@@ -133,6 +143,19 @@ bool holds_weights(const std::string& path) {
       return metis_has_weights(TextFile(path).text());
   }
   return false;
+}
+
+std::uint64_t vertices_in(const std::string& path) {
+  const Format format = format_of(path);
+  switch (format) {
+    case Format::sg:
+    case Format::wsg:
+      return serialised_vertices(path, format == Format::wsg);
+    case Format::webgraph:
+      return webgraph_vertices(without_ending(path));
+    default:
+      return read_graph(path).vertices();
+  }
 }
 
 Csr read_graph(const std::string& path, const ReadOptions& options) {

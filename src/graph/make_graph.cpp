@@ -30,11 +30,13 @@ struct Generated {
   const char* name;
   int degree;  // where none is named
 };
-constexpr std::array<Generated, 5> kGenerated{{{Kind::kron, "kron", 16},
+constexpr std::array<Generated, 7> kGenerated{{{Kind::kron, "kron", 16},
                                                {Kind::urand, "urand", 16},
                                                {Kind::dense, "dense", 128},
                                                {Kind::web, "web", 16},
-                                               {Kind::pareto, "pareto", 16}}};
+                                               {Kind::pareto, "pareto", 16},
+                                               {Kind::citation, "citation", 16},
+                                               {Kind::papers, "papers", 16}}};
 
 struct Builtin {
   const char* name;
@@ -63,8 +65,8 @@ const Builtin* builtin(const std::string& name) {
 
 [[noreturn]] void refuse(const std::string& text, const std::string& why) {
   throw UsageError("'" + text + "' is no graph: " + why +
-                   "; there are kron:SCALE, urand:SCALE, dense:SCALE, web:SCALE and pareto:SCALE (2^SCALE "
-                   "vertices, SCALE 1 to " +
+                   "; there are kron:SCALE, urand:SCALE, dense:SCALE, web:SCALE, pareto:SCALE, "
+                   "citation:SCALE and papers:SCALE (2^SCALE vertices, SCALE 1 to " +
                    std::to_string(kLargestScale) + "), each with :DEGREE behind it where wished (1 to " +
                    std::to_string(kLargestDegree) + "), power, pgp and file:PATH");
 }

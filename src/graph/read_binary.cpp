@@ -277,6 +277,10 @@ void require_what_is_promised(const BinaryFile& file, const Layout& layout, cons
 
 }  // namespace
 
+std::uint64_t serialised_vertices(const std::string& path, bool wide) {
+  return layout_of(BinaryFile(path), wide).vertices;
+}
+
 Csr read_serialised(const std::string& path, bool wide, const ReadOptions& options) {
   if (options.weights && !wide) {
     throw_no_weights(path);

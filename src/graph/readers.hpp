@@ -20,8 +20,14 @@ namespace grainscope::graph {
 
 // .sg, and .wsg where `wide`: entries with weights behind them.
 [[nodiscard]] Csr read_serialised(const std::string& path, bool wide, const ReadOptions& options);
+[[nodiscard]] std::uint64_t serialised_vertices(const std::string& path, bool wide);
 // `stem` + ".col", ".dst" and ".val".
 [[nodiscard]] Csr read_bel(const std::string& stem, const ReadOptions& options);
+
+// `stem` + ".graph" and ".properties". Undirected where every arc is there both ways, unless `directed` is
+// asked for.
+[[nodiscard]] Csr read_webgraph(const std::string& stem, const ReadOptions& options);
+[[nodiscard]] std::uint64_t webgraph_vertices(const std::string& stem);
 
 // Whether a text has weights; false for one that cannot be read at all.
 [[nodiscard]] bool snap_has_weights(const Text& text);

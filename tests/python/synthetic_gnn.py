@@ -116,10 +116,11 @@ def curve_of(steepness: float, quality: float) -> list[list[float]]:
     return [[x, 1.0 if x == 1 else quality * x**steepness] for x in SHARES]
 
 
-def add_scores(file: File, graph: str, fanout: str, steepness: float, labelled: int = 10) -> None:
-    """All scores of a training run."""
+def add_scores(file: File, graph: str, fanout: str, steepness: float, labelled: int = 10, **own: str) -> None:
+    """All scores of a training run; `own`: labels or training ids by the name of their file."""
     for score, quality in SCORES.items():
-        axes = {"score": score, "graph": graph, "fanout": fanout, "batch": 1000, "labelled": labelled}
+        axes = {"score": score, "graph": graph, "fanout": fanout, "batch": 1000}
+        axes |= ({"labelled": labelled} if labelled else {}) | own
         hits = {f"hit_rate_{x}": quality * (x / 100) ** steepness for x in PERCENTS}
         shares = {f"of_optimal_{x}": quality for x in PERCENTS}
         known = {"score_s": 0.3, "rank_s": 0.1, "batches": 420.0, "accesses": 420 * 40000.0, "threads": 16.0}

@@ -155,6 +155,8 @@ def test_answers_name_what_trainings_and_gathers_differ_in(tmp_path):
     file.link("host_to_gpu", 54.7)
     for labelled in (1, 10):
         add_scores(file, "pareto18", "10x25", 0.3 / labelled, labelled)
+    add_scores(file, "pareto18", "10x25", 0.2, 0, train_ids="arxiv")
+    add_scores(file, "pareto18", "10x25", 0.2, 10, labels="fields")
     for batch in (1000, 8000):
         for method in ("masked", "cpu_gather_dma"):
             add_pipeline(file, method, axes={"batch": batch})
@@ -166,6 +168,8 @@ def test_answers_name_what_trainings_and_gathers_differ_in(tmp_path):
     rows = said["Which rows in the GPU's memory"]
     assert "Of pareto18 (10×25, batch 1000, 1 % labelled) the first" in rows
     assert "Of pareto18 (10×25, batch 1000, 10 % labelled) the first" in rows
+    assert "Of pareto18 (10×25, batch 1000, training ids of arxiv) the first" in rows
+    assert "Of pareto18 (10×25, batch 1000, 10 % labelled by fields) the first" in rows
     assert rows.count("With 1 and 25 % of the rows in the GPU's memory a gather of zipf rows of 1028 B") == 2
     for way in ("masked", "address-ordered"):
         assert f"of 1028 B ({way}) is 2 and 4 times as fast as with none" in rows

@@ -233,6 +233,38 @@ def test_8_multiprocessors_gather_as_fast_as_all():
     assert min(rates) > 0.98 * max(rates)
 
 
+@pytest.mark.parametrize("graph", ["citation20", "papers20"])
+def test_scores_stand_in_the_dissertation_s_order_at_every_depth(graph):
+    runs = gather.scored(graph)
+    assert len(runs) == 5
+    weighted, plain, degree = (
+        [of[score]["hit_rate_10"] for of in runs.values()]
+        for score in ("weighted_reverse_pagerank", "reverse_pagerank", "degree")
+    )
+    for best, second, last in zip(weighted, plain, degree, strict=True):
+        assert best > 1.2 * second > 1.2 * last
+
+
+def test_deeper_samples_leave_less_to_the_first_rows_of_papers():
+    for score in ("weighted_reverse_pagerank", "degree"):
+        runs = gather.scored("papers20")
+        hits = [runs["x".join(["10"] * depth)][score]["hit_rate_10"] for depth in (2, 3, 4, 5)]
+        assert hits == sorted(hits, reverse=True)
+
+
+def test_a_tenth_of_the_rows_takes_no_more_than_mini_batches_leave():
+    for graph in ("citation20", "papers20"):
+        for of in gather.scored(graph).values():
+            assert of["optimal"]["hit_rate_10"] <= min(1, 0.1001 / gather.covered(of["optimal"]))
+
+
+def test_plain_page_rank_is_near_degree_where_edges_run_both_ways():
+    for of in gather.scored("papers20").values():
+        assert of["reverse_pagerank"]["hit_rate_10"] < 1.1 * of["degree"]["hit_rate_10"]
+    for of in gather.scored("citation20").values():
+        assert of["reverse_pagerank"]["hit_rate_10"] > 1.5 * of["degree"]["hit_rate_10"]
+
+
 def test_the_cheapest_score_is_as_good_as_any():
     of = [row.counters["of_optimal_10"] for row, _ in gather.pairs_of_quick("tiering/score")]
     assert min(of) > 0.97

@@ -162,8 +162,11 @@ class Permutation {
   int half_bits_;
 };
 
-// `percent` of the vertices, to the nearest whole number, ascending; all vertices are equally likely. Throws
-// UsageError, with the numbers, where that is none or the percentage is not above 0 and at most 100.
+// `percent` of the vertices, to the nearest whole number. Throws UsageError, with the numbers, where that is
+// none or the percentage is not above 0 and at most 100.
+[[nodiscard]] std::uint64_t labelled_count(graph::Vertex vertices, double percent);
+
+// So many vertices, ascending; all vertices are equally likely. Throws as labelled_count.
 [[nodiscard]] std::vector<graph::Vertex> labelled_vertices(graph::Vertex vertices, double percent,
                                                            std::uint64_t seed);
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,10 +50,12 @@ struct TrainingPlan {
 // mini-batches only, of all labelled vertices where they are fewer than `batch`. Features are a closed form
 // of the new numbers, or those of `own`, a row for each vertex by its number in `in_edges`: labels then
 // follow from them, the first weights are divided by their scale, and the rate by its square where that is
-// above 1. Throws UsageError for impossible requests, where nothing is labelled, and for a file that is not
-// of float32, has other columns than the model has features, or other rows than the graph has vertices.
+// above 1. Seeds come from `trained_on`, or where that is empty from labelled_vertices. Throws UsageError for
+// impossible requests, where nothing is labelled, and for a file that is not of float32, has other columns
+// than the model has features, or other rows than the graph has vertices.
 [[nodiscard]] TrainingPlan plan_training(const graph::Csr& in_edges, const TrainingRequest& request,
-                                         const std::shared_ptr<const NpyFile>& own = nullptr);
+                                         const std::shared_ptr<const NpyFile>& own = nullptr,
+                                         std::span<const graph::Vertex> trained_on = {});
 
 // A table of features that the host reads.
 class FeatureTable {

@@ -1,7 +1,7 @@
 #ifndef GRAINSCOPE_GRAPH_GENERATE_HPP
 #define GRAINSCOPE_GRAPH_GENERATE_HPP
 
-// Graphs made on the spot from a name: GAP's kron and urand, bit for bit, and three that behave differently
+// Graphs made on the spot from a name: GAP's kron and urand, bit for bit, and others that behave differently
 // under paging, alignment and tiering; and orders that their vertices are numbered in.
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace grainscope::graph {
 
-// What --graph names: "kron:24", "urand:20:4" (degree 4), "dense:17", "web:20", "pareto:20", "power" and
-// "pgp" (small real graphs inside the program), "file:PATH".
+// What --graph names: "kron:24", "urand:20:4" (degree 4), "dense:17", "web:20", "pareto:20",
+// "citation:20", "papers:20", "power" and "pgp" (small real graphs inside the program), "file:PATH".
 struct GraphSpec {
-  enum class Kind { kron, urand, dense, web, pareto, builtin, file };
+  enum class Kind { kron, urand, dense, web, pareto, citation, papers, builtin, file };
   Kind kind = Kind::kron;
   int scale = 0;     // 2^scale vertices, 1 to 31
   int degree = 0;    // edges drawn a vertex
@@ -24,7 +24,8 @@ struct GraphSpec {
 
   // "kron24", "urand20_4" where the degree is not the kind's own (16; dense 128, web 16); of a file its stem.
   [[nodiscard]] std::string name() const;
-  [[nodiscard]] bool directed() const { return kind == Kind::web; }
+  [[nodiscard]] bool directed() const { return kind == Kind::web || kind == Kind::citation; }
+  [[nodiscard]] bool has_topics() const { return kind == Kind::citation || kind == Kind::papers; }
   // What it will have, at most, for judging whether it fits; of a file: nullopt.
   [[nodiscard]] std::optional<std::uint64_t> vertices() const;
   [[nodiscard]] std::optional<std::uint64_t> most_entries() const;  // adjacency entries
@@ -36,9 +37,21 @@ struct GraphSpec {
 // The edges, before building: kron and urand equal to GAP's (sbeamer/gapbs, generator.h), with weights 1..255
 // where asked. `dense` in the manner of MOLIERE (mean degree above 200, no hubs that dwarf the rest), `web`
 // directed and local in the manner of the web crawls (most links near in id, hosts, copied lists, a few far
-// hubs), `pareto` with degrees that follow a Pareto law. Seeded: the same on every machine. All threads.
-// Throws UsageError for files.
+// hubs), `pareto` with degrees that follow a Pareto law, `citation` of papers that cite earlier ones, mostly
+// of their topic, in the manner of ogbn-papers100M; `papers` is the same both ways. Seeded: the same on every
+// machine. All threads. Throws UsageError for files.
 [[nodiscard]] EdgeList generate_edges(const GraphSpec& spec, bool weights);
+
+// Of graphs with topics each paper's label, u16[V]: its topic, 0 … 255, but for one in eight, whose label is
+// drawn. All threads. Throws UsageError for other graphs.
+[[nodiscard]] std::vector<std::uint16_t> topic_labels(const GraphSpec& spec);
+
+// Of graphs with topics `count` papers to train on, ascending, as ogbn-papers100M has them: its labelled
+// papers are those of one archive, which began late and is of few fields. They are drawn from the later half
+// of the papers of four fields, which have a quarter of all; where these do not suffice, from the earlier
+// half as well, then from the other fields. All threads. Throws UsageError for other graphs, and for more
+// than there are.
+[[nodiscard]] std::vector<Vertex> archived_papers(const GraphSpec& spec, std::uint64_t count);
 
 // The graph of a spec with GAP's weights where asked (1..255; of a file its own, else drawn 1..255):
 // generated and built, or read. With a `cache_dir` it is looked for there as NAME.sg / NAME.wsg (not of

@@ -24,6 +24,7 @@ enum class Format {
   snap,           // SNAP edge lists: comments '#', tabs or blanks
   matrix_market,  // .mtx: coordinate, pattern/integer/real, general/symmetric, 1-based
   metis,          // .graph: 1-based lists, comments '%'
+  webgraph,       // .graph with a .properties beside it: WebGraph's compressed lists
   bel,            // EMOGI: NAME.bel.col, .bel.dst, .bel.val
 };
 
@@ -33,8 +34,8 @@ struct ReadOptions {
   bool weights = false;  // read them too; without it they are left out
 };
 
-// By the name's ending: .sg .wsg .el .wel .txt/.snap .mtx .graph .bel.* (or the stem before it).
-// Throws UsageError listing these.
+// By the name's ending: .sg .wsg .el .wel .txt/.snap .mtx .graph .properties .bel.* (or the stem before it);
+// a .graph is WebGraph's where its .properties lie beside it. Throws UsageError listing these.
 [[nodiscard]] Format format_of(const std::string& path);
 
 // The file's name without its folder and ending: "web" of "graphs/web.bel.dst".
@@ -42,6 +43,10 @@ struct ReadOptions {
 
 // Whether a file has weights of its own, by its format and header. Throws as read_graph.
 [[nodiscard]] bool holds_weights(const std::string& path);
+
+// How many vertices the graph of a file has: of formats that begin with the number by that, of others it is
+// read. Throws as read_graph.
+[[nodiscard]] std::uint64_t vertices_in(const std::string& path);
 
 // The graph, checked, with `name` from the file's stem. Neighbours are cleaned as build_csr does where the
 // format does not promise it. .sg and .wsg are mapped, not copied, where the alignment allows, else read in

@@ -103,7 +103,7 @@ def _copied(answer: Answer) -> tuple[str, ...]:
 def _tier(answer: Answer) -> tuple[str, ...]:
     hits, optimal, degree = answer["hits"], answer["of_optimal"]["10"], answer["degree_hits"]["10"]
     return (
-        f"  {answer['graph']}, {answer['fanout'].replace('x', '×')}, {answer['labelled']:g} % labelled",
+        f"  {answer['graph']}, {answer['fanout'].replace('x', '×')}, {answer['trained_on']}",
         gnn.SCORES.get(answer["score"], answer["score"]),
         *(format_percent(hits[at]) if hits[at] is not None else "-" for at in ("1", "10", "25")),
         f"{optimal:.3f}" if optimal is not None else "-",

@@ -160,14 +160,22 @@ class Training:
     fanout: str
     batch: float
     labelled: float
+    own: str = ""
 
     @property
     def spoken(self) -> str:
         """`pareto18, fan-out 10×25, batch 1000, 10 % labelled`."""
         return (
-            f"{self.graph}, fan-out {self.fanout.replace('x', '×')}, batch {self.batch:g}, "
-            f"{self.labelled:g} % labelled"
+            f"{self.graph}, fan-out {self.fanout.replace('x', '×')}, batch {self.batch:g}, {self.trained_on}"
         )
+
+    @property
+    def trained_on(self) -> str:
+        """`10 % labelled`, of one's own files `10 % labelled by NAME` or `training ids of NAME`."""
+        share = f"{self.labelled:g} %"
+        if not self.own:
+            return f"{share} labelled"
+        return f"{share} labelled by {self.own}" if self.labelled else f"training ids of {self.own}"
 
     @property
     def depth(self) -> int:
@@ -189,7 +197,11 @@ class Scoring(MachineRow):
     def training(self) -> Training:
         """What the accesses are of."""
         return Training(
-            self.word("graph"), self.word("fanout"), self.number("batch"), self.number("labelled")
+            self.word("graph"),
+            self.word("fanout"),
+            self.number("batch"),
+            self.number("labelled"),
+            self.word("train_ids") or self.word("labels"),
         )
 
     @property

@@ -153,7 +153,8 @@ def tiered(machine: Machine) -> list[Answer]:
                 "graph": training.graph,
                 "fanout": training.fanout,
                 "batch": training.batch,
-                "labelled": training.labelled,
+                "labelled": training.labelled or None,
+                "trained_on": training.trained_on,
                 "score": best.score,
                 "hits": {str(percent): best.hits(percent) for percent in gnn.PERCENTS},
                 "of_optimal": {str(percent): best.of_optimal(percent) for percent in gnn.PERCENTS},
@@ -311,7 +312,7 @@ def tiering(run: Analysis) -> list[str]:
         best = f", {format_percent(optimal)} of what the best order could" if optimal is not None else ""
         score = gnn.SCORES.get(answer["score"], answer["score"])
         said.append(
-            f"Of {answer['graph']} ({_sampled(answer)}, {answer['labelled']:g} % labelled) the first {TOP} % "
+            f"Of {answer['graph']} ({_sampled(answer)}, {answer['trained_on']}) the first {TOP} % "
             f"of the rows by {score} take {format_percent(hits)} of the accesses{best}"
         )
     return said + _tiered(gather.measured(run.machine))

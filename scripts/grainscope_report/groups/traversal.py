@@ -296,7 +296,7 @@ BARS_IN_HALF = 20
 # A series this much above the next is cut, where there is this much room above the next.
 FAR, ROOM = 1.8, 1.35
 GRAPH_COLOURS = 8
-KINDS = ("kron", "urand", "dense", "web", "power", "pgp", "pareto")
+KINDS = ("kron", "urand", "dense", "web", "power", "pgp", "pareto", "citation")
 
 
 @dataclass(frozen=True)

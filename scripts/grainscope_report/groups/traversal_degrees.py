@@ -178,7 +178,8 @@ def access_panels(machines: Sequence[Machine]) -> tuple[list[tuple[Panel, ...]],
     rows.append((_bars(usual[:MOST_BARS], found), _stated()))
     notes = [
         "Accesses: rows that the mini-batches of an epoch ask for, each row once a mini-batch; of long "
-        "epochs the first mini-batches. Optimal knows them beforehand. Labels are spread at random.",
+        "epochs the first mini-batches. Optimal knows them beforehand. Labels are spread at random, in "
+        "citation and papers they are those of an archive.",
         *_runs(usual[:MOST_BARS], found),
     ]
     more = [training.graph for training in usual[MOST_BARS:]]
@@ -240,7 +241,7 @@ def _by_depth(found: dict[tuple[Training, str], Scoring]) -> list[CurvePanel]:
     """A panel for each of two scores, of the graph that was sampled to most depths."""
     depths: dict[tuple, list[Training]] = {}
     for training, _ in found:
-        key = training.graph, training.batch, training.labelled
+        key = training.graph, training.batch, training.labelled, training.own
         if training.depth and training not in depths.setdefault(key, []):
             depths[key].append(training)
     there = max(depths.values(), key=lambda one: (len(one), one[0].labelled), default=[])

@@ -38,6 +38,8 @@ TEST(GraphSpec, reads_kinds_scales_and_degrees) {
   EXPECT_FALSE(parse_graph_spec("pareto:20").directed());
   EXPECT_TRUE(parse_graph_spec("web:20").directed());
   EXPECT_FALSE(parse_graph_spec("dense:17").directed());
+  EXPECT_TRUE(parse_graph_spec("citation:20").directed());
+  EXPECT_FALSE(parse_graph_spec("papers:20").directed());
   EXPECT_EQ(parse_graph_spec("file:a:b/c.sg").path, "a:b/c.sg");
   EXPECT_EQ(parse_graph_spec("power").kind, SpecKind::builtin);
 }
@@ -97,8 +99,8 @@ TEST(GraphSpec, refuses_other_texts_and_lists_what_there_is) {
     } catch (const UsageError& error) {
       const std::string message = error.what();
       EXPECT_NE(message.find("'" + std::string(text) + "'"), std::string::npos) << message;
-      for (const char* const kind :
-           {"kron:SCALE", "urand", "dense", "web", "pareto", "power", "pgp", "file:PATH"}) {
+      for (const char* const kind : {"kron:SCALE", "urand", "dense", "web", "pareto", "citation", "papers",
+                                     "power", "pgp", "file:PATH"}) {
         EXPECT_NE(message.find(kind), std::string::npos) << message;
       }
     }
@@ -173,7 +175,8 @@ TEST_P(Generate, does_not_depend_on_the_number_of_threads) {
   omp_set_num_threads(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Generate, testing::Values("kron", "urand", "dense", "web", "pareto"),
+INSTANTIATE_TEST_SUITE_P(Kinds, Generate,
+                         testing::Values("kron", "urand", "dense", "web", "pareto", "citation", "papers"),
                          [](const auto& each) { return std::string(each.param); });
 
 TEST(GenerateDense, has_long_lists_and_no_hubs) {
@@ -248,8 +251,98 @@ TEST(GeneratePareto, has_degrees_that_fall_by_the_law_and_hubs_anywhere) {
   EXPECT_NEAR(share_of(0.25), 0.68, 0.03);  // 0.707
 }
 
+TEST(GenerateCitation, has_edges_to_earlier_papers_alone) {
+  for (const char* const text : {"citation:1", "citation:5", "citation:11", "citation:16"}) {
+    const Csr graph = graph_of(text);
+    SCOPED_TRACE(graph.name);
+    EXPECT_TRUE(graph.directed);
+    EXPECT_EQ(share_of_entries(graph, [](Vertex v, Vertex u) { return u >= v; }), 0);
+  }
+}
+
+TEST(GenerateCitation, cites_few_papers_often_and_mostly_the_own_field) {
+  const GraphSpec spec = parse_graph_spec("citation:17");
+  const Csr graph = make_graph(spec, false);
+  EXPECT_GT(mean_degree(graph), 11);  // 14.8 with 2^22 papers: fewer repeats
+  EXPECT_LT(mean_degree(graph), 16);
+  EXPECT_LE(largest_degree(graph), 48);
+  const Csr citing = transpose(graph);
+  std::vector<Edge> cited(graph.vertices());
+  for (Vertex v = 0; v < graph.vertices(); ++v) {
+    cited[v] = citing.degree(v);
+  }
+  std::sort(cited.rbegin(), cited.rend());
+  const auto share_of = [&](double share) {
+    const auto count = static_cast<std::ptrdiff_t>(share * graph.vertices());
+    return static_cast<double>(std::accumulate(cited.begin(), cited.begin() + count, Edge{0})) /
+           static_cast<double>(graph.edges());
+  };
+  EXPECT_GT(share_of(0.01), 0.1);  // 0.32 with 2^22 papers: repeats cost the often cited most
+  EXPECT_GT(share_of(0.1), 0.5);
+  EXPECT_LT(share_of(0.1), 0.7);
+  // Labels are topics, one in eight is drawn; a field is every 16th topic.
+  const std::vector<std::uint16_t> label = topic_labels(spec);
+  ASSERT_EQ(label.size(), graph.vertices());
+  EXPECT_LT(*std::max_element(label.begin(), label.end()), 256);
+  const double within = share_of_entries(graph, [&](Vertex v, Vertex u) { return label[v] == label[u]; });
+  EXPECT_NEAR(within, 0.6, 0.06);
+  const double of_field =
+      share_of_entries(graph, [&](Vertex v, Vertex u) { return label[v] % 16 == label[u] % 16; });
+  EXPECT_NEAR(of_field, 0.75, 0.06);
+  // Recent papers are cited more than by chance, in which an eighth would lie in the last eighth before.
+  const double recent =
+      share_of_entries(graph, [&](Vertex v, Vertex u) { return v - u < graph.vertices() / 8; });
+  EXPECT_GT(recent, 0.5);
+}
+
+TEST(GenerateCitation, is_cited_both_ways_as_papers) {
+  const Csr both = graph_of("papers:12");
+  EXPECT_FALSE(both.directed);
+  const Csr graph = graph_of("citation:12");
+  EXPECT_EQ(both.edges(), 2 * graph.edges());
+  for (Vertex v = 0; v < graph.vertices(); ++v) {
+    for (const Vertex u : graph.neighbours(v)) {
+      ASSERT_TRUE(std::ranges::binary_search(both.neighbours(v), u));
+    }
+  }
+}
+
+TEST(ArchivedPapers, are_late_ones_of_a_quarter_of_the_topics_as_long_as_these_suffice) {
+  const GraphSpec spec = parse_graph_spec("citation:14");
+  const std::vector<std::uint16_t> label = topic_labels(spec);
+  const auto of_archive = [&](std::span<const Vertex> papers) {
+    return static_cast<double>(std::ranges::count_if(papers, [&](Vertex v) { return label[v] % 4 == 1; })) /
+           static_cast<double>(papers.size());
+  };
+  for (const std::uint64_t count : {1, 164, 1638}) {
+    const std::vector<Vertex> papers = archived_papers(spec, count);
+    ASSERT_EQ(papers.size(), count);
+    EXPECT_TRUE(std::ranges::is_sorted(papers));
+    EXPECT_EQ(std::ranges::adjacent_find(papers), papers.end());
+    EXPECT_GE(papers.front(), 8192);
+    // But for the labels that are drawn: three in four of an eighth are of other topics.
+    if (count > 1) {
+      EXPECT_NEAR(of_archive(papers), 1 - 0.75 / 8, 0.06);
+    }
+  }
+  const std::vector<Vertex> third = archived_papers(spec, 5461);
+  EXPECT_LT(third.front(), 8192);
+  EXPECT_LT(of_archive(third), 0.75);
+  EXPECT_EQ(archived_papers(spec, 16384).size(), 16384);
+  EXPECT_TRUE(archived_papers(spec, 0).empty());
+  EXPECT_THROW((void)archived_papers(spec, 16385), UsageError);
+  EXPECT_EQ(archived_papers(parse_graph_spec("papers:14"), 164), archived_papers(spec, 164));
+  EXPECT_THROW((void)archived_papers(parse_graph_spec("pareto:14"), 10), UsageError);
+  EXPECT_THROW((void)topic_labels(parse_graph_spec("power")), UsageError);
+}
+
 // What is written down here must not change without a new name: results are compared by name.
-TEST(Generate, dense_web_and_pareto_are_what_they_were) {
+TEST(Generate, dense_web_pareto_and_citation_are_what_they_were) {
+  EXPECT_EQ(sha256(std::as_bytes(graph_of("citation:12").targets.span())),
+            "7002eebc5a1f7f97389ee01814de09439fbee018d51ec54483652e06c9c98aba");
+  const auto papers = archived_papers(parse_graph_spec("citation:12"), 41);
+  EXPECT_EQ(sha256(std::as_bytes(std::span(papers))),
+            "66b7f960d985085c806fa9592bf67532e8862083603cf78f552fcef6357eb171");
   EXPECT_EQ(sha256(std::as_bytes(graph_of("pareto:12").targets.span())),
             "92450ef6bf2bacfb71c2cc01f86f3f1817212eab1623f9588cf62682e2f1cd4e");
   EXPECT_EQ(sha256(std::as_bytes(graph_of("dense:12").targets.span())),

@@ -65,6 +65,18 @@ TEST_F(GraphCommand, says_where_a_text_from_0_looks_as_if_it_counted_from_1) {
   EXPECT_EQ(done({"describe", "power"}).find("note:"), std::string::npos);
 }
 
+TEST_F(GraphCommand, describes_how_far_edges_stay_within_a_label) {
+  const std::string file = put("path.el", "0 1\n1 2\n2 3\n3 4\n");
+  const std::string labels = put("labels.txt", "7\n7\n-1\n2\n2\n");
+  const json found = json::parse(done({"describe", file, "--labels", labels, "--json"})).at("labels");
+  EXPECT_EQ(found, json({{"different", 2}, {"vertices", 4}, {"entries", 4}, {"entries_within", 4}}));
+  EXPECT_TRUE(test::says(done({"describe", file, "--labels", labels}),
+                         "2, of 80.0 % of the vertices; 100.0 % of the entries between these within one"));
+  EXPECT_FALSE(json::parse(done({"describe", file, "--json"})).contains("labels"));
+  EXPECT_EQ(json::parse(done({"describe", "citation:10", "--json"})).at("labels").at("vertices"), 1024);
+  expect_refused({"describe", "power", "--labels", labels}, 2, "5 labels; the graph power has 4941 vertices");
+}
+
 TEST_F(GraphCommand, describes_directed_graphs_without_components) {
   const std::string file = put("d.el", "0 1\n0 2\n");
   EXPECT_TRUE(test::says(done({"describe", file, "--directed"}), "not counted: the graph is directed"));

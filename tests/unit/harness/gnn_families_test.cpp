@@ -65,7 +65,7 @@ TEST(TieringScore, lists_every_score_of_every_run) {
           .insert(text_of(benchmark, "score"));
     }
   }
-  EXPECT_EQ(scores.size(), 3 * 7 * 2);
+  EXPECT_EQ(scores.size(), 5 * 7 * 2);
   for (const auto& [run, found] : scores) {
     EXPECT_EQ(found.size(), 5) << run;
   }
