@@ -47,7 +47,16 @@ def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, An
     JSON is taken, too.
     """
     found = locate(Path(path))
-    document = _parse(found, text(found))
+    return found, _document(found, text(found), foreign)
+
+
+def document_of(path: Path, data: bytes) -> dict[str, Any]:
+    """The same of what was read already; `path` is what to call it."""
+    return _document(path, _decoded(path, data, f"a {RESULT}"), False)
+
+
+def _document(found: Path, content: str, foreign: bool) -> dict[str, Any]:
+    document = _parse(found, content)
     if (
         not isinstance(document, dict)
         or not isinstance(document.get("benchmarks"), list)
@@ -59,7 +68,7 @@ def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, An
         )
     if not (foreign and is_foreign(document)):
         document = _of_this_version(found, document)
-    return found, document
+    return document
 
 
 def load_environment(path: Path) -> dict[str, Any]:
@@ -137,6 +146,10 @@ def text(path: Path, wanted: str = f"a {RESULT}") -> str:
         raise ReportError(f"{path} cannot be read ({error.strerror}): check its permissions") from None
     except ValueError as error:
         raise ReportError(f"{str(path)!r} is no path ({error}): give {wanted}") from None
+    return _decoded(path, data, wanted)
+
+
+def _decoded(path: Path, data: bytes, wanted: str) -> str:
     if data.startswith(GZIP):
         data = _unpacked(path, data)
     if is_tar(data):
