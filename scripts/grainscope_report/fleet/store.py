@@ -38,7 +38,7 @@ MOST_RUNS, MOST_BYTES = 64, 4 << 20
 MOST_PROCESSES = 16
 MEMORY = {"taking in": "400MB", "asking": "1GB"}
 
-# What is read of a line, of a digest or of a result file.
+# What is read of a line, of a digest or of a result file. A line with `r` alone stands before the rows of each.
 _LINE = """{r: 'INTEGER', status: 'VARCHAR', label: 'VARCHAR', reason: 'VARCHAR', median_s: 'DOUBLE',
  operation_s: 'DOUBLE', bytes: 'BIGINT', bandwidth_gb_s: 'DOUBLE', link_fraction: 'DOUBLE', flags: 'VARCHAR[]',
  "case": 'STRUCT(family VARCHAR, version INTEGER, axes JSON, site JSON)',
@@ -52,7 +52,7 @@ _RUN = """{r: 'INTEGER', date: 'DATE', kind: 'VARCHAR', node: 'VARCHAR', machine
  links: 'STRUCT(gpu INTEGER, numa INTEGER, peer INTEGER, direction VARCHAR, peak_gb_s DOUBLE, generation INTEGER,
  width INTEGER, nvlinks INTEGER, most_generation INTEGER, most_width INTEGER)[]'}"""
 _CASES = """
-SELECT line.r, "case".family AS family, coalesce("case".version, 1) AS version,
+SELECT max(r) OVER (ROWS UNBOUNDED PRECEDING) AS r, r IS NULL AS is_row, "case".family AS family, coalesce("case".version, 1) AS version,
   CAST("case".axes AS VARCHAR) AS axes, CAST("case".site AS VARCHAR) AS site,
   TRY_CAST(json_extract_string("case".site, '$.gpu') AS INTEGER) AS gpu,
   label, status, coalesce(reason, '') AS reason,
@@ -63,18 +63,19 @@ SELECT line.r, "case".family AS family, coalesce("case".version, 1) AS version,
   uncertainty.b.standard AS b, uncertainty.b.freedom AS b_freedom,
   if(json_type(visits) = 'ARRAY', CAST(json_array_length(visits) AS INTEGER), CAST(visits AS INTEGER)) AS visits,
   bytes, bandwidth_gb_s, link_fraction, array_to_string(flags, ' ') AS flags
-FROM read_json(?, format='newline_delimited', columns=""" + _LINE + """) AS line"""
-# The question tells what was measured, whoever measured it: it is made in the same way by every version.
+FROM read_json(?, format='newline_delimited', maximum_object_size=4194304, columns=""" + _LINE + ")"
+# A question has one number in every data set, whoever measured it. Its text is looked at once a batch.
+_QUESTIONS = """
+SELECT key, CAST(md5_number_lower(any_value(concat_ws(' ', label, family, version, clock, axes))) >> 1 AS BIGINT)
+  AS question FROM line GROUP BY key"""
 _STAGED = """
-SELECT h.date, h.kind, h.node, h.machine, h.run, h.started, h.driver, h.firmware, c.family, c.version,
-  CAST(md5_number_lower(concat_ws(' ', c.label, c.family, c.version, c.clock, c.axes)) >> 1 AS BIGINT)
-    AS question,
-  c.axes, c.site, c.gpu, c.label, c.status, c.reason, c.clock, c.median_s, c.operation_s, c.a, c.a_freedom,
-  coalesce(c.b, t.standard) AS b, if(c.b IS NULL, t.freedom, c.b_freedom) AS b_freedom, c.visits, c.bytes,
-  c.bandwidth_gb_s, c.link_fraction, c.flags
-FROM line c JOIN head h USING (r)
+SELECT h.node, h.run, h.started, h.driver, c.family, c.version, q.question, c.axes, c.site, c.gpu, c.label,
+  c.status, c.reason, c.clock, c.median_s, c.operation_s, c.a, c.a_freedom, coalesce(c.b, t.standard) AS b,
+  if(c.b IS NULL, t.freedom, c.b_freedom) AS b_freedom, c.visits, c.bytes, c.bandwidth_gb_s, c.link_fraction,
+  c.flags
+FROM line c JOIN head h USING (r) JOIN question q USING (key)
 LEFT JOIN type_b t ON t.kind = h.kind AND t.family = c.family AND t.version = c.version AND t.clock = c.clock
-"""
+WHERE h.date = ? AND h.kind = ?"""
 _WRONG = """
 SELECT r, count(*) FROM line WHERE family IS NULL OR status NOT IN ('ok', 'skipped', 'failed') OR status IS NULL
   OR status = 'ok' AND (median_s IS NULL OR NOT isfinite(median_s) OR median_s <= 0) GROUP BY r"""
@@ -176,7 +177,7 @@ def _quoted(text: object) -> str:
 def _connection(memory: str, threads: int, spill: Path) -> Any:
     connection = engine().connect(":memory:")
     connection.execute(f"SET memory_limit='{memory}'; SET threads={threads}; SET enable_progress_bar=false")
-    connection.execute(f"SET temp_directory={_quoted(spill)}; SET preserve_insertion_order=false")
+    connection.execute(f"SET temp_directory={_quoted(spill)}")
     return connection
 
 
@@ -323,11 +324,15 @@ def _lines_of(connection: Any, folder: Path, taken: dict[int, Taken]) -> set[int
     path = folder / "lines.jsonl"
     with path.open("wb") as file:
         for at, one in taken.items():
-            tagged = b'\n{"r":%d,' % at
-            file.write(tagged[1:] + one.rows[1:-1].replace(b"\n{", tagged) + b"\n" if one.count else b"")
+            file.write(b'{"r":%d}\n' % at)
+            file.write(one.rows)
     connection.execute("DROP TABLE IF EXISTS line")
     try:
-        connection.execute(f"CREATE TEMP TABLE line AS {_CASES}", [str(path)])
+        connection.execute(
+            f"CREATE TEMP TABLE line AS SELECT * EXCLUDE (is_row), hash(label, family, version, clock, axes) AS key FROM ({_CASES}) "
+            "WHERE is_row",
+            [str(path)],
+        )
     except engine().Error:
         return None
     return {at for at, _ in connection.execute(_WRONG).fetchall()}
@@ -350,11 +355,15 @@ def _write(connection: Any, folder: Path, heads: dict[int, dict[str, Any]]) -> N
     rows = [row for (gpu, count, cpu), kind in known.items() for row in _type_b(gpu, count, cpu, kind)]
     if rows:
         connection.executemany("INSERT INTO type_b VALUES (?, ?, ?, ?, ?, ?)", rows)
-    for table, query in (("cases", _STAGED), ("runs", "SELECT * EXCLUDE (r) FROM head")):
-        connection.execute(
-            f"COPY ({query}) TO {_quoted(folder / table)} "
-            "(FORMAT parquet, COMPRESSION zstd, PARTITION_BY (date, kind), FILENAME_PATTERN '{uuid}')"
-        )
+    connection.execute(f"CREATE TEMP TABLE question AS {_QUESTIONS}")
+    chosen = "SELECT * EXCLUDE (r, date, kind) FROM head WHERE date = ? AND kind = ?"
+    # One partition after another: the engine's own way to divide rows takes twice as long for one.
+    for date, kind in sorted({(head["date"], head["kind"]) for head in heads.values()}):
+        for table, query in (("cases", _STAGED), ("runs", chosen)):
+            place = folder / table / f"date={date}" / f"kind={kind}"
+            place.mkdir(parents=True)
+            target = _quoted(place / f"{folder.name}.parquet")
+            connection.execute(f"COPY ({query}) TO {target} (FORMAT parquet, COMPRESSION zstd)", [date, kind])
 
 
 def _type_b(gpu: str, count: int, cpu: str, kind: str) -> Iterator[tuple[Any, ...]]:
