@@ -78,15 +78,24 @@ def digest_of(
             of_node[family] = own.gauss(0, OF_NODES)
         if (family, clock) not in of_run:
             of_run[family, clock] = drawn.gauss(0, 1)
-        far = of_node[family] + b * (SHARED * of_run[family, clock] + math.sqrt(1 - SHARED**2) * drawn.gauss(0, 1))
+        far = of_node[family] + b * (
+            SHARED * of_run[family, clock] + math.sqrt(1 - SHARED**2) * drawn.gauss(0, 1)
+        )
         factor = math.exp(far + a * drawn.gauss(0, 1)) * everything * (slow or {}).get(family, 1.0)
         out.append("".join(
             part if at % 2 == 0
             else repr(numbers[part] / factor if part == "bandwidth_gb_s" else numbers[part] * factor)
             for at, part in enumerate(parts)
         ))  # fmt: skip
-    head = json.dumps({"context": _context(base, node, run, seed, day, driver, width) | (context or {}),
-                       "digest": digest.FORMAT, "rows": len(out)}, sort_keys=True, separators=(",", ":"))
+    head = json.dumps(
+        {
+            "context": _context(base, node, run, seed, day, driver, width) | (context or {}),
+            "digest": digest.FORMAT,
+            "rows": len(out),
+        },
+        sort_keys=True,
+        separators=(",", ":"),
+    )
     text = "".join(f"{line}\n" for line in (head, *out))
     return gzip.compress(text.encode(), level, mtime=0)
 

@@ -43,9 +43,7 @@ def find(values: Sequence[float], uncertainties: Sequence[float], tests: int = 1
     known = _at_least(values, uncertainties)
     places = sorted(_split(values, known, 0, len(values), ALPHA / max(tests, 1)))
     edges = [0, *places, len(values)]
-    return [
-        _step(values, known, low, at, high) for (low, at), (_, high) in pairwise(pairwise(edges))
-    ]
+    return [_step(values, known, low, at, high) for (low, at), (_, high) in pairwise(pairwise(edges))]
 
 
 def _at_least(values: Sequence[float], uncertainties: Sequence[float]) -> list[float]:
@@ -75,7 +73,9 @@ def _split(
 def _level(values: Sequence[float], known: Sequence[float], low: int, high: int) -> tuple[float, float]:
     weights = [1 / one**2 for one in known[low:high]]
     total = math.fsum(weights)
-    return math.fsum(w * v for w, v in zip(weights, values[low:high], strict=True)) / total, 1 / math.sqrt(total)
+    return math.fsum(w * v for w, v in zip(weights, values[low:high], strict=True)) / total, 1 / math.sqrt(
+        total
+    )
 
 
 def _score(values: Sequence[float], known: Sequence[float], low: int, at: int, high: int) -> float:

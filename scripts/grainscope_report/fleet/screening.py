@@ -280,7 +280,9 @@ def screen(connection: Any, threshold: float) -> Screen:
     said.software = _software(connection, threshold)
     said.drift = list(_drift(connection, threshold))
     said.shares = [Shares(*row[:4], tuple(row[4])) for row in _all(connection, _PERCENTILES)]
-    said.failed = [Failed(kind, labels(machine, node), *rest) for kind, machine, node, *rest in _all(connection, _FAILED)]
+    said.failed = [
+        Failed(kind, labels(machine, node), *rest) for kind, machine, node, *rest in _all(connection, _FAILED)
+    ]
     said.odd = list(_odd(connection, labels))
     return said
 
@@ -389,7 +391,22 @@ def _odd(connection: Any, labels: _Labels) -> Iterator[Refused]:
         yield Refused(node, f"is the name of {count} machines, which are kept apart", kept=True)
     now = (datetime.now(UTC) + timedelta(hours=1)).replace(tzinfo=None)
     rows = _all(connection, _ODD, STRAY_DAYS, CLOCK_S, now)
-    for _, machine, node, source, run, asked, usual, suite, usual_suite, apart, took, wall, started, count in rows:
+    for (
+        _,
+        machine,
+        node,
+        source,
+        run,
+        asked,
+        usual,
+        suite,
+        usual_suite,
+        apart,
+        took,
+        wall,
+        started,
+        count,
+    ) in rows:
         why = []
         if took < 0:
             why.append(f"ended {-took:.0f} s before it started: its clock was set back")

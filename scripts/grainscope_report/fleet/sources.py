@@ -195,7 +195,9 @@ def _of_digest(name: str, data: bytes) -> Taken:
     except (ValueError, LookupError, TypeError):
         raise ReportError(f"{name} is damaged in its first line: copy it again") from None
     if form != digest.FORMAT:
-        raise ReportError(f"{name} is a digest of format {form}, not {digest.FORMAT}: update grainscope-report")
+        raise ReportError(
+            f"{name} is a digest of format {form}, not {digest.FORMAT}: update grainscope-report"
+        )
     if rows.count(b"\n") != count or (count and not rows.endswith(END)):
         raise ReportError(f"{name} has {rows.count(END)} of {count} rows: it is cut off; copy it again")
     return Taken(context, rows, count)

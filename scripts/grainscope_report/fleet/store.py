@@ -19,6 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path, PurePosixPath
@@ -51,7 +52,8 @@ _RUN = """{r: 'INTEGER', date: 'DATE', kind: 'VARCHAR', node: 'VARCHAR', machine
  failed: 'INTEGER', source: 'VARCHAR', environment: 'VARCHAR',
  links: 'STRUCT(gpu INTEGER, numa INTEGER, peer INTEGER, direction VARCHAR, peak_gb_s DOUBLE, generation INTEGER,
  width INTEGER, nvlinks INTEGER, most_generation INTEGER, most_width INTEGER)[]'}"""
-_CASES = """
+_CASES = (
+    """
 SELECT max(r) OVER (ROWS UNBOUNDED PRECEDING) AS r, r IS NULL AS is_row, "case".family AS family, coalesce("case".version, 1) AS version,
   CAST("case".axes AS VARCHAR) AS axes, CAST("case".site AS VARCHAR) AS site,
   TRY_CAST(json_extract_string("case".site, '$.gpu') AS INTEGER) AS gpu,
@@ -63,7 +65,10 @@ SELECT max(r) OVER (ROWS UNBOUNDED PRECEDING) AS r, r IS NULL AS is_row, "case".
   uncertainty.b.standard AS b, uncertainty.b.freedom AS b_freedom,
   if(json_type(visits) = 'ARRAY', CAST(json_array_length(visits) AS INTEGER), CAST(visits AS INTEGER)) AS visits,
   bytes, bandwidth_gb_s, link_fraction, array_to_string(flags, ' ') AS flags
-FROM read_json(?, format='newline_delimited', maximum_object_size=4194304, columns=""" + _LINE + ")"
+FROM read_json(?, format='newline_delimited', maximum_object_size=4194304, columns="""
+    + _LINE
+    + ")"
+)
 # A question has one number in every data set, whoever measured it. Its text is looked at once a batch.
 _QUESTIONS = """
 SELECT key, CAST(md5_number_lower(any_value(concat_ws(' ', label, family, version, clock, axes))) >> 1 AS BIGINT)
@@ -140,17 +145,23 @@ def _of_this_format(path: Path) -> None:
     except (OSError, ValueError, LookupError, TypeError):
         form = None
     if form != FORMAT:
-        raise ReportError(f"{path} is a data set of format {form!r}, not {FORMAT!r}: update grainscope-report")
+        raise ReportError(
+            f"{path} is a data set of format {form!r}, not {FORMAT!r}: update grainscope-report"
+        )
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
     """A connection with the data set's tables as views; ReportError where nothing is in it."""
     if not is_store(path):
-        raise ReportError(f"{path} is no data set of a fleet: `grainscope-report store add {path} RUN` makes one")
+        raise ReportError(
+            f"{path} is no data set of a fleet: `grainscope-report store add {path} RUN` makes one"
+        )
     _of_this_format(path)
     if not any((path / "runs").rglob("*.parquet")):
-        raise ReportError(f"{path} is an empty data set: add runs with `grainscope-report store add {path} RUN`")
+        raise ReportError(
+            f"{path} is an empty data set: add runs with `grainscope-report store add {path} RUN`"
+        )
     connection = _connection(MEMORY["asking"], len(os.sched_getaffinity(0)), path / STAGING / "asking")
     try:
         for table in TABLES:
@@ -158,7 +169,9 @@ def opened(path: Path) -> Iterator[Any]:
         yield connection
     except engine().Error as error:
         said = str(error).splitlines()[0]
-        raise ReportError(f"{path} cannot be read as a data set ({said}): make it again from its runs") from None
+        raise ReportError(
+            f"{path} cannot be read as a data set ({said}): make it again from its runs"
+        ) from None
     finally:
         connection.close()
         shutil.rmtree(path / STAGING / "asking", ignore_errors=True)
@@ -222,9 +235,7 @@ def _size(source: Source) -> int:
         return 0
 
 
-def _staged(
-    batches: Iterator[list[Source]], staging: Path, processes: int | None
-) -> Iterator[Batch]:
+def _staged(batches: Iterator[list[Source]], staging: Path, processes: int | None) -> Iterator[Batch]:
     """Each batch as a process made it; where there is one batch, this process does."""
     first = list(_some(batches, 2))
     workers = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
@@ -287,9 +298,8 @@ def stage(batch: Sequence[Source], staging: Path, without: frozenset[str] = froz
             take(at, sources.read)
     if not taken:
         return Batch(folder, batch, (), refused)
-    connection = _connection(MEMORY["taking in"], 1, folder / "spill")
+    connection = _of_process(staging)
     try:
-        # The folder is removed afterwards, and what is in memory by then is never written to a disk.
         wrong = _lines_of(connection, folder, taken)
         if wrong is None:
             wrong = set()
@@ -303,16 +313,22 @@ def stage(batch: Sequence[Source], staging: Path, without: frozenset[str] = froz
             wrong = still
         for at in wrong:
             name = batch[at].name
-            refused.append(Refused(name, f"holds rows without a time or a family: `validate {name}` says more"))
+            refused.append(
+                Refused(name, f"holds rows without a time or a family: `validate {name}` says more")
+            )
             del taken[at], heads[at]
         _write(connection, folder, heads)
     finally:
-        connection.close()
         for name in ("lines.jsonl", "heads.jsonl"):
             (folder / name).unlink(missing_ok=True)
-        shutil.rmtree(folder / "spill", ignore_errors=True)
     runs = [(at, heads[at]["run"], one.count) for at, one in taken.items()]
     return Batch(folder, batch, runs, refused)
+
+
+@lru_cache(maxsize=1)
+def _of_process(staging: Path) -> Any:
+    """The connection with which this process takes in: to make one takes as long as several runs."""
+    return _connection(MEMORY["taking in"], 1, staging / "spill")
 
 
 def _why(name: str, said: str) -> str:
@@ -326,10 +342,9 @@ def _lines_of(connection: Any, folder: Path, taken: dict[int, Taken]) -> set[int
         for at, one in taken.items():
             file.write(b'{"r":%d}\n' % at)
             file.write(one.rows)
-    connection.execute("DROP TABLE IF EXISTS line")
     try:
         connection.execute(
-            f"CREATE TEMP TABLE line AS SELECT * EXCLUDE (is_row), hash(label, family, version, clock, axes) AS key FROM ({_CASES}) "
+            f"CREATE OR REPLACE TEMP TABLE line AS SELECT * EXCLUDE (is_row), hash(label, family, version, clock, axes) AS key FROM ({_CASES}) "
             "WHERE is_row",
             [str(path)],
         )
@@ -344,18 +359,18 @@ def _write(connection: Any, folder: Path, heads: dict[int, dict[str, Any]]) -> N
     path = folder / "heads.jsonl"
     path.write_text("".join(f"{json.dumps(head)}\n" for head in heads.values()), encoding="utf-8")
     connection.execute(
-        f"CREATE TEMP TABLE head AS SELECT * FROM read_json(?, format='newline_delimited', columns={_RUN})",
+        f"CREATE OR REPLACE TEMP TABLE head AS SELECT * FROM read_json(?, format='newline_delimited', columns={_RUN})",
         [str(path)],
     )
     connection.execute(
-        "CREATE TEMP TABLE type_b(kind VARCHAR, family VARCHAR, version INTEGER, clock VARCHAR, "
+        "CREATE OR REPLACE TEMP TABLE type_b(kind VARCHAR, family VARCHAR, version INTEGER, clock VARCHAR, "
         "standard DOUBLE, freedom DOUBLE)"
     )
     known = {(head["gpu"], head["gpus"], head["cpu"]): head["kind"] for head in heads.values()}
     rows = [row for (gpu, count, cpu), kind in known.items() for row in _type_b(gpu, count, cpu, kind)]
     if rows:
         connection.executemany("INSERT INTO type_b VALUES (?, ?, ?, ?, ?, ?)", rows)
-    connection.execute(f"CREATE TEMP TABLE question AS {_QUESTIONS}")
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE question AS {_QUESTIONS}")
     chosen = "SELECT * EXCLUDE (r, date, kind) FROM head WHERE date = ? AND kind = ?"
     # One partition after another: the engine's own way to divide rows takes twice as long for one.
     for date, kind in sorted({(head["date"], head["kind"]) for head in heads.values()}):
@@ -363,7 +378,10 @@ def _write(connection: Any, folder: Path, heads: dict[int, dict[str, Any]]) -> N
             place = folder / table / f"date={date}" / f"kind={kind}"
             place.mkdir(parents=True)
             target = _quoted(place / f"{folder.name}.parquet")
-            connection.execute(f"COPY ({query}) TO {target} (FORMAT parquet, COMPRESSION zstd)", [date, kind])
+            connection.execute(
+                f"COPY ({query}) TO {target} (FORMAT parquet, COMPRESSION zstd, DICTIONARY_SIZE_LIMIT 4000)",
+                [date, kind],
+            )
 
 
 def _type_b(gpu: str, count: int, cpu: str, kind: str) -> Iterator[tuple[Any, ...]]:
@@ -413,7 +431,9 @@ def _run(context: dict[str, Any], name: str) -> dict[str, Any]:
 
 def kind_name(gpu: str, cpu: str) -> str:
     """A kind of machine as the name of a folder: `nvidia-h200-x2-amd-epyc-9654`."""
-    words = f"{gpu or 'no gpu'} {cpu or 'cpu unknown'}".replace("×", "x").replace("(R)", "").replace("(TM)", "")
+    words = (
+        f"{gpu or 'no gpu'} {cpu or 'cpu unknown'}".replace("×", "x").replace("(R)", "").replace("(TM)", "")
+    )
     return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-")
 
 
@@ -436,7 +456,10 @@ def _link(link: dict[str, Any], gpus: Sequence[dict[str, Any]]) -> dict[str, Any
     }
     gpu = next((one for one in gpus if (one.get("cuda") or {}).get("ordinal") == link.get("gpu")), {})
     nvml = gpu.get("nvml") or {}
-    return told | {"most_generation": nvml.get("link_generation_max"), "most_width": nvml.get("link_width_max")}
+    return told | {
+        "most_generation": nvml.get("link_generation_max"),
+        "most_width": nvml.get("link_width_max"),
+    }
 
 
 def _utc(moment: str) -> str:
@@ -467,7 +490,10 @@ class _Seen:
     def of(self, runs: Sequence[str]) -> dict[str, tuple[str, bool]]:
         """Of each run that is there already, where it came from and whether just now."""
         query = "SELECT run, source, now FROM seen WHERE list_contains(?, run)"
-        return {run: (source, now) for run, source, now in self._connection.execute(query, [list(runs)]).fetchall()}
+        return {
+            run: (source, now)
+            for run, source, now in self._connection.execute(query, [list(runs)]).fetchall()
+        }
 
     def remember(self, runs: Sequence[tuple[str, str]]) -> None:
         """Adds runs with their sources."""
