@@ -1,4 +1,4 @@
-"""`fleet`: which of many nodes stand out? `store add`: keep runs in a data set. `trend`: what changed over time?"""
+"""`fleet`: which of many nodes stand out? `store add`: keep their runs. `trend`: what changed over time?"""
 
 import argparse
 import sys
@@ -23,11 +23,11 @@ def add_fleet(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "fleet",
         help="say which of many nodes stand out",
-        description="Takes the results of any number of nodes into a Parquet data set and says which nodes are "
-        "slow at what, which links trained down, what drivers and firmware change, and what drifts. Needs "
-        "DuckDB: pip install 'grainscope-report[fleet]'.",
-        epilog="Exit status: 0 nothing stands out, 1 something does, 2 usage, or a file was refused (the others "
-        "are taken in, and looked at), 5 nothing stands out and of no kind of machine there are five nodes.",
+        description="Takes the results of any number of nodes into a Parquet data set and says which nodes "
+        "are slow at what, which links trained down, what drivers and firmware change, and what drifts. "
+        "Needs DuckDB: pip install 'grainscope-report[fleet]'.",
+        epilog="Exit status: 0 nothing stands out, 1 something does, 2 usage, or a file was refused (the "
+        "others are taken in, and looked at), 5 nothing stands out, and no kind of machine has five nodes.",
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="RUN", help=f"{A_RUN}; or one data set")
     parser.add_argument(
@@ -120,8 +120,9 @@ def add_store(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "store",
         help="keep runs in a Parquet data set",
-        description="Takes runs into a data set that `fleet` and `trend` answer from, and that Spark, DuckDB and "
-        "pandas open. A run that is there already is left. Needs DuckDB: pip install 'grainscope-report[fleet]'.",
+        description="Takes runs into a data set that `fleet` and `trend` answer from, and that Spark, DuckDB "
+        "and pandas open. A run that is there already is left. Needs DuckDB: pip install "
+        "'grainscope-report[fleet]'.",
         epilog="Exit status: 0 everything is in the data set, 2 usage, or a file was refused (the others are "
         "taken in).",
     )
@@ -144,11 +145,11 @@ def add_trend(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "trend",
         help="say what changed on a machine over time",
-        description="Says from a data set where the times of a machine changed level, by how much, and how well "
-        "both are known; or prints its history as OpenMetrics text. Needs DuckDB: pip install "
+        description="Says from a data set where the times of a machine changed level, by how much, and how "
+        "well both are known; or prints its history as OpenMetrics text. Needs DuckDB: pip install "
         "'grainscope-report[fleet]'.",
-        epilog="Exit status: 0 no change of level (or OpenMetrics was asked for), 1 there is one, 2 usage or no "
-        "data set, 5 fewer than four runs.",
+        epilog="Exit status: 0 no change of level (or OpenMetrics was asked for), 1 there is one, 2 usage or "
+        "no data set, 5 fewer than four runs.",
     )
     parser.add_argument("store", type=Path, metavar="DIR", help="a data set that `store add` or `fleet` made")
     parser.add_argument("--node", metavar="NODE", help="the machine, where there are several")

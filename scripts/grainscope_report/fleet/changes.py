@@ -1,10 +1,10 @@
 """Where a series of values steps, by how much, and how well both are known.
 
-Values have known standard uncertainties. The split that explains most is tested against chance among all places
-of a split, each half is split again, and so on (binary segmentation). Of a step the place is known as well as
-other places explain it worse: their likelihoods, as shares of all, that make up 95 %.
-Sources: Scott and Knott, A cluster analysis method for grouping means, Biometrics 30 (1974); Hinkley, Inference
-about the change-point in a sequence of random variables, Biometrika 57 (1970).
+Values have known standard uncertainties. The split that explains most is tested against chance among all
+places of a split, each half is split again, and so on (binary segmentation). Of a step the place is known as
+well as other places explain it worse: their likelihoods, as shares of all, that make up 95 %.
+Sources: Scott and Knott, A cluster analysis method for grouping means, Biometrics 30 (1974); Hinkley,
+Inference about the change-point in a sequence of random variables, Biometrika 57 (1970).
 """
 
 import math
@@ -59,12 +59,12 @@ def _at_least(values: Sequence[float], uncertainties: Sequence[float]) -> list[f
 def _split(
     values: Sequence[float], known: Sequence[float], low: int, high: int, alpha: float
 ) -> Iterator[int]:
-    places = range(low + FEWEST, high - FEWEST + 1)
+    places = [at for at in range(low + FEWEST, high - FEWEST + 1) if _is_level(values, known, low, at, high)]
     if not places:
         return
     scores = {at: abs(_score(values, known, low, at, high)) for at in places}
     at = max(scores, key=scores.__getitem__)
-    if 2 * NormalDist().cdf(-scores[at]) * len(places) <= alpha:
+    if 2 * NormalDist().cdf(-scores[at]) * (high - low) <= alpha:
         yield from _split(values, known, low, at, alpha)
         yield at
         yield from _split(values, known, at, high, alpha)
@@ -82,6 +82,13 @@ def _score(values: Sequence[float], known: Sequence[float], low: int, at: int, h
     """How many standard uncertainties the levels of both sides are apart."""
     before, after = _level(values, known, low, at), _level(values, known, at, high)
     return (after[0] - before[0]) / math.hypot(before[1], after[1])
+
+
+def _is_level(values: Sequence[float], known: Sequence[float], low: int, at: int, high: int) -> bool:
+    """Whether most values of both sides differ: one alone that is far off makes no level."""
+    means = _level(values, known, at, high)[0] - _level(values, known, low, at)[0]
+    medians = median(values[at:high]) - median(values[low:at])
+    return medians * means > 0 and abs(medians) >= abs(means) / 2
 
 
 def _step(values: Sequence[float], known: Sequence[float], low: int, at: int, high: int) -> Step:

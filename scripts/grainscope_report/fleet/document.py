@@ -1,14 +1,13 @@
-"""What a screen of a fleet, or the history of a machine, says: sections for a terminal, a page or Markdown."""
+"""What a screen of a fleet and the history of a machine say: sections for a terminal, a page, Markdown."""
 
 import dataclasses
 import itertools
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from typing import Any
 
 from grainscope_report import writing
-from grainscope_report.fleet.screening import FEWEST_NODES, QUANTILES, Screen, Software
+from grainscope_report.fleet.screening import FEWEST_NODES, QUANTILES, Screen
 from grainscope_report.fleet.sources import Refused
 from grainscope_report.fleet.store import Added
 from grainscope_report.terminal import Column, Terminal
@@ -100,13 +99,10 @@ def _slow(screen: Screen) -> Section | None:
          f"{_more(one.low)} to {_more(one.high)}", one.clock or "", str(one.questions), one.run)
         for one in screen.slow
     )  # fmt: skip
-    said = (f"Last runs, beside nodes of the kind with the same software; at least {_share(screen.threshold)} "
-            "slower, and further off than chance makes 1 node in 1,000.",)  # fmt: skip
+    least = f"{100 * screen.threshold:g} %"
+    said = (f"Last runs, beside nodes of the kind with the same software; at least {least} slower, and "
+            "further off than chance makes 1 node in 1,000.",)  # fmt: skip
     return Section("Slow nodes", said, columns, rows) if rows else None
-
-
-def _share(threshold: float) -> str:
-    return f"{100 * threshold:g} %"
 
 
 def _links(screen: Screen) -> Section | None:
@@ -134,8 +130,8 @@ def _software(screen: Screen) -> Section | None:
 
 
 def _drift(screen: Screen) -> Section | None:
-    columns = (Column("family", whole=True), Column("clock", optional=4), Column("between"), Column("time", True),
-               Column("95 % interval", True))  # fmt: skip
+    columns = (Column("family", whole=True), Column("clock", optional=4), Column("between"),
+               Column("time", True), Column("95 % interval", True))  # fmt: skip
     rows = tuple(
         (one.family, one.clock or "", f"{one.first} and {one.last}", _more(one.ratio),
          f"{_more(one.low)} to {_more(one.high)}")

@@ -1,11 +1,11 @@
 """What a data set says of its nodes: which are slow at what, links that trained down, software, drift.
 
-The logarithm of each time is compared with the median of its question over nodes of that kind, and averaged over
-the questions of a family on one clock: rows on two clocks are not compared. A node is slow where its average
-over its last run is further above that of nodes with its software than chance makes one in a thousand nodes,
-whatever it is tested for. What chance makes is known by type A and B, and better the more nodes there are
-(uncertainty.moderate). Everything but the last step is done by the engine, which needs no more memory for more
-nodes: medians of questions are those of at most 500.
+The logarithm of each time is compared with the median of its question over nodes of that kind, and averaged
+over the questions of a family on one clock: rows on two clocks are not compared. A node is slow where its
+average over its last run is further above that of nodes with its software than chance makes one in a thousand
+nodes, whatever it is tested for. What chance makes is known by type A and B, and better the more nodes there
+are (uncertainty.moderate). Everything but the last step is done by the engine, which needs no more memory for
+more nodes: medians of questions are those of at most 500.
 Sources: Rousseeuw and Croux, Alternatives to the median absolute deviation, J. Am. Stat. Assoc. 88 (1993).
 """
 
@@ -46,7 +46,8 @@ CREATE TEMP TABLE usual AS
 WITH few AS (SELECT run, kind, row_number() OVER (PARTITION BY kind ORDER BY machine) AS place
   FROM chosen WHERE back = 1)
 SELECT c.kind, c.question, median(ln(coalesce(c.operation_s, c.median_s))) AS y
-FROM cases c JOIN few ON few.run = c.run AND few.place <= {SAMPLED} WHERE {_TIMED} GROUP BY c.kind, c.question"""
+FROM cases c JOIN few ON few.run = c.run AND few.place <= {SAMPLED} WHERE {_TIMED} GROUP BY c.kind,
+  c.question"""
 _EFFECT = f"""
 CREATE TEMP TABLE effect AS
 SELECT c.kind, c.run, c.family, c.clock, c.gpu, CAST(count(*) AS INTEGER) AS questions,
@@ -64,10 +65,12 @@ WITH last AS (SELECT e.*, machine, node, started, software FROM effect e JOIN ch
   every AS (SELECT kind, family, clock, median(x) AS x FROM last GROUP BY ALL)
 SELECT l.*, l.x - if(alike.n >= {FEWEST_NODES}, alike.x, every.x) AS far
 FROM last l JOIN alike USING (kind, family, clock, software) JOIN every USING (kind, family, clock)"""
+# Whatever a fifth of the nodes do, the spread is that of the others; tails may be longer than normal ones.
 _SPREADS = """
 WITH middle AS (SELECT kind, family, clock, median(far) AS m, median(a2) AS a2 FROM nodes GROUP BY ALL)
 SELECT kind, family, clock, count(DISTINCT machine), count(DISTINCT gpu),
-  greatest(1.4826 * median(abs(far - m)), (quantile_cont(far, 0.9) - any_value(m)) / 1.2816), any_value(middle.a2),
+  greatest(1.4826 * median(abs(far - m)), (any_value(m) - quantile_cont(far, 0.1)) / 1.2816,
+    (quantile_cont(far, 0.75) - any_value(m)) / 0.6745), any_value(middle.a2),
   median(b2), median(b_freedom), count(*)
 FROM nodes JOIN middle USING (kind, family, clock) GROUP BY kind, family, clock ORDER BY ALL"""
 _SLOW = """
@@ -79,11 +82,13 @@ _LINKS = """
 WITH each AS (SELECT c.kind, c.machine, c.node, unnest(r.links) AS link
     FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
   flat AS (SELECT kind, machine, node, link.* FROM each),
-  usual AS (SELECT kind, direction, peer IS NULL AS host, mode(width) AS width, mode(generation) AS generation,
+  usual AS (SELECT kind, direction, peer IS NULL AS host, mode(width) AS width, mode(generation) AS
+    generation,
     mode(nvlinks) AS nvlinks, median(peak_gb_s) AS peak, count(DISTINCT machine) AS n FROM flat GROUP BY ALL),
   told AS (SELECT f.*, u.peak, u.n,
     if(u.n >= 5, u.width, coalesce(f.most_width, u.width)) AS width_due,
-    if(u.n >= 5, u.generation, coalesce(f.most_generation, u.generation)) AS generation_due, u.nvlinks AS nvlinks_due
+    if(u.n >= 5, u.generation, coalesce(f.most_generation, u.generation)) AS generation_due, u.nvlinks AS
+      nvlinks_due
     FROM flat f JOIN usual u ON u.kind = f.kind AND u.direction = f.direction AND u.host = (f.peer IS NULL))
 SELECT kind, machine, node, gpu, peer, any_value(width), any_value(generation), any_value(nvlinks),
   any_value(width_due), any_value(generation_due), any_value(nvlinks_due), min(peak_gb_s), any_value(peak)
@@ -121,16 +126,20 @@ WITH own AS (SELECT e.kind, family, clock, software, machine, date, x - avg(x) O
       PARTITION BY e.kind, machine, family, clock, gpu) AS d
     FROM effect e JOIN chosen c USING (run) WHERE runs > 1),
   soft AS (SELECT kind, family, clock, software, median(d) AS m FROM own GROUP BY ALL),
-  rest AS (SELECT kind, family, clock, machine, date, d - m AS d FROM own JOIN soft USING (kind, family, clock, software)),
-  day AS (SELECT kind, family, clock, date, count(DISTINCT machine) AS n, median(d) AS m FROM rest GROUP BY ALL)
-SELECT kind, family, clock, day.date, any_value(day.m), 1.2533 * 1.4826 * median(abs(d - day.m)) / sqrt(any_value(n))
+  rest AS (SELECT kind, family, clock, machine, date, d - m AS d FROM own JOIN soft USING (kind, family,
+    clock, software)),
+  day AS (SELECT kind, family, clock, date, count(DISTINCT machine) AS n, median(d) AS m FROM rest GROUP BY
+    ALL)
+SELECT kind, family, clock, day.date, any_value(day.m), 1.2533 * 1.4826 * median(abs(d - day.m)) /
+  sqrt(any_value(n))
 FROM rest JOIN day USING (kind, family, clock, date) WHERE n >= 3
 GROUP BY kind, family, clock, day.date ORDER BY ALL"""
 _PERCENTILES = f"""
 SELECT kind, family, clock, count(DISTINCT machine), quantile_cont(exp(x), {list(QUANTILES)})
 FROM nodes GROUP BY kind, family, clock ORDER BY ALL"""
 _NAMES = """
-SELECT node, count(DISTINCT machine) FROM chosen GROUP BY node HAVING count(DISTINCT machine) > 1 ORDER BY node"""
+SELECT node, count(DISTINCT machine) FROM chosen GROUP BY node HAVING count(DISTINCT machine) > 1 ORDER BY
+  node"""
 _ODD = """
 WITH last AS (SELECT r.*, concat_ws(' ', preset, flags) AS asked, version || ' ' || "commit" AS suite,
     epoch(r.started) AS began FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
@@ -308,7 +317,8 @@ class _Labels:
 def _labels(connection: Any) -> _Labels:
     rows = _all(
         connection,
-        f"SELECT machine, any_value(source) FROM runs WHERE node IN (SELECT node FROM ({_NAMES})) GROUP BY machine",
+        "SELECT machine, any_value(source) FROM runs "
+        f"WHERE node IN (SELECT node FROM ({_NAMES})) GROUP BY machine",
     )
     folders = {machine: PurePosixPath(source).parent.name or machine for machine, source in rows}
     names = list(folders.values())
@@ -321,8 +331,8 @@ def _slow(connection: Any, threshold: float, labels: _Labels) -> list[Slow]:
     for kind, _, _, _, gpus, *_ in spreads:
         tests[kind] += max(1, gpus)
     connection.execute(
-        "CREATE TEMP TABLE limits(kind VARCHAR, family VARCHAR, clock VARCHAR, variance DOUBLE, freedom DOUBLE, "
-        "critical DOUBLE, a2 DOUBLE, least DOUBLE)"
+        "CREATE TEMP TABLE limits(kind VARCHAR, family VARCHAR, clock VARCHAR, variance DOUBLE, "
+        "freedom DOUBLE, critical DOUBLE, a2 DOUBLE, least DOUBLE)"
     )
     for kind, family, clock, _, _, spread, a2, b2, b_freedom, count in spreads:
         # Nodes in a narrow range do not make a known uncertainty of none: fewer nodes, more of what is known.
@@ -415,10 +425,8 @@ def _odd(connection: Any, labels: _Labels) -> Iterator[Refused]:
         if started > now:
             why.append(f"started {started:%Y-%m-%d %H:%M} UTC, which is yet to come: its clock is ahead")
         elif count >= 3 and abs(apart) > STRAY_DAYS * 86400:
-            when = "after" if apart > 0 else "before"
-            why.append(
-                f"started {abs(apart) / 86400:.0f} days {when} most: it is of another run, or its clock differs"
-            )
+            days = f"{abs(apart) / 86400:.0f} days {'after' if apart > 0 else 'before'} most"
+            why.append(f"started {days}: it is of another run, or its clock is off")
         if count >= 3 and asked != usual:
             why.append(f"is of another run: `{asked}`, most are `{usual}`")
         if count >= 3 and suite != usual_suite:

@@ -1,7 +1,8 @@
 """From what was named to the runs in it: folders, archives, single files, a stream of names.
 
 Everything is found one after another, so that a million nodes take no more memory than one. A run has its
-digest or its result file, of both the digest is taken. What cannot be read is a `Refused`, and the rest goes on.
+digest or its result file, of both the digest is taken. What cannot be read is a `Refused`, and the rest goes
+on.
 """
 
 import gzip
@@ -23,6 +24,7 @@ from grainscope_report.loading import GZIP, JOURNAL, RESULT
 from grainscope_report.model import SCHEMA_VERSION
 
 STDIN = "-"
+MARK = "_grainscope.json"  # of a data set; engines pass over what begins with an underscore
 RESULTS = (RESULT, f"{RESULT}.gz")
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 # How the program lays out a result file: a row a line, and the context behind them.
@@ -83,6 +85,10 @@ def _below(top: Path) -> Iterator[Source | Refused]:
     for folder, folders, names in os.walk(top):
         folders.sort()
         here, there = Path(folder), set(names)
+        if MARK in there:
+            folders.clear()
+            empty = False
+            continue
         run = next((name for name in RESULTS if name in there), None)
         if loading.is_bundle(here):
             yield Source(str(here))

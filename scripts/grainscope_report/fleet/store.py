@@ -28,10 +28,9 @@ from typing import Any
 from grainscope_report import errors, uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.fleet import sources
-from grainscope_report.fleet.sources import Refused, Source, Taken
+from grainscope_report.fleet.sources import MARK, Refused, Source, Taken
 
 FORMAT = "grainscope fleet 1"
-MARK = "_grainscope.json"  # engines pass over what begins with an underscore
 STAGING = "_staging"
 TABLES = ("cases", "runs")
 # A batch has so many runs or so many bytes, whichever comes first.
@@ -39,22 +38,26 @@ MOST_RUNS, MOST_BYTES = 64, 4 << 20
 MOST_PROCESSES = 16
 MEMORY = {"taking in": "400MB", "asking": "1GB"}
 
-# What is read of a line, of a digest or of a result file. A line with `r` alone stands before the rows of each.
+# What is read of a line, of a digest or of a result file. One with `r` alone stands before the rows of each.
 _LINE = """{r: 'INTEGER', status: 'VARCHAR', label: 'VARCHAR', reason: 'VARCHAR', median_s: 'DOUBLE',
- operation_s: 'DOUBLE', bytes: 'BIGINT', bandwidth_gb_s: 'DOUBLE', link_fraction: 'DOUBLE', flags: 'VARCHAR[]',
+ operation_s: 'DOUBLE', bytes: 'BIGINT', bandwidth_gb_s: 'DOUBLE', link_fraction: 'DOUBLE', flags:
+   'VARCHAR[]',
  "case": 'STRUCT(family VARCHAR, version INTEGER, axes JSON, site JSON)',
  timing: 'STRUCT(clock VARCHAR, gated BOOLEAN, quiet BOOLEAN)', visits: 'JSON',
- uncertainty: 'STRUCT(a STRUCT(standard DOUBLE, freedom DOUBLE), b STRUCT(standard DOUBLE, freedom DOUBLE))'}"""
+ uncertainty: 'STRUCT(a STRUCT(standard DOUBLE, freedom DOUBLE), b STRUCT(standard DOUBLE, freedom
+   DOUBLE))'}"""
 _RUN = """{r: 'INTEGER', date: 'DATE', kind: 'VARCHAR', node: 'VARCHAR', machine: 'VARCHAR', run: 'VARCHAR',
  started: 'TIMESTAMP', ended: 'TIMESTAMP', wall_s: 'DOUBLE', gpu: 'VARCHAR', gpus: 'INTEGER', cpu: 'VARCHAR',
  driver: 'VARCHAR', firmware: 'VARCHAR', kernel: 'VARCHAR', version: 'VARCHAR', "commit": 'VARCHAR',
  preset: 'VARCHAR', flags: 'VARCHAR', complete: 'BOOLEAN', ok: 'INTEGER', skipped: 'INTEGER',
  failed: 'INTEGER', source: 'VARCHAR', environment: 'VARCHAR',
- links: 'STRUCT(gpu INTEGER, numa INTEGER, peer INTEGER, direction VARCHAR, peak_gb_s DOUBLE, generation INTEGER,
+ links: 'STRUCT(gpu INTEGER, numa INTEGER, peer INTEGER, direction VARCHAR, peak_gb_s DOUBLE, generation
+   INTEGER,
  width INTEGER, nvlinks INTEGER, most_generation INTEGER, most_width INTEGER)[]'}"""
 _CASES = (
     """
-SELECT max(r) OVER (ROWS UNBOUNDED PRECEDING) AS r, r IS NULL AS is_row, "case".family AS family, coalesce("case".version, 1) AS version,
+SELECT max(r) OVER (ROWS UNBOUNDED PRECEDING) AS r, r IS NULL AS is_row, "case".family AS family,
+  coalesce("case".version, 1) AS version,
   CAST("case".axes AS VARCHAR) AS axes, CAST("case".site AS VARCHAR) AS site,
   TRY_CAST(json_extract_string("case".site, '$.gpu') AS INTEGER) AS gpu,
   label, status, coalesce(reason, '') AS reason,
@@ -63,15 +66,17 @@ SELECT max(r) OVER (ROWS UNBOUNDED PRECEDING) AS r, r IS NULL AS is_row, "case".
     WHEN timing.gated THEN 'gated' ELSE 'open' END AS clock,
   median_s, operation_s, uncertainty.a.standard AS a, uncertainty.a.freedom AS a_freedom,
   uncertainty.b.standard AS b, uncertainty.b.freedom AS b_freedom,
-  if(json_type(visits) = 'ARRAY', CAST(json_array_length(visits) AS INTEGER), CAST(visits AS INTEGER)) AS visits,
-  bytes, bandwidth_gb_s, link_fraction, array_to_string(flags, ' ') AS flags
+  if(json_type(visits) = 'ARRAY', CAST(json_array_length(visits) AS INTEGER), CAST(visits AS INTEGER)) AS
+    visits,
+  bytes, bandwidth_gb_s, link_fraction, coalesce(array_to_string(flags, ' '), '') AS flags
 FROM read_json(?, format='newline_delimited', maximum_object_size=4194304, columns="""
     + _LINE
     + ")"
 )
 # A question has one number in every data set, whoever measured it. Its text is looked at once a batch.
 _QUESTIONS = """
-SELECT key, CAST(md5_number_lower(any_value(concat_ws(' ', label, family, version, clock, axes))) >> 1 AS BIGINT)
+SELECT key, CAST(md5_number_lower(any_value(concat_ws(' ', label, family, version, clock, axes))) >> 1 AS
+  BIGINT)
   AS question FROM line GROUP BY key"""
 _STAGED = """
 SELECT h.node, h.run, h.started, h.driver, c.family, c.version, q.question, c.axes, c.site, c.gpu, c.label,
@@ -82,7 +87,8 @@ FROM line c JOIN head h USING (r) JOIN question q USING (key)
 LEFT JOIN type_b t ON t.kind = h.kind AND t.family = c.family AND t.version = c.version AND t.clock = c.clock
 WHERE h.date = ? AND h.kind = ?"""
 _WRONG = """
-SELECT r, count(*) FROM line WHERE family IS NULL OR status NOT IN ('ok', 'skipped', 'failed') OR status IS NULL
+SELECT r, count(*) FROM line WHERE family IS NULL OR status NOT IN ('ok', 'skipped', 'failed') OR status IS
+  NULL
   OR status = 'ok' AND (median_s IS NULL OR NOT isfinite(median_s) OR median_s <= 0) GROUP BY r"""
 
 
@@ -230,7 +236,7 @@ def _size(source: Source) -> int:
         return len(source.content)
     try:
         path = Path(source.name)
-        return path.stat().st_size if path.is_file() else MOST_BYTES
+        return MOST_BYTES if path.is_dir() else path.stat().st_size
     except OSError:
         return 0
 
@@ -344,8 +350,8 @@ def _lines_of(connection: Any, folder: Path, taken: dict[int, Taken]) -> set[int
             file.write(one.rows)
     try:
         connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE line AS SELECT * EXCLUDE (is_row), hash(label, family, version, clock, axes) AS key FROM ({_CASES}) "
-            "WHERE is_row",
+            "CREATE OR REPLACE TEMP TABLE line AS SELECT * EXCLUDE (is_row), "
+            f"hash(label, family, version, clock, axes) AS key FROM ({_CASES}) WHERE is_row",
             [str(path)],
         )
     except engine().Error:
@@ -359,7 +365,8 @@ def _write(connection: Any, folder: Path, heads: dict[int, dict[str, Any]]) -> N
     path = folder / "heads.jsonl"
     path.write_text("".join(f"{json.dumps(head)}\n" for head in heads.values()), encoding="utf-8")
     connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE head AS SELECT * FROM read_json(?, format='newline_delimited', columns={_RUN})",
+        "CREATE OR REPLACE TEMP TABLE head AS "
+        f"SELECT * FROM read_json(?, format='newline_delimited', columns={_RUN})",
         [str(path)],
     )
     connection.execute(

@@ -21,13 +21,15 @@ from grainscope_report.writing import Section
 
 FEWEST_RUNS = 4
 ROWS_AT_A_TIME = 10_000
+_OF_NODE = "(? IS NULL OR node = ? OR machine = ?)"
 
 _POINTS = """
 WITH mine AS (SELECT run, started, concat_ws(', ', 'driver ' || driver, 'firmware ' || firmware,
       'kernel ' || kernel, 'GrainScope ' || version || ' ' || "commit") AS software
     FROM runs WHERE machine = ?),
   timed AS (SELECT c.run, family, clock, gpu, question, site, ln(coalesce(operation_s, median_s)) AS y, a, b
-    FROM cases c WHERE run IN (SELECT run FROM mine) AND status = 'ok' AND label = 'measured' AND median_s > 0),
+    FROM cases c WHERE run IN (SELECT run FROM mine) AND status = 'ok' AND label = 'measured' AND median_s >
+      0),
   usual AS (SELECT question, site, median(y) AS m FROM timed GROUP BY question, site HAVING count(*) > 1)
 SELECT family, clock, gpu, started, timed.run, any_value(software), avg(y - m), count(*),
   sqrt(sum(coalesce(a, 0) ** 2) / count(*) ** 2 + avg(coalesce(b, 0)) ** 2)
@@ -103,7 +105,7 @@ def of(connection: Any, node: str | None, threshold: float) -> Trend:
 
 
 def _machine(connection: Any, node: str | None) -> tuple[str, str]:
-    query = "SELECT machine, any_value(node), count(*) FROM runs WHERE ? IS NULL OR node = ? OR machine = ? GROUP BY machine ORDER BY 3 DESC, 1"
+    query = f"SELECT machine, any_value(node) FROM runs WHERE {_OF_NODE} GROUP BY machine ORDER BY machine"
     found = connection.execute(query, [node] * 3).fetchall()
     if len(found) == 1:
         return found[0][:2]
@@ -111,7 +113,7 @@ def _machine(connection: Any, node: str | None) -> tuple[str, str]:
         raise ReportError(
             f"the data set has no node {node}: `grainscope-report fleet` lists those that stand out"
         )
-    names = some([name if node is None else machine for machine, name, _ in found], 4)
+    names = some([name if node is None else machine for machine, name in found], 4)
     if node is None:
         raise ReportError(f"the data set has {len(found)} nodes: choose one by --node ({names})")
     raise ReportError(f"{node} is the name of {len(found)} machines: choose one by --node ({names})")
@@ -148,11 +150,12 @@ def sections(trend: Trend, most: int | None) -> list[Section]:
                    Column("first run after", whole=True), Column("time", True), Column("95 % interval", True),
                    Column("it may be from", optional=2), Column("what changed there"))  # fmt: skip
         rows = tuple(_step(one, step) for one, step in steps)
-        said = ("A step is further off than chance makes in one history of a thousand. Where it is known no "
-                "better, it may be anywhere between two runs; these hold it with 95 % probability.",)  # fmt: skip
+        said = ("A step is further off than chance makes in one history of a thousand. The runs that it may "
+                "be between hold it with 95 % probability.",)  # fmt: skip
         parts.append(Section(_title("Changes of level", rows, most), said, columns, rows[:most]))
     columns = (Column("family", whole=True), Column("clock"), Column("GPU", True, 3), Column("runs", True),
-               Column("questions", True, 2), Column("first", True), Column("last", True), Column("known to", True))  # fmt: skip
+               Column("questions", True, 2), Column("first", True), Column("last", True),
+               Column("known to", True))  # fmt: skip
     rows = tuple(
         (one.family, one.clock or "", "" if one.gpu is None else str(one.gpu), str(len(one.points)),
          str(one.points[-1].questions), _more(one.points[0].value), _more(one.points[-1].value),
@@ -175,9 +178,9 @@ def _step(one: Series, step: changes.Step) -> tuple[str, ...]:
     changed = ", ".join(f"{x} → {y.split(' ', 1)[-1]}" for x, y in zip(was, now, strict=False) if x != y)
     ends = (step.size - step.half, step.size + step.half)
     return (
-        one.family, one.clock or "", "" if one.gpu is None else str(one.gpu), f"{after.started:%Y-%m-%d %H:%M}",
-        _more(step.size), " to ".join(map(_more, ends)), _between(one, step).removeprefix("between "),
-        changed or "nothing that is recorded",
+        one.family, one.clock or "", "" if one.gpu is None else str(one.gpu),
+        f"{after.started:%Y-%m-%d %H:%M}", _more(step.size), " to ".join(map(_more, ends)),
+        _between(one, step).removeprefix("between "), changed or "nothing that is recorded",
     )  # fmt: skip
 
 
@@ -222,9 +225,10 @@ def open_metrics(connection: Any, node: str | None) -> Iterator[str]:
         f"# UNIT {name} lanes",
         f"# HELP {name} Lanes of a PCIe link, under load.",
     )
-    query = """WITH each AS (SELECT node, kind, machine, started, unnest(links) AS l FROM runs WHERE ? IS NULL OR node = ? OR machine = ?)
-        SELECT node, kind, machine, l.gpu, l.numa, l.direction, started, l.width FROM each WHERE l.width IS NOT NULL
-        ORDER BY ALL"""
+    query = f"""WITH each AS (SELECT node, kind, machine, started, unnest(links) AS l
+          FROM runs WHERE {_OF_NODE})
+        SELECT node, kind, machine, l.gpu, l.numa, l.direction, started, l.width
+        FROM each WHERE l.width IS NOT NULL ORDER BY ALL"""
     yield from _distinct(
         (
             name,
@@ -238,16 +242,14 @@ def open_metrics(connection: Any, node: str | None) -> Iterator[str]:
 
 
 def _samples(connection: Any, name: str, column: str, node: str | None) -> Iterator[str]:
-    query = f"""SELECT c.node, c.kind, r.machine, family, c.version, clock, axes, site, c.started, {column} AS value
-        FROM cases c JOIN runs r ON r.run = c.run
-        WHERE status = 'ok' AND label = 'measured' AND {column} IS NOT NULL AND (? IS NULL OR c.node = ? OR r.machine = ?)
-        ORDER BY c.node, c.kind, r.machine, family, c.version, clock, axes, site, c.started"""
+    query = f"""WITH chosen AS (SELECT run, machine FROM runs WHERE {_OF_NODE})
+        SELECT node, kind, machine, family, version, clock, axes, site, started, {column} AS value
+        FROM cases c JOIN chosen ON chosen.run = c.run
+        WHERE status = 'ok' AND label = 'measured' AND {column} IS NOT NULL ORDER BY ALL"""
 
-    def labels(
-        n: str, kind: str, machine: str, family: str, version: int, clock: str, axes: str, site: str
-    ) -> dict:
-        return {"node": n, "kind": kind, "machine": machine, "family": family, "version": version, "clock": clock,
-                "case": _spoken(axes), "site": _spoken(site)}  # fmt: skip
+    def labels(n: str, kind: str, machine: str, family: str, version: int, clock: str, *case: str) -> dict:
+        told = {"node": n, "kind": kind, "machine": machine, "family": family, "version": version}
+        return told | {"clock": clock, "case": _spoken(case[0]), "site": _spoken(case[1])}
 
     yield from _distinct(
         (name, labels(*row[:8]), row[8], row[9]) for row in _rows(connection, query, [node] * 3)
