@@ -478,3 +478,13 @@ def test_the_documents_snippets_open_the_data_set(alike, monkeypatch, tmp_path):
     [spark] = [block for block in blocks if "pyspark" in block]
     columns = {name for name, *_ in rows_of(alike, "DESCRIBE cases")}
     assert set(re.findall(r"cases\.(\w+)\b(?!\()", spark)) <= columns
+
+
+@needs_engine
+@pytest.mark.parametrize("table", store.TABLES)
+def test_the_documents_have_every_column(alike, table):
+    text = (resources.CHECKOUT / "docs/fleet.md").read_text()
+    [lines] = re.findall(rf"<!-- columns: {table} -->\n((?:\|.*\n)+)", text)
+    told = [name for line in lines.splitlines() for name in re.findall(r"`(\w+)`", line.split("|")[1])]
+    there = [name for name, *_ in rows_of(alike, f"DESCRIBE {table}") if name not in ("date", "kind")]
+    assert sorted(told) == sorted(there)
