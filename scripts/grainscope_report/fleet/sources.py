@@ -51,11 +51,12 @@ class Refused:
 
 
 class Taken(NamedTuple):
-    """What a source holds: the context, and its rows as JSON lines, each of which begins with `{`."""
+    """What a source holds: the context, and its rows as JSON lines, those of a result file where `whole`."""
 
     context: dict[str, Any]
     rows: bytes
     count: int
+    whole: bool = False
 
 
 def found(paths: Iterable[str | Path]) -> Iterator[Source | Refused]:
@@ -223,7 +224,7 @@ def _as_written(data: bytes) -> Taken | None:
     except (ValueError, LookupError, TypeError):
         return None
     rows = rows.replace(_BETWEEN, b"}\n{") + b"\n"
-    return Taken(around["context"], rows, rows.count(b"\n"))
+    return Taken(around["context"], rows, rows.count(b"\n"), whole=True)
 
 
 def _of_result(source: Source, data: bytes) -> Taken:

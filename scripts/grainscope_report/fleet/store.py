@@ -40,22 +40,21 @@ MEMORY = {"taking in": "400MB", "asking": "1GB"}
 
 # What is read of a line, of a digest or of a result file. One with `r` alone stands before the rows of each.
 _LINE = """{r: 'INTEGER', status: 'VARCHAR', label: 'VARCHAR', reason: 'VARCHAR', median_s: 'DOUBLE',
- operation_s: 'DOUBLE', bytes: 'BIGINT', bandwidth_gb_s: 'DOUBLE', link_fraction: 'DOUBLE', flags:
-   'VARCHAR[]',
- "case": 'STRUCT(family VARCHAR, version INTEGER, axes JSON, site JSON)',
- timing: 'STRUCT(clock VARCHAR, gated BOOLEAN, quiet BOOLEAN)', visits: 'JSON',
- uncertainty: 'STRUCT(a STRUCT(standard DOUBLE, freedom DOUBLE), b STRUCT(standard DOUBLE, freedom
-   DOUBLE))'}"""
+ operation_s: 'DOUBLE', bytes: 'BIGINT', bandwidth_gb_s: 'DOUBLE', link_fraction: 'DOUBLE',
+ flags: 'VARCHAR[]', "case": 'STRUCT(family VARCHAR, version INTEGER, axes JSON, site JSON)',
+ timing: 'STRUCT(clock VARCHAR, gated BOOLEAN, quiet BOOLEAN)', visits: '@visits@',
+ uncertainty: 'STRUCT(a STRUCT(standard DOUBLE, freedom DOUBLE), b STRUCT(standard DOUBLE, freedom DOUBLE))'
+}"""
+# Of visits their number: a digest has it, of a result file as little is read as tells it.
+VISITS = {False: ("INTEGER", "visits"), True: ("STRUCT(round INTEGER)[]", "CAST(len(visits) AS INTEGER)")}
 _RUN = """{r: 'INTEGER', date: 'DATE', kind: 'VARCHAR', node: 'VARCHAR', machine: 'VARCHAR', run: 'VARCHAR',
  started: 'TIMESTAMP', ended: 'TIMESTAMP', wall_s: 'DOUBLE', gpu: 'VARCHAR', gpus: 'INTEGER', cpu: 'VARCHAR',
  driver: 'VARCHAR', firmware: 'VARCHAR', kernel: 'VARCHAR', version: 'VARCHAR', "commit": 'VARCHAR',
  preset: 'VARCHAR', flags: 'VARCHAR', complete: 'BOOLEAN', ok: 'INTEGER', skipped: 'INTEGER',
  failed: 'INTEGER', source: 'VARCHAR', environment: 'VARCHAR',
- links: 'STRUCT(gpu INTEGER, numa INTEGER, peer INTEGER, direction VARCHAR, peak_gb_s DOUBLE, generation
-   INTEGER,
- width INTEGER, nvlinks INTEGER, most_generation INTEGER, most_width INTEGER)[]'}"""
-_CASES = (
-    """
+ links: 'STRUCT(gpu INTEGER, numa INTEGER, peer INTEGER, direction VARCHAR, peak_gb_s DOUBLE,
+ generation INTEGER, width INTEGER, nvlinks INTEGER, most_generation INTEGER, most_width INTEGER)[]'}"""
+_CASES = """
 SELECT max(r) OVER (ROWS UNBOUNDED PRECEDING) AS r, r IS NULL AS is_row, "case".family AS family,
   coalesce("case".version, 1) AS version,
   CAST("case".axes AS VARCHAR) AS axes, CAST("case".site AS VARCHAR) AS site,
@@ -66,13 +65,9 @@ SELECT max(r) OVER (ROWS UNBOUNDED PRECEDING) AS r, r IS NULL AS is_row, "case".
     WHEN timing.gated THEN 'gated' ELSE 'open' END AS clock,
   median_s, operation_s, uncertainty.a.standard AS a, uncertainty.a.freedom AS a_freedom,
   uncertainty.b.standard AS b, uncertainty.b.freedom AS b_freedom,
-  if(json_type(visits) = 'ARRAY', CAST(json_array_length(visits) AS INTEGER), CAST(visits AS INTEGER)) AS
-    visits,
-  bytes, bandwidth_gb_s, link_fraction, coalesce(array_to_string(flags, ' '), '') AS flags
-FROM read_json(?, format='newline_delimited', maximum_object_size=4194304, columns="""
-    + _LINE
-    + ")"
-)
+  @count@ AS visits, bytes, bandwidth_gb_s, link_fraction,
+  coalesce(array_to_string(flags, ' '), '') AS flags
+FROM read_json(?, format='newline_delimited', maximum_object_size=4194304, columns=@line@)"""
 # A question has one number in every data set, whoever measured it. Its text is looked at once a batch.
 _QUESTIONS = """
 SELECT key, CAST(md5_number_lower(any_value(concat_ws(' ', label, family, version, clock, axes))) >> 1 AS
@@ -325,8 +320,7 @@ def stage(batch: Sequence[Source], staging: Path, without: frozenset[str] = froz
             del taken[at], heads[at]
         _write(connection, folder, heads)
     finally:
-        for name in ("lines.jsonl", "heads.jsonl"):
-            (folder / name).unlink(missing_ok=True)
+        (folder / "heads.jsonl").unlink(missing_ok=True)
     runs = [(at, heads[at]["run"], one.count) for at, one in taken.items()]
     return Batch(folder, batch, runs, refused)
 
@@ -343,19 +337,29 @@ def _why(name: str, said: str) -> str:
 
 def _lines_of(connection: Any, folder: Path, taken: dict[int, Taken]) -> set[int] | None:
     """Reads the rows into the table `line`; which sources have rows that are none, None where not JSON."""
-    path = folder / "lines.jsonl"
-    with path.open("wb") as file:
-        for at, one in taken.items():
-            file.write(b'{"r":%d}\n' % at)
-            file.write(one.rows)
+    paths, parts = [], []
+    for whole in {one.whole for one in taken.values()}:
+        path = folder / f"lines-{whole}.jsonl"
+        with path.open("wb") as file:
+            for at, one in taken.items():
+                if one.whole == whole:
+                    file.write(b'{"r":%d}\n' % at)
+                    file.write(one.rows)
+        paths.append(str(path))
+        kind, count = VISITS[whole]
+        part = _CASES.replace("@line@", _LINE).replace("@visits@", kind).replace("@count@", count)
+        parts.append(f"SELECT * EXCLUDE (is_row) FROM ({part}) WHERE is_row")
     try:
         connection.execute(
-            "CREATE OR REPLACE TEMP TABLE line AS SELECT * EXCLUDE (is_row), "
-            f"hash(label, family, version, clock, axes) AS key FROM ({_CASES}) WHERE is_row",
-            [str(path)],
+            "CREATE OR REPLACE TEMP TABLE line AS "
+            f"SELECT *, hash(label, family, version, clock, axes) AS key FROM ({' UNION ALL '.join(parts)})",
+            paths,
         )
     except engine().Error:
         return None
+    finally:
+        for path in paths:
+            Path(path).unlink()
     return {at for at, _ in connection.execute(_WRONG).fetchall()}
 
 
