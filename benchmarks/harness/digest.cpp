@@ -34,7 +34,8 @@ json row_of(const json& row) {
   json kept = chosen(row, kOfRow);
   // Most rows have no flags, and no reason.
   for (auto it = kept.begin(); it != kept.end();) {
-    const bool empty = it->is_null() || (it->is_array() && it->empty()) || *it == "";
+    const bool empty = it->is_null() || (it->is_array() && it->empty()) ||
+                       (it->is_string() && it->get_ref<const std::string&>().empty());
     it = empty ? kept.erase(it) : std::next(it);
   }
   const auto add = [&](const char* name, const auto& names) {

@@ -290,11 +290,39 @@ def test_archives_streams_and_folders_hold_the_same(tmp_path, monkeypatch):
     for at, given in enumerate((nodes, tmp_path / "all.tar.gz", tmp_path / "all.zip", "-")):
         added = store.add(tmp_path / f"store{at}", sources.found([given]))
         assert (added.runs, added.refused) == (5, []), given
+    with tarfile.open(tmp_path / "both.tar", "w") as archive:
+        for name, content in ((digest.NAME, b""), ("result.json", b"{}")):
+            entry = tarfile.TarInfo(f"n/{name}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    assert [one.name for one in sources.found([tmp_path / "both.tar"])] == [
+        f"{tmp_path}/both.tar:n/{digest.NAME}"
+    ]
     data = (tmp_path / "all.tar.gz").read_bytes()
     (tmp_path / "cut.tar.gz").write_bytes(data[: len(data) // 2])
     added = store.add(tmp_path / "cut", sources.found([tmp_path / "cut.tar.gz"]))
     assert 0 < added.runs < 5
     assert "damaged archive" in added.refused[0].why
+
+
+@needs_engine
+def test_an_altered_bundle_is_refused(tmp_path):
+    assert main(["export", "bundle", str(QUICK[0]), "-o", str(tmp_path / "good.tar.gz")]) == 0
+    folder = tmp_path / "altered"
+    with tarfile.open(tmp_path / "good.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    [result] = folder.rglob("result.json*")
+    result.write_bytes(gzip.compress(gzip.decompress(result.read_bytes()) + b"\n"))
+    with tarfile.open(tmp_path / "altered.tar.gz", "w:gz") as archive:
+        archive.add(folder, "altered")
+    good, packed, unpacked = (
+        store.add(tmp_path / f"store{at}", sources.found([tmp_path / name]))
+        for at, name in enumerate(("good.tar.gz", "altered.tar.gz", "altered"))
+    )
+    assert (good.runs, good.refused) == (1, [])
+    assert (packed.runs, unpacked.runs) == (0, 0)
+    assert "is not what SHA256SUMS beside it says" in packed.refused[0].why
+    assert "was altered since it was bundled" in unpacked.refused[0].why
 
 
 @needs_engine

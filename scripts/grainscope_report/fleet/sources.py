@@ -6,13 +6,14 @@ on.
 """
 
 import gzip
+import hashlib
 import json
 import os
 import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 from grainscope_report import loading
 from grainscope_report.errors import ReportError
 from grainscope_report.fleet import digest
-from grainscope_report.loading import GZIP, JOURNAL, RESULT
+from grainscope_report.loading import GZIP, JOURNAL, RESULT, SUMS
 from grainscope_report.model import SCHEMA_VERSION
 
 STDIN = "-"
@@ -145,13 +146,31 @@ def _of_zip(path: Path) -> Iterator[Source | Refused]:
 
 
 def _members(path: Path, members: Iterable[tuple[str, Any]]) -> Iterator[Source | Refused]:
+    """The runs of an archive, one of each folder; a bundle's is what its sums say."""
+    folder: PurePosixPath | None = None
+    run: Source | None = None
+    sums: list[str] = []
     empty = True
     for name, file in members:
-        if PurePosixPath(name).name in (digest.NAME, *RESULTS):
-            yield Source(f"{path}:{name}", file.read())
+        inside = PurePosixPath(name)
+        if inside.parent != folder:
+            yield from _unaltered(run, sums)
+            folder, run, sums = inside.parent, None, []
+        if inside.name in (digest.NAME, *RESULTS) and not run:
+            run = Source(f"{path}:{name}", file.read())
             empty = False
+        elif inside.name == SUMS:
+            sums = file.read().decode("utf-8", "replace").split()
+    yield from _unaltered(run, sums)
     if empty:
         yield Refused(str(path), f"holds no run: neither {digest.NAME} nor {RESULT}")
+
+
+def _unaltered(run: Source | None, sums: Sequence[str]) -> Iterator[Source | Refused]:
+    if run and sums and hashlib.sha256(run.content or b"").hexdigest() not in sums:
+        yield Refused(run.name, f"is not what {SUMS} beside it says: get it again from its source")
+    elif run:
+        yield run
 
 
 def read(source: Source) -> Taken:

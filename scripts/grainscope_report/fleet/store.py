@@ -11,12 +11,14 @@ import json
 import os
 import re
 import shutil
+import tempfile
+import time
 import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -36,6 +38,7 @@ TABLES = ("cases", "runs")
 # A batch has so many runs or so many bytes, whichever comes first.
 MOST_RUNS, MOST_BYTES = 64, 4 << 20
 MOST_PROCESSES = 16
+LEFT_S = 86_400
 MEMORY = {"taking in": "400MB", "asking": "1GB"}
 
 # What is read of a line, of a digest or of a result file. One with `r` alone stands before the rows of each.
@@ -163,7 +166,8 @@ def opened(path: Path) -> Iterator[Any]:
         raise ReportError(
             f"{path} is an empty data set: add runs with `grainscope-report store add {path} RUN`"
         )
-    connection = _connection(MEMORY["asking"], len(os.sched_getaffinity(0)), path / STAGING / "asking")
+    spill = Path(tempfile.mkdtemp(prefix="grainscope-fleet-"))
+    connection = _connection(MEMORY["asking"], len(os.sched_getaffinity(0)), spill)
     try:
         for table in TABLES:
             connection.execute(f"CREATE VIEW {table} AS SELECT * FROM {_parquet(path / table)}")
@@ -175,7 +179,7 @@ def opened(path: Path) -> Iterator[Any]:
         ) from None
     finally:
         connection.close()
-        shutil.rmtree(path / STAGING / "asking", ignore_errors=True)
+        shutil.rmtree(spill, ignore_errors=True)
 
 
 def _parquet(folder: Path) -> str:
@@ -198,16 +202,35 @@ def _connection(memory: str, threads: int, spill: Path) -> Any:
 def add(path: Path, given: Iterable[Source | Refused], processes: int | None = None) -> Added:
     """Takes runs into the data set; those that it has already are counted and left."""
     create(path)
-    staging = path / STAGING
-    shutil.rmtree(staging, ignore_errors=True)  # of a process that was ended
     done = Added()
-    try:
-        with _Seen(path) as seen:
+    with _staging(path) as staging, _Seen(path, staging) as seen:
+        try:
             for batch in _staged(_batches(given, done), staging, processes):
-                _commit(path, batch, seen, done)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+                _commit(path, batch, staging, seen, done)
+        except engine().Error as error:
+            said = str(error).splitlines()[0]
+            raise ReportError(
+                f"{path} cannot be written ({said}); what was taken in before is kept"
+            ) from None
     return done
+
+
+@contextmanager
+def _staging(path: Path) -> Iterator[Path]:
+    """A folder of this process beside the data set; those that ended processes left go after a day."""
+    top = path / STAGING
+    folder = top / uuid.uuid4().hex
+    folder.mkdir(parents=True)
+    for left in top.iterdir():
+        with suppress(OSError):
+            if left.stat().st_mtime < time.time() - LEFT_S:
+                shutil.rmtree(left)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            top.rmdir()
 
 
 def _batches(given: Iterable[Source | Refused], done: Added) -> Iterator[list[Source]]:
@@ -481,10 +504,8 @@ def _utc(moment: str) -> str:
 class _Seen:
     """Which runs a data set has, on disk, so that their number takes no memory."""
 
-    def __init__(self, path: Path) -> None:
-        spill = path / STAGING / "seen"
-        spill.mkdir(parents=True)
-        self._connection = engine().connect(str(spill / "seen.duckdb"))
+    def __init__(self, path: Path, staging: Path) -> None:
+        self._connection = engine().connect(str(staging / "seen.duckdb"))
         self._connection.execute("SET memory_limit='200MB'; SET threads=1")
         self._connection.execute("CREATE TABLE seen(run VARCHAR, source VARCHAR, now BOOLEAN)")
         if any((path / "runs").rglob("*.parquet")):
@@ -514,7 +535,7 @@ class _Seen:
         )
 
 
-def _commit(path: Path, batch: Batch, seen: _Seen, done: Added) -> None:
+def _commit(path: Path, batch: Batch, staging: Path, seen: _Seen, done: Added) -> None:
     """Moves what a batch wrote into place, without runs that are there already."""
     done.refused += batch.refused
     there = seen.of([run for _, run, _ in batch.runs])
@@ -534,7 +555,7 @@ def _commit(path: Path, batch: Batch, seen: _Seen, done: Added) -> None:
     if again:
         refused_again = frozenset({*again, *(one.name for one in batch.refused)})
         shutil.rmtree(batch.folder)
-        batch = stage(batch.sources, path / STAGING, refused_again) if here else Batch(batch.folder, ())
+        batch = stage(batch.sources, staging, refused_again) if here else Batch(batch.folder, ())
     if not batch.runs:
         return
     for table in TABLES:
