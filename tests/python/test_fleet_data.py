@@ -88,6 +88,7 @@ def test_a_digest_and_its_result_file_make_the_same_rows(tmp_path):
     for place in ("digest", "wide.json", QUICK[0]):
         added = store.add(tmp_path / "store" / Path(place).name, sources.found([tmp_path / place]))
         assert (added.runs, added.cases, added.refused) == (1, len(document["benchmarks"]), [])
+    assert sources.read(sources.Source(str(QUICK[0]))).whole, "rows are read as they lie in the file"
     found = [rows_of(tmp_path / "store" / name, whole) for name in ("digest", "wide.json", QUICK[0].name)]
     assert found[0] == found[1] == found[2]
     [row] = [row for row in document["benchmarks"] if row["name"] == document["benchmarks"][900]["name"]]
@@ -149,8 +150,8 @@ def test_what_a_driver_costs_is_found_on_nodes_that_ran_with_both(tmp_path, caps
 
 @needs_engine
 def test_nodes_with_another_driver_are_not_called_slow_for_it(tmp_path, capsys):
-    new = {"driver": synthetic_fleet.DRIVERS[1], "slow": {"transfer/memcpy": 1.02}}
-    nodes = fleet(tmp_path, 120, **{f"node_{node}": new for node in range(0, 120, 3)})
+    new = {"driver": synthetic_fleet.DRIVERS[1], "slow": {"transfer/memcpy": 1.04}}
+    nodes = fleet(tmp_path, 120, **{f"node_{node}": new for node in range(0, 120, 12)})
     status, said = screened(capsys, nodes)
     assert (status, said["slow"]) == (1, [])
     assert {(one["family"], one["paired"]) for one in said["software"]} == {("transfer/memcpy", False)}
@@ -171,14 +172,14 @@ def test_drift_is_found_between_the_right_dates(tmp_path, capsys):
 
 @needs_engine
 def test_too_few_nodes_decide_nothing(tmp_path, capsys):
-    status, said = screened(capsys, fleet(tmp_path, 4))
-    assert status == 5
+    status, said = screened(capsys, fleet(tmp_path, 4, node_3={"slow": {"transfer/memcpy": 1.5}}))
+    assert (status, said["slow"]) == (5, [])
     assert said["verdict"].startswith("Too few to tell who is slow: 4 nodes")
 
 
 @needs_engine
 def test_the_screen_fits_and_begins_with_the_verdict(tmp_path, capsys):
-    slow = {f"node_{node}": {"slow": {"transfer/memcpy": 1.1}} for node in range(20)}
+    slow = {f"node_{node}": {"slow": {"transfer/memcpy": 1.1}, "width": 8, "day": -20} for node in range(20)}
     assert main(["fleet", str(fleet(tmp_path, 100, **slow))]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 40
@@ -399,6 +400,9 @@ def test_the_page_and_markdown_say_what_the_screen_says(tmp_path, capsys):
     assert json.loads(document)["verdict"] == screen[0]
 
 
+ODD = 'an "odd" name \\ of a host'
+
+
 @pytest.fixture(scope="module")
 def history(tmp_path_factory) -> Path:
     """A machine of 12 runs, from the eighth of which on a driver costs 4 %; and another one."""
@@ -407,7 +411,7 @@ def history(tmp_path_factory) -> Path:
     for run in range(12):
         new = {"driver": synthetic_fleet.DRIVERS[1], "slow": {"transfer/memcpy": 1.04}} if run >= 7 else {}
         synthetic_fleet.write(place / f"run{run}", 1, run, families=FEW, day=run, **new)
-    synthetic_fleet.write(place / "other", 2, families=FEW)
+    synthetic_fleet.write(place / "other", 2, families=FEW, context={"host_name": ODD})
     store.add(place / "store", sources.found([place]))
     return place / "store"
 
@@ -428,7 +432,7 @@ def test_a_change_of_level_is_found_with_its_time_and_size(history, capsys):
     assert any("580.159.04 → 590.48.01" in line for line in lines)
     assert main(["trend", str(history)]) == 2
     assert "2 nodes: choose one by --node" in capsys.readouterr().err
-    assert main(["trend", str(history), "--node", "node-00002"]) == 5
+    assert main(["trend", str(history), "--node", ODD]) == 5
 
 
 @needs_engine
