@@ -251,6 +251,15 @@ def test_nodes_that_are_odd_are_named_and_kept(tmp_path, capsys):
 
 
 @needs_engine
+def test_hosts_that_are_all_called_alike_have_the_names_of_their_folders(tmp_path, capsys):
+    of = {f"node_{node}": {"context": {"host_name": "vm"}} for node in range(60)}
+    of["node_7"] |= {"slow": {"transfer/memcpy": 1.1}}
+    status, said = screened(capsys, fleet(tmp_path, 60, **of))
+    assert (status, said["odd"], said["nodes"]) == (1, [], 60)
+    assert {one["node"] for one in said["slow"]} == {"vm (node-00007)"}
+
+
+@needs_engine
 def test_one_run_twice_is_taken_once(tmp_path, capsys):
     nodes = fleet(tmp_path / "nodes", 6)
     (tmp_path / "again").mkdir()
