@@ -32,6 +32,7 @@ _TAR_AT = 257
 _LONGEST = 1 << 32  # no result is so long
 JOURNAL = "journal.jsonl"
 RESULT = "result.json"
+DIGEST = '{"context":'  # how a digest begins, whose first line is not all of it
 LONG = 30  # digits that a message need not repeat
 # A double ends at 1.8e308: only what has such a number may, of all digits made zeros and without a plus.
 # In a text, as a GPU's identifier, more letters or a quote may follow.
@@ -56,6 +57,8 @@ def document_of(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def _document(found: Path, content: str, foreign: bool) -> dict[str, Any]:
+    if content.startswith(DIGEST) and '"digest":' in content[: content.find("\n")]:
+        raise ReportError(f"{found} is a digest, which `fleet` reads: give the {RESULT} of its run")
     document = _parse(found, content)
     if (
         not isinstance(document, dict)

@@ -64,6 +64,16 @@ def test_a_digest_of_quick_is_small(path):
     assert len(digest.packed(document)) <= MOST_BYTES
 
 
+def test_a_digest_is_exported_and_no_other_command_reads_it(tmp_path, capsys):
+    out = tmp_path / digest.NAME
+    assert main(["export", "digest", str(QUICK[0]), "-o", str(out)]) == 0
+    assert capsys.readouterr().out.startswith(f"{out}: {len(loading.load(QUICK[0])[1]['benchmarks'])} rows")
+    assert out.read_bytes() == digest.packed(loading.load(QUICK[0])[1])
+    assert main(["summary", str(out)]) == 2
+    assert "is a digest, which `fleet` reads: give the result.json of its run" in capsys.readouterr().err
+    assert main(["export", "digest", str(QUICK[0]), str(QUICK[1])]) == 2
+
+
 @pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM names no program")
 def test_the_program_writes_the_same_digest_as_this_package(tmp_path):
     out = tmp_path / "run"
