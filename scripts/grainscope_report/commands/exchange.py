@@ -45,8 +45,8 @@ def add_export(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         description="csv and md write every row. CSV has a column for each axis, site and counter that "
         "occurs, in the file's units: seconds, bytes, decimal GB/s. Markdown has a table for each family, to "
         "read. bundle writes the raw file of one run with a manifest and check sums: packed where the name "
-        "ends in .tar.gz, else a folder. Every command reads a bundle and refuses one that was altered. digest "
-        "writes what `fleet` needs of one run, as a run does at its end.",
+        "ends in .tar.gz, else a folder. Every command reads a bundle and refuses one that was altered. "
+        "digest writes what `fleet` needs of one run, as a run does at its end.",
     )
     parser.add_argument("kind", choices=("csv", "md", "bundle", "digest"), help="the format")
     files.add_files(parser)
