@@ -232,6 +232,21 @@ def test_bad_input_is_named_and_the_rest_is_kept(tmp_path, capsys):
 
 
 @needs_engine
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_rows_that_are_off_the_format_are_refused_with_their_file_alone(tmp_path, nodes):
+    for node in range(nodes):
+        synthetic_fleet.write(tmp_path / "nodes", node, families=FEW)
+    for node, (old, new) in enumerate((("visits", '"visits":"some"'), ("status", '"status":"fine"'))[:nodes]):
+        path = tmp_path / "nodes" / f"node-{node:05}" / digest.NAME
+        text = gzip.decompress(path.read_bytes()).decode()
+        path.write_bytes(gzip.compress(re.sub(rf'"{old}":"?\w+"?', new, text).encode()))
+    added = store.add(tmp_path / "store", sources.found([tmp_path / "nodes"]))
+    assert added.runs == max(0, nodes - 2)
+    told = ["holds rows that are off the format", "holds rows without a time or a family"]
+    assert [one.why.split(":")[0] for one in added.refused] == told[:nodes]
+
+
+@needs_engine
 def test_nodes_that_are_odd_are_named_and_kept(tmp_path, capsys):
     base = synthetic_fleet._base(FEW)[0]
     run = base["run"] | {"started": "2026-11-01T06:00:00Z", "ended": "2026-11-01T08:00:00Z"}
@@ -286,6 +301,15 @@ def test_one_run_twice_is_taken_once(tmp_path, capsys):
     assert rows_of(tmp_path / "store", "SELECT count(*) FROM cases") == rows
     assert sorted((tmp_path / "store").rglob("*.parquet")) == written
     assert not (tmp_path / "store" / "_staging").exists()
+
+
+@needs_engine
+def test_one_name_twice_is_one_run(tmp_path):
+    path = synthetic_fleet.write(tmp_path, 1, families=FEW)
+    other = synthetic_fleet.write(tmp_path, 2, families=FEW)
+    added = store.add(tmp_path / "store", sources.found([path, path, other]))
+    assert (added.runs, added.known, added.twice) == (2, 1, [])
+    assert rows_of(tmp_path / "store", "SELECT count(*) FROM runs") == [(2,)]
 
 
 @needs_engine

@@ -3,7 +3,7 @@
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from grainscope_report import writing
@@ -101,7 +101,13 @@ def _tell(added: Added | None) -> None:
         print(f"{'warning: ' if one.kept else 'grainscope-report: '}{one.name} {one.why}", file=sys.stderr)
 
 
-def _print(arguments: argparse.Namespace, sections, makers: dict, subject: str) -> None:
+def _print(
+    arguments: argparse.Namespace,
+    sections: Callable[[int | None], list[Section]],
+    makers: dict[str, Callable[[], str]],
+    subject: str,
+) -> None:
+    """What was asked for, and files to write it to as well."""
     makers = makers | {
         "md": lambda: writing.sections_markdown(sections(None), subject),
         "html": lambda: document.page(subject, sections(None)),

@@ -7,6 +7,7 @@ Runs are taken in by batches of bounded size, each by one of several processes, 
 is moved into place once it is known that no run of it was there already.
 """
 
+import itertools
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import tempfile
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -39,6 +40,7 @@ TABLES = ("cases", "runs")
 MOST_RUNS, MOST_BYTES = 64, 4 << 20
 MOST_PROCESSES = 16
 LEFT_S = 86_400
+PROGRAM = "grainscope-report"
 MEMORY = {"taking in": "400MB", "asking": "1GB"}
 
 # What is read of a line, of a digest or of a result file. One with `r` alone stands before the rows of each.
@@ -261,10 +263,10 @@ def _size(source: Source) -> int:
 
 def _staged(batches: Iterator[list[Source]], staging: Path, processes: int | None) -> Iterator[Batch]:
     """Each batch as a process made it; where there is one batch, this process does."""
-    first = list(_some(batches, 2))
+    first = list(itertools.islice(batches, 2))
     workers = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
     if len(first) < 2 or workers < 2:
-        yield from (stage(batch, staging) for batch in _chain(first, batches))
+        yield from (stage(batch, staging) for batch in itertools.chain(first, batches))
         return
     # A copy of this process would hold locks of threads that it does not have.
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
@@ -291,25 +293,15 @@ def _result(future: "Future[Batch]") -> Batch:
         ) from None
 
 
-def _some(items: Iterator[Any], count: int) -> Iterator[Any]:
-    for _, item in zip(range(count), items, strict=False):
-        yield item
-
-
-def _chain(first: Iterable[Any], rest: Iterable[Any]) -> Iterator[Any]:
-    yield from first
-    yield from rest
-
-
-def stage(batch: Sequence[Source], staging: Path, without: frozenset[str] = frozenset()) -> Batch:
-    """Writes sources as Parquet into a new folder below `staging`, but those `without`."""
+def stage(batch: Sequence[Source], staging: Path) -> Batch:
+    """Writes sources as Parquet into a new folder below `staging`."""
     folder = staging / uuid.uuid4().hex
     folder.mkdir(parents=True)
     taken: dict[int, Taken] = {}
     heads: dict[int, dict[str, Any]] = {}
     refused: list[Refused] = []
 
-    def take(at: int, read: Any) -> None:
+    def take(at: int, read: Callable[[Source], Taken]) -> None:
         try:
             one = read(batch[at])
             heads[at] = _run(one.context, batch[at].name) | {"r": at}
@@ -317,33 +309,26 @@ def stage(batch: Sequence[Source], staging: Path, without: frozenset[str] = froz
         except ReportError as error:
             refused.append(Refused(batch[at].name, _why(batch[at].name, str(error))))
 
-    for at, source in enumerate(batch):
-        if source.name not in without:
-            take(at, sources.read)
-    if not taken:
-        return Batch(folder, batch, (), refused)
+    def refuse(at: int, why: str) -> None:
+        name = batch[at].name
+        refused.append(Refused(name, f"{why}: `{PROGRAM} validate` of its run says more"))
+        del taken[at], heads[at]
+
+    for at in range(len(batch)):
+        take(at, sources.read)
     connection = _of_process(staging)
-    try:
-        wrong = _lines_of(connection, folder, taken)
-        if wrong is None:
-            wrong = set()
-            for at in list(taken):
-                if _lines_of(connection, folder, {at: taken[at]}) is None:
-                    del taken[at], heads[at]
-                    take(at, sources.read_slowly)
-            still = _lines_of(connection, folder, taken)
-            if still is None:
-                raise ReportError(f"{batch[0].name} and others beside it cannot be read together")
-            wrong = still
-        for at in wrong:
-            name = batch[at].name
-            refused.append(
-                Refused(name, f"holds rows without a time or a family: `validate {name}` says more")
-            )
-            del taken[at], heads[at]
-        _write(connection, folder, heads)
-    finally:
-        (folder / "heads.jsonl").unlink(missing_ok=True)
+    wrong = _lines_of(connection, folder, taken)
+    if wrong is None:
+        for at in list(taken):
+            if _lines_of(connection, folder, {at: taken[at]}) is None:
+                del taken[at], heads[at]
+                take(at, sources.read_slowly)
+                if at in taken and _lines_of(connection, folder, {at: taken[at]}) is None:
+                    refuse(at, "holds rows that are off the format")
+        wrong = _lines_of(connection, folder, taken) or set()
+    for at in wrong:
+        refuse(at, "holds rows without a time or a family")
+    _write(connection, folder, heads)
     runs = [(at, heads[at]["run"], one.count) for at, one in taken.items()]
     return Batch(folder, batch, runs, refused)
 
@@ -360,6 +345,8 @@ def _why(name: str, said: str) -> str:
 
 def _lines_of(connection: Any, folder: Path, taken: dict[int, Taken]) -> set[int] | None:
     """Reads the rows into the table `line`; which sources have rows that are none, None where not JSON."""
+    if not taken:
+        return set()
     paths, parts = [], []
     for whole in {one.whole for one in taken.values()}:
         path = folder / f"lines-{whole}.jsonl"
@@ -404,6 +391,7 @@ def _write(connection: Any, folder: Path, heads: dict[int, dict[str, Any]]) -> N
     rows = [row for (gpu, count, cpu), kind in known.items() for row in _type_b(gpu, count, cpu, kind)]
     if rows:
         connection.executemany("INSERT INTO type_b VALUES (?, ?, ?, ?, ?, ?)", rows)
+    path.unlink()
     connection.execute(f"CREATE OR REPLACE TEMP TABLE question AS {_QUESTIONS}")
     chosen = "SELECT * EXCLUDE (r, date, kind) FROM head WHERE date = ? AND kind = ?"
     # One partition after another: the engine's own way to divide rows takes twice as long for one.
@@ -540,22 +528,20 @@ def _commit(path: Path, batch: Batch, staging: Path, seen: _Seen, done: Added) -
     done.refused += batch.refused
     there = seen.of([run for _, run, _ in batch.runs])
     here: dict[str, str] = {}
-    again: set[str] = set()
+    new: list[Source] = []
     for at, run, _ in batch.runs:
         name = batch.sources[at].name
         known, now = there.get(run, (here.get(run), True))
         if known is None:
             here[run] = name
-            continue
-        again.add(name)
-        if not now or known == name:
+            new.append(batch.sources[at])
+        elif not now or known == name:
             done.known += 1
         elif Path(known).parent != Path(name).parent:
             done.twice.append(Refused(name, f"is the run {run}, as is {known}, which is taken", kept=True))
-    if again:
-        refused_again = frozenset({*again, *(one.name for one in batch.refused)})
+    if len(new) < len(batch.runs):
         shutil.rmtree(batch.folder)
-        batch = stage(batch.sources, staging, refused_again) if here else Batch(batch.folder, ())
+        batch = stage(new, staging)
     if not batch.runs:
         return
     for table in TABLES:
