@@ -563,3 +563,17 @@ def test_the_documents_have_every_column(alike, table):
     told = [name for line in lines.splitlines() for name in re.findall(r"`(\w+)`", line.split("|")[1])]
     there = [name for name, *_ in rows_of(alike, f"DESCRIBE {table}") if name not in ("date", "kind")]
     assert sorted(told) == sorted(there)
+
+
+@needs_engine
+@pytest.mark.parametrize("table", store.TABLES)
+def test_columns_have_types_that_every_reader_of_parquet_has(alike, table):
+    """Spark has no unsigned numbers, none of 128 bits and no times in nanoseconds."""
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    [first, *rest] = [parquet.read_schema(path) for path in (alike / table).rglob("*.parquet")]
+    assert all(schema.equals(first) for schema in rest)
+    plain = {"string", "int32", "int64", "double", "bool", "timestamp[us]"}
+    types = {str(column.type) for column in first if column.name != "links"}
+    assert types <= plain
+    if table == "runs":
+        assert {str(column.type) for column in first.field("links").type.value_type} <= plain
