@@ -31,6 +31,11 @@ if(GRAINSCOPE_TESTS)
   grainscope_dependency(GTest libgtest-dev https://github.com/google/googletest.git v1.14.0)
 endif()
 
+find_package(ZLIB QUIET)
+if(NOT ZLIB_FOUND)
+  message(FATAL_ERROR "zlib was not found. Install it (Debian, Ubuntu: apt-get install zlib1g-dev)")
+endif()
+
 # libnuma and hwloc bring no CMake packages.
 function(grainscope_system_library target header library debian)
   string(TOUPPER ${library} prefix)

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "build_info.hpp"
+#include "digest.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/system/warnings.hpp"
 
@@ -565,6 +566,7 @@ void ResultStore::finish(const json& result) const {
   }
   text.replace(hole, kEmpty.size(), "\"benchmarks\": " + rows + "\n ]");
   write_whole(result_path(directory_), text + "\n");
+  write_whole(directory_ / "fleet.jsonl.gz", gzip(digest_lines(result)));
 }
 
 void make_folder(const fs::path& directory) {

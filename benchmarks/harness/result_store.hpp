@@ -111,7 +111,7 @@ class ResultStore {
   void append_rows(const nlohmann::json& rows);
   void append_link(const nlohmann::json& link, const nlohmann::json& warnings);
 
-  // Writes `result.json` to a temporary file, syncs and renames it.
+  // Writes `result.json` to a temporary file, syncs and renames it; then its digest, `fleet.jsonl.gz`.
   void finish(const nlohmann::json& result) const;
 
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }

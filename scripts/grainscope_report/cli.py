@@ -27,6 +27,7 @@ COMMANDS = {
     "summary": "summary", "ask": "ask", "list": "ask", "matrix": "matrix", "dispatch": "dispatch",
     "plot": "plot", "report": "plot",
     "validate": "check", "merge": "exchange", "compare": "compare", "check": "check", "evaluate": "evaluate",
+    "fleet": "fleet", "store": "fleet", "trend": "fleet",
     "export": "exchange", "import": "exchange", "env": "compare",
 }  # fmt: skip
 

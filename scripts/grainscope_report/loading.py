@@ -32,6 +32,7 @@ _TAR_AT = 257
 _LONGEST = 1 << 32  # no result is so long
 JOURNAL = "journal.jsonl"
 RESULT = "result.json"
+DIGEST = '{"context":'  # how a digest begins, whose first line is not all of it
 LONG = 30  # digits that a message need not repeat
 # A double ends at 1.8e308: only what has such a number may, of all digits made zeros and without a plus.
 # In a text, as a GPU's identifier, more letters or a quote may follow.
@@ -47,7 +48,18 @@ def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, An
     JSON is taken, too.
     """
     found = locate(Path(path))
-    document = _parse(found, text(found))
+    return found, _document(found, text(found), foreign)
+
+
+def document_of(path: Path, data: bytes) -> dict[str, Any]:
+    """The same of what was read already; `path` is what to call it."""
+    return _document(path, _decoded(path, data, f"a {RESULT}"), False)
+
+
+def _document(found: Path, content: str, foreign: bool) -> dict[str, Any]:
+    if content.startswith(DIGEST) and '"digest":' in content[: content.find("\n")]:
+        raise ReportError(f"{found} is a digest, which `fleet` reads: give the {RESULT} of its run")
+    document = _parse(found, content)
     if (
         not isinstance(document, dict)
         or not isinstance(document.get("benchmarks"), list)
@@ -59,7 +71,7 @@ def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, An
         )
     if not (foreign and is_foreign(document)):
         document = _of_this_version(found, document)
-    return found, document
+    return document
 
 
 def load_environment(path: Path) -> dict[str, Any]:
@@ -137,6 +149,10 @@ def text(path: Path, wanted: str = f"a {RESULT}") -> str:
         raise ReportError(f"{path} cannot be read ({error.strerror}): check its permissions") from None
     except ValueError as error:
         raise ReportError(f"{str(path)!r} is no path ({error}): give {wanted}") from None
+    return _decoded(path, data, wanted)
+
+
+def _decoded(path: Path, data: bytes, wanted: str) -> str:
     if data.startswith(GZIP):
         data = _unpacked(path, data)
     if is_tar(data):

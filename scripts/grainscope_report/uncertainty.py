@@ -86,6 +86,13 @@ class TypeB:
         found = self._families.get(key, {}).get(level)
         return uncertainty_of(found) if found else None
 
+    def of_kind(self, kind: tuple[str, str]) -> Iterator[tuple[tuple[str, int, str], Uncertainty]]:
+        """What runs of a kind of machine differ by, by family, version and clock."""
+        at = self._machines.get(kind)
+        for (machine, *key), family in self._families.items() if at is not None else ():
+            if machine == at and "run" in family:
+                yield tuple(key), uncertainty_of(family["run"])
+
     def summary(self, context: Mapping[str, Any]) -> Raw | None:
         """What a context says of it; None of an empty one."""
         if self.sha256 is None:

@@ -316,6 +316,7 @@ NvmlDevice read_device(const Api& api, Device device) {
   NvmlDevice found;
   found.name = text_of(api.name, device);
   found.uuid = device_uuid(api, device);
+  found.vbios_version = text_of(api.vbios_version, device);
   if (const auto pci = ask<PciInfo>(api.pci_info, device)) {
     found.pci_bus_id = bus_id_of(*pci);
   }

@@ -23,6 +23,7 @@ void find(void* library, Function& function, std::initializer_list<const char*> 
 void load_device(void* library, Api& api) {
   find(library, api.name, {"nvmlDeviceGetName"});
   find(library, api.uuid, {"nvmlDeviceGetUUID"});
+  find(library, api.vbios_version, {"nvmlDeviceGetVbiosVersion"});
   find(library, api.pci_info, {"nvmlDeviceGetPciInfo_v3"});
   find(library, api.persistence, {"nvmlDeviceGetPersistenceMode"});
   find(library, api.compute_mode, {"nvmlDeviceGetComputeMode"});

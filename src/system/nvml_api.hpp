@@ -95,7 +95,7 @@ struct Api {
   Call<ConfidentialSettings*> confidential_settings;
   Call<unsigned*> device_count;
   Call<unsigned, Device*> device_by_index;
-  Call<Device, char*, unsigned> name, uuid;
+  Call<Device, char*, unsigned> name, uuid, vbios_version;
   Call<Device, PciInfo*> pci_info;
   Call<Device, unsigned*> link_generation, link_width, link_generation_max, link_width_max,
       gpu_link_generation_max;

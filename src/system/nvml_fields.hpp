@@ -34,6 +34,7 @@ template <class Device, class Visit>
 void visit_device(Device& device, Visit visit) {
   visit("name", device.name);
   visit("uuid", device.uuid);
+  visit("vbios_version", device.vbios_version);
   visit("pci_bus_id", device.pci_bus_id);
   visit("link_generation", device.link_generation);
   visit("link_width", device.link_width);

@@ -36,6 +36,7 @@ struct NvmlNvlink {
 struct NvmlDevice {
   std::optional<std::string> name;
   std::optional<std::string> uuid;                 // `GPU-…`
+  std::optional<std::string> vbios_version;        // the board's firmware
   std::optional<std::string> pci_bus_id;           // `0000:3b:00.0`
   std::optional<int> link_generation, link_width;  // now; links train down at idle
   // What GPU and slot can do together, and what the GPU alone could do.

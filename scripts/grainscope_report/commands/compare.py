@@ -41,7 +41,7 @@ def add_compare(commands: argparse._SubParsersAction) -> argparse.ArgumentParser
     parser.add_argument("new", nargs="+", type=Path, metavar="NEW", help="one or more to hold against it")
     parser.add_argument(
         "--threshold",
-        type=_threshold,
+        type=files.share,
         default=0.05,
         metavar="5%",
         help="what is the same, and what visits and runs are planned for (default: 5%%)",
@@ -172,17 +172,6 @@ def _draw(comparison: Comparison, folder: Path) -> None:
     for entry in plot.FIGURES:
         if written := plot.draw(entry, together, folder, ("svg", "png")):
             print(f"figure {entry.id}: {', '.join(written)}", file=sys.stderr)
-
-
-def _threshold(text: str) -> float:
-    said = text.strip()
-    try:
-        value = float(said.removesuffix("%")) / (100 if said.endswith("%") else 1)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share: say 5% or 0.05") from None
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not between 0% and 100%: say 5% or 0.05")
-    return value
 
 
 def _kinds(text: str) -> tuple[str, ...]:

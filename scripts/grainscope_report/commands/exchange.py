@@ -11,6 +11,7 @@ from typing import Any
 from grainscope_report import loading, naming, reader, typed, uncertainty, visits
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, EXIT_OK, ReportError
+from grainscope_report.fleet import digest
 from grainscope_report.machine import machines
 from grainscope_report.model import Ends, Link, Result, Row, ends
 from grainscope_report.others import beside, reading
@@ -40,13 +41,14 @@ Loaded = tuple[Path, Raw]
 def add_export(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "export",
-        help="write every row as CSV or Markdown, or a run as a bundle to hand on",
+        help="write every row as CSV or Markdown, or a run as a bundle or digest to hand on",
         description="csv and md write every row. CSV has a column for each axis, site and counter that "
         "occurs, in the file's units: seconds, bytes, decimal GB/s. Markdown has a table for each family, to "
         "read. bundle writes the raw file of one run with a manifest and check sums: packed where the name "
-        "ends in .tar.gz, else a folder. Every command reads a bundle and refuses one that was altered.",
+        "ends in .tar.gz, else a folder. Every command reads a bundle and refuses one that was altered. "
+        "digest writes what `fleet` needs of one run, as a run does at its end.",
     )
-    parser.add_argument("kind", choices=("csv", "md", "bundle"), help="the format")
+    parser.add_argument("kind", choices=("csv", "md", "bundle", "digest"), help="the format")
     files.add_files(parser)
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="where to write (default: print)")
     return parser
@@ -58,6 +60,8 @@ def run_export(arguments: argparse.Namespace) -> int:
         files.keep(arguments.files, [arguments.out])
     if arguments.kind == "bundle":
         return _bundle(arguments)
+    if arguments.kind == "digest":
+        return _digest(arguments)
     results = files.results(arguments.files)
     text = rows_csv(results) if arguments.kind == "csv" else rows_markdown(results)
     if arguments.out:
@@ -66,6 +70,17 @@ def run_export(arguments: argparse.Namespace) -> int:
         print(f"{arguments.out}: {rows} rows")
     else:
         sys.stdout.write(text)
+    return EXIT_OK
+
+
+def _digest(arguments: argparse.Namespace) -> int:
+    """Writes the one file as a digest."""
+    if len(arguments.files) > 1 or not arguments.out:
+        raise ReportError(f"a digest is of one run: give one FILE, and -o {digest.NAME}")
+    found, document = loading.load(arguments.files[0])
+    files.read([(found, document)])
+    size = files.write(arguments.out, digest.packed(document))
+    print(f"{arguments.out}: {len(document['benchmarks'])} rows, {size / 1e3:.1f} KB")
     return EXIT_OK
 
 

@@ -71,6 +71,18 @@ def _out(text: str) -> Path:
     return path
 
 
+def share(text: str) -> float:
+    """A share as `5%` or `0.05`, from 0 to less than 1."""
+    said = text.strip()
+    try:
+        value = float(said.removesuffix("%")) / (100 if said.endswith("%") else 1)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share: say 5% or 0.05") from None
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not between 0% and 100%: say 5% or 0.05")
+    return value
+
+
 def program() -> str:
     """What starts this program again: its path where it was started by that and stands in no PATH."""
     started = Path(sys.argv[0])

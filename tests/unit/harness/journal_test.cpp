@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -332,6 +335,35 @@ TEST_F(FinishedResult, has_a_row_a_line) {
   }
   begin().finish({{"context", json::object()}, {"benchmarks", rows}});
   EXPECT_TRUE(says(test::read_text(result_path()), "\n  {\"name\":\"case9\",\"samples_s\":[1,2,3]}\n"));
+}
+
+TEST_F(FinishedResult, has_a_digest_beside_it) {
+  const json row = {{"case", {{"family", "host/memcpy"}, {"axes", {{"bytes", 64}}}, {"site", {{"numa", 0}}}}},
+                    {"status", "ok"},
+                    {"label", "measured"},
+                    {"median_s", 0.5},
+                    {"flags", json::array()},
+                    {"name", "host/memcpy/bytes:64"},
+                    {"timing", {{"clock", "steady"}, {"gated", false}, {"timed", "copy"}}},
+                    {"uncertainty", {{"a", {{"standard", 0.1}}}, {"combined", {{"standard", 0.1}}}}},
+                    {"visits", {{{"samples_s", {1, 2}}}, {{"samples_s", {3}}}}}};
+  const json context = {{"caches", json::array()}, {"host_name", "node"}, {"run", {{"id", "x"}}}};
+  begin().finish({{"context", context}, {"benchmarks", {row, row}}});
+
+  const auto close = [](gzFile file) { gzclose(file); };
+  const std::unique_ptr<gzFile_s, decltype(close)> file(gzopen((folder() / "fleet.jsonl.gz").c_str(), "rb"),
+                                                        close);
+  std::array<char, 4096> text{};
+  ASSERT_GT(gzread(file.get(), text.data(), text.size() - 1), 0);
+  const std::string line =
+      R"({"case":{"axes":{"bytes":64},"family":"host/memcpy","site":{"numa":0}},"label":"measured",)"
+      R"("median_s":0.5,"status":"ok","timing":{"clock":"steady","gated":false},)"
+      R"("uncertainty":{"a":{"standard":0.1}},"visits":2})"
+      "\n";
+  EXPECT_EQ(std::string(text.data()),
+            R"({"context":{"host_name":"node","run":{"id":"x"}},"digest":1,"rows":2})"
+            "\n" +
+                line + line);
 }
 
 TEST_F(FinishedResult, takes_bytes_that_are_no_text) {

@@ -80,6 +80,9 @@ EXPORTED int nvmlDeviceGetName(void* device, char* out, unsigned length) {
 EXPORTED int nvmlDeviceGetUUID(void* device, char* out, unsigned length) {
   return text(out, length, index_of(device) == 0 ? "GPU-zero" : "GPU-one");
 }
+EXPORTED int nvmlDeviceGetVbiosVersion(void* device, char* out, unsigned length) {
+  return index_of(device) == 0 ? text(out, length, "96.00.74.00.01") : kUnsupported;
+}
 
 struct Pci {
   char busIdLegacy[16];

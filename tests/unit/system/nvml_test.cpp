@@ -50,6 +50,7 @@ TEST_F(FakeNvml, identity_and_link_are_read) {
   const NvmlDevice& gpu = report.devices[0];
   EXPECT_EQ(gpu.name, "Fake H100");
   EXPECT_EQ(gpu.uuid, "GPU-zero");
+  EXPECT_EQ(gpu.vbios_version, "96.00.74.00.01");
   EXPECT_EQ(gpu.pci_bus_id, "0000:3b:00.0");
   EXPECT_EQ(gpu.link_generation, 1);
   EXPECT_EQ(gpu.link_width, 8);
@@ -101,6 +102,7 @@ TEST_F(FakeNvml, what_is_not_supported_or_forbidden_is_unknown) {
   const NvmlDevice gpu = nvml_->report().devices.at(1);
   EXPECT_EQ(gpu.uuid, "GPU-one");
   EXPECT_EQ(gpu.name, std::nullopt);
+  EXPECT_EQ(gpu.vbios_version, std::nullopt);
   EXPECT_EQ(gpu.pci_bus_id, std::nullopt);
   EXPECT_EQ(gpu.link_width, std::nullopt);
   EXPECT_EQ(gpu.pcie_replays, std::nullopt);

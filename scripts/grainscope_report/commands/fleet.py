@@ -1,0 +1,185 @@
+"""`fleet`: which of many nodes stand out? `store add`: keep their runs. `trend`: what changed over time?"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from grainscope_report import writing
+from grainscope_report.commands import files
+from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_UNDECIDED, EXIT_USAGE, ReportError
+from grainscope_report.fleet import document, screening, sources, store, trend
+from grainscope_report.fleet.store import Added
+from grainscope_report.terminal import terminal
+from grainscope_report.writing import Section, json_text
+
+A_RUN = "a digest, a result file, a folder or an archive of them, or - for names on standard input"
+FORMATS = ("text", "md", "json")
+SUFFIXES = (".md", ".json", ".html")
+
+
+def add_fleet(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        "fleet",
+        help="say which of many nodes stand out",
+        description="Takes the results of any number of nodes into a Parquet data set and says which nodes "
+        "are slow at what, which links trained down, what drivers and firmware change, and what drifts. "
+        "Needs DuckDB: pip install 'grainscope-report[fleet]'.",
+        epilog="Exit status: 0 nothing stands out, 1 something does, 2 usage, or a file was refused (the "
+        "others are taken in, and looked at), 5 nothing stands out, and no kind of machine has five nodes.",
+    )
+    parser.add_argument("paths", nargs="+", type=Path, metavar="RUN", help=f"{A_RUN}; or one data set")
+    parser.add_argument(
+        "--store", type=Path, metavar="DIR", help="keep the data set here, with what it holds already"
+    )
+    _add_threshold(parser)
+    _add_output(parser)
+    files.add_full(parser, f"everything there is to say, not {document.MOST_LINES} lines of it")
+    return parser
+
+
+def _add_threshold(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threshold",
+        type=files.share,
+        default=0.01,
+        metavar="1%",
+        help="what is too little to say (default: 1%%)",
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
+    parser.add_argument(
+        "-o", "--out", action="append", type=_out, default=[], metavar="FILE",
+        help="write it, too, as .md, .json or .html; may be given several times",
+    )  # fmt: skip
+
+
+def _out(text: str) -> Path:
+    path = Path(text)
+    if path.suffix not in SUFFIXES:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in .md, .json or .html")
+    return path
+
+
+def run_fleet(arguments: argparse.Namespace) -> int:
+    """Takes in what is new, looks at all of it, and prints."""
+    paths: Sequence[Path] = arguments.paths
+    if len(paths) == 1 and store.is_store(paths[0]) and not arguments.store:
+        return _screened(arguments, paths[0], None)
+    if arguments.store:
+        return _screened(arguments, arguments.store, store.add(arguments.store, sources.found(paths)))
+    with tempfile.TemporaryDirectory(prefix="grainscope-fleet-") as folder:
+        place = Path(folder)
+        return _screened(arguments, place, store.add(place, sources.found(paths)))
+
+
+def _screened(arguments: argparse.Namespace, place: Path, added: Added | None) -> int:
+    _tell(added)
+    if added and not added.runs and not added.known:
+        raise ReportError("none of these holds a run that can be taken in")
+    with store.opened(place) as connection:
+        said = screening.screen(connection, arguments.threshold)
+
+    def sections(most: int | None) -> list[Section]:
+        return document.sections(said, added, most)
+
+    makers = {"json": lambda: document.as_json(said, added)}
+    _print(arguments, sections, makers, "GrainScope fleet")
+    if added and any(not one.kept for one in added.refused):
+        return EXIT_USAGE
+    if said.found or (added and (added.refused or added.twice)):
+        return EXIT_FOUND
+    return EXIT_OK if said.decided else EXIT_UNDECIDED
+
+
+def _tell(added: Added | None) -> None:
+    """What could not be taken, on standard error."""
+    for one in (*added.refused, *added.twice) if added else ():
+        print(f"{'warning: ' if one.kept else 'grainscope-report: '}{one.name} {one.why}", file=sys.stderr)
+
+
+def _print(
+    arguments: argparse.Namespace,
+    sections: Callable[[int | None], list[Section]],
+    makers: dict[str, Callable[[], str]],
+    subject: str,
+) -> None:
+    """What was asked for, and files to write it to as well."""
+    makers = makers | {
+        "md": lambda: writing.sections_markdown(sections(None), subject),
+        "html": lambda: document.page(subject, sections(None)),
+        "text": lambda: (
+            document.whole(sections(None), terminal())
+            if arguments.full
+            else document.fitted(sections, terminal())
+        ),
+    }
+    for path in arguments.out:
+        files.write(path, makers[path.suffix[1:]]())
+    print(makers[arguments.format](), end="")
+
+
+def add_store(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        "store",
+        help="keep runs in a Parquet data set",
+        description="Takes runs into a data set that `fleet` and `trend` answer from, and that Spark, DuckDB "
+        "and pandas open. A run that is there already is left. Needs DuckDB: pip install "
+        "'grainscope-report[fleet]'.",
+        epilog="Exit status: 0 everything is in the data set, 2 usage, or a file was refused (the others are "
+        "taken in).",
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    adding = actions.add_parser("add", help="take runs in", description="Takes runs into a data set.")
+    adding.add_argument("store", type=Path, metavar="DIR", help="the data set, made where there is none")
+    adding.add_argument("paths", nargs="+", type=Path, metavar="RUN", help=A_RUN)
+    return parser
+
+
+def run_store(arguments: argparse.Namespace) -> int:
+    """Takes in, and says how much."""
+    added = store.add(arguments.store, sources.found(arguments.paths))
+    _tell(added)
+    print(f"{arguments.store}: {document.taken(added)}")
+    return EXIT_USAGE if any(not one.kept for one in added.refused) else EXIT_OK
+
+
+def add_trend(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        "trend",
+        help="say what changed on a machine over time",
+        description="Says from a data set where the times of a machine changed level, by how much, and how "
+        "well both are known; or prints its history as OpenMetrics text. Needs DuckDB: pip install "
+        "'grainscope-report[fleet]'.",
+        epilog="Exit status: 0 no change of level (or OpenMetrics was asked for), 1 there is one, 2 usage or "
+        "no data set, 5 fewer than four runs.",
+    )
+    parser.add_argument("store", type=Path, metavar="DIR", help="a data set that `store add` or `fleet` made")
+    parser.add_argument("--node", metavar="NODE", help="the machine, where there are several")
+    parser.add_argument(
+        "--openmetrics",
+        action="store_true",
+        help="print every number with its time, of all nodes without --node",
+    )
+    _add_threshold(parser)
+    _add_output(parser)
+    files.add_full(parser, f"everything there is to say, not {document.MOST_LINES} lines of it")
+    return parser
+
+
+def run_trend(arguments: argparse.Namespace) -> int:
+    """Prints the history of a machine."""
+    with store.opened(arguments.store) as connection:
+        if arguments.openmetrics:
+            for line in trend.open_metrics(connection, arguments.node):
+                print(line)
+            return EXIT_OK
+        said = trend.of(connection, arguments.node, arguments.threshold)
+    makers = {"json": lambda: json_text(trend.as_json(said)) + "\n"}
+    _print(arguments, lambda most: trend.sections(said, most), makers, f"GrainScope history of {said.node}")
+    if said.steps:
+        return EXIT_FOUND
+    return EXIT_OK if said.runs >= trend.FEWEST_RUNS else EXIT_UNDECIDED

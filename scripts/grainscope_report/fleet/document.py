@@ -1,0 +1,233 @@
+"""What a screen of a fleet and the history of a machine say: sections for a terminal, a page, Markdown."""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from grainscope_report import writing
+from grainscope_report.fleet.screening import FEWEST_NODES, QUANTILES, Screen
+from grainscope_report.fleet.sources import Refused
+from grainscope_report.fleet.store import Added
+from grainscope_report.terminal import Column, Terminal
+from grainscope_report.units import plural
+from grainscope_report.writing import Section
+
+MOST_LINES = 40
+MOST_ROWS, FEWEST_ROWS = 12, 2
+
+
+def verdict(screen: Screen) -> str:
+    """The first line: how many nodes stand out, and why; or that too few are there to tell."""
+    counted = f"{screen.nodes:,} {'node' if screen.nodes == 1 else 'nodes'}"
+    parts = []
+    if screen.slow:
+        nodes = len({(one.kind, one.node) for one in screen.slow})
+        worst = screen.slow[0]
+        parts.append(f"{nodes:,} slow in a family (worst {worst.node}: {worst.family} {_more(worst.ratio)})")
+    if screen.links:
+        nodes = len({(one.kind, one.node) for one in screen.links})
+        parts.append(f"{nodes:,} with a link that trained down")
+    if screen.failed:
+        parts.append(f"{len(screen.failed):,} with failed rows")
+    if screen.odd:
+        parts.append(f"{len(screen.odd):,} odd in name, clock or run")
+    said = f"{', '.join(parts)}, of {counted}" if parts else f"Nothing stands out among {counted}"
+    if not parts and not screen.decided:
+        said = f"Too few to tell who is slow: {counted}, fewer than {FEWEST_NODES} of a kind"
+    more = [_software_said(screen)] if screen.software else []
+    if screen.drift:
+        families = len({(one.kind, one.family) for one in screen.drift})
+        more.append("1 family drifted" if families == 1 else f"{families} families drifted")
+    return "; ".join([said, *more]) + "."
+
+
+def _software_said(screen: Screen) -> str:
+    worst = max(screen.software, key=lambda one: one.ratio)
+    families = len({(one.kind, one.family) for one in screen.software})
+    counted = "1 family" if families == 1 else f"{families} families"
+    return f"{worst.before} to {worst.after} changes {counted} (worst {worst.family} {_more(worst.ratio)})"
+
+
+def _more(ratio: float) -> str:
+    """`+3.1 %` of the time."""
+    return f"{100 * (ratio - 1):+.1f} %"
+
+
+def sections(screen: Screen, added: Added | None, most: int | None) -> list[Section]:
+    """Everything, or at most so many rows of each table."""
+    parts = [Section(verdict(screen), tuple(_of_what(screen, added)))]
+    makers: tuple[Callable[[Screen], Section | None], ...] = (
+        _slow, _links, _software, _drift, _failed, lambda one: _named(one, added), _shares,
+    )  # fmt: skip
+    found = [part for make in makers if (part := make(screen))]
+    return [*parts, *(_cut(part, most) for part in found)]
+
+
+def _cut(part: Section, most: int | None) -> Section:
+    if most is None or len(part.rows) <= most:
+        return part
+    title = f"{part.title}, the first {most} of {len(part.rows):,}"
+    return dataclasses.replace(part, title=title, rows=part.rows[:most])
+
+
+def _of_what(screen: Screen, added: Added | None) -> Iterator[str]:
+    for kind in screen.kinds:
+        when = f"{kind.first}" if kind.first == kind.last else f"{kind.first} to {kind.last}"
+        few = "" if kind.nodes >= FEWEST_NODES else f": fewer than {FEWEST_NODES}, so none is called slow"
+        yield f"{kind.spoken}: {plural(kind.nodes, 'node')}, {plural(kind.runs, 'run')}, {when}{few}"
+    if added:
+        yield taken(added)
+
+
+def taken(added: Added) -> str:
+    """How much was taken in."""
+    parts = [f"{plural(added.runs, 'run')} taken in ({added.cases:,} rows)"]
+    parts += [f"{added.known:,} there already"] if added.known else []
+    lost = sum(not one.kept for one in added.refused)
+    parts += [f"{lost:,} refused"] if lost else []
+    return ", ".join(parts)
+
+
+def _slow(screen: Screen) -> Section | None:
+    columns = (Column("node", whole=True), Column("family", whole=True), Column("GPU", True, 2),
+               Column("time", True), Column("95 % interval", True), Column("clock", optional=4),
+               Column("questions", True, 3), Column("run", optional=5))  # fmt: skip
+    rows = tuple(
+        (one.node, one.family, "" if one.gpu is None else str(one.gpu), _more(one.ratio),
+         f"{_more(one.low)} to {_more(one.high)}", one.clock or "", str(one.questions), one.run)
+        for one in screen.slow
+    )  # fmt: skip
+    least = f"{100 * screen.threshold:g} %"
+    said = (f"Last runs, beside nodes of the kind with the same software; at least {least} slower, and "
+            "further off than chance makes 1 node in 1,000.",)  # fmt: skip
+    return Section("Slow nodes", said, columns, rows) if rows else None
+
+
+def _links(screen: Screen) -> Section | None:
+    columns = (Column("node", whole=True), Column("link"), Column("trained to"), Column("due"),
+               Column("copy peak GB/s", True), Column("usual", True))  # fmt: skip
+    rows = tuple(
+        (one.node, f"GPU {one.gpu}" + (f" to GPU {one.peer}" if one.peer is not None else ""), one.trained,
+         one.due, f"{one.peak_gb_s:.1f}", f"{one.usual_gb_s:.1f}")
+        for one in screen.links
+    )  # fmt: skip
+    return Section("Links that trained down", (), columns, rows) if rows else None
+
+
+def _software(screen: Screen) -> Section | None:
+    columns = (Column("family", whole=True), Column("clock", optional=4), Column("before"), Column("after"),
+               Column("time", True), Column("95 % interval", True), Column("nodes", True, 3),
+               Column("", optional=5))  # fmt: skip
+    rows = tuple(
+        (one.family, one.clock or "", one.before, one.after, _more(one.ratio),
+         f"{_more(one.low)} to {_more(one.high)}", str(one.nodes),
+         "the same nodes" if one.paired else "nodes beside each other")
+        for one in screen.software
+    )  # fmt: skip
+    return Section("Driver and firmware", (), columns, rows) if rows else None
+
+
+def _drift(screen: Screen) -> Section | None:
+    columns = (Column("family", whole=True), Column("clock", optional=4), Column("between"),
+               Column("time", True), Column("95 % interval", True))  # fmt: skip
+    rows = tuple(
+        (one.family, one.clock or "", f"{one.first} and {one.last}", _more(one.ratio),
+         f"{_more(one.low)} to {_more(one.high)}")
+        for one in screen.drift
+    )  # fmt: skip
+    said = ("Steps of what nodes differ from their own mean, without what their software makes.",)
+    return Section("Drift", said, columns, rows) if rows else None
+
+
+def _failed(screen: Screen) -> Section | None:
+    columns = (Column("node", whole=True), Column("rows", True), Column("family"), Column("one reason"))
+    rows = tuple((one.node, str(one.rows), one.family, one.reason) for one in screen.failed)
+    return Section("Nodes with failed rows", (), columns, rows) if rows else None
+
+
+def named(screen: Screen, added: Added | None) -> list[Refused]:
+    """Files and nodes with which something is wrong, what was refused first."""
+    given = [*added.refused, *added.twice] if added else []
+    return sorted(given, key=lambda one: one.kept) + screen.odd
+
+
+def _named(screen: Screen, added: Added | None) -> Section | None:
+    found = named(screen, added)
+    rows = tuple((one.name, "kept" if one.kept else "refused", one.why) for one in found)
+    columns = (Column("node or file"), Column(""), Column("what is odd"))
+    return Section("Odd nodes and files", (), columns, rows) if rows else None
+
+
+def _shares(screen: Screen) -> Section | None:
+    names = [f"{100 * share:g} %" for share in QUANTILES]
+    columns = (Column("family", whole=True), Column("clock"), Column("nodes", True),
+               *(Column(name, True) for name in names))  # fmt: skip
+    wide = sorted(screen.shares, key=lambda one: -one.ratios[-1] / one.ratios[0])
+    rows = tuple(
+        (one.family, one.clock or "", str(one.nodes), *(f"{ratio:.3f}" for ratio in one.ratios))
+        for one in wide
+    )
+    said = ("Time over the median of the nodes, at these percentiles of the nodes.",)
+    return Section("Percentiles by family", said, columns, rows) if rows else None
+
+
+def fitted(make: Callable[[int | None], list[Section]], out: Terminal) -> str:
+    """Sections with as many rows as MOST_LINES leave room for."""
+    for most in range(MOST_ROWS, FEWEST_ROWS - 1, -1):
+        lines = "\n".join(writing.section_lines(make(most), out)).split("\n")
+        if sum(map(out.height, lines)) <= MOST_LINES:
+            return "\n".join(lines) + "\n"
+    heights = itertools.accumulate(map(out.height, lines))
+    kept = [line for line, height in zip(lines, heights, strict=True) if height < MOST_LINES]
+    return "\n".join([*kept, f"{len(lines) - len(kept)} lines more: --full shows everything."]) + "\n"
+
+
+def whole(parts: Sequence[Section], out: Terminal) -> str:
+    """All of the sections."""
+    return "\n".join(writing.section_lines(parts, out, whole=True)) + "\n"
+
+
+def page(subject: str, parts: Sequence[Section]) -> str:
+    """One HTML file that asks for nothing else."""
+    from grainscope_report import resources
+    from grainscope_report.page import tables
+
+    shown = [
+        {
+            "heading": part.title if at else "",
+            "paragraphs": part.paragraphs,
+            "table": tables.Table(
+                [column.name for column in part.columns], part.rows, [column.right for column in part.columns]
+            )
+            if part.columns
+            else None,
+        }
+        for at, part in enumerate(parts)
+    ]
+    style = resources.asset("report.css").read_text(encoding="utf-8")
+    text = tables.template().render(parts=shown, title=parts[0].title, subject=subject, style=style)
+    return f"{text}\n"
+
+
+def as_json(screen: Screen, added: Added | None) -> str:
+    """Everything, for programs."""
+    told: dict[str, Any] = {"fleet_format": 1, "verdict": verdict(screen), "nodes": screen.nodes}
+    told |= {
+        name: _plain(getattr(screen, name))
+        for name in ("threshold", "kinds", "slow", "links", "software", "drift", "failed")
+    }
+    told["odd"] = _plain(named(screen, added))
+    told["percentiles"] = _plain(screen.shares)
+    if added:
+        told["taken"] = {"runs": added.runs, "rows": added.cases, "there_already": added.known}
+    return writing.json_text(told) + "\n"
+
+
+def _plain(thing: Any) -> Any:
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        return {name: _plain(value) for name, value in vars(thing).items()}
+    if isinstance(thing, list | tuple):
+        return [_plain(one) for one in thing]
+    return thing.isoformat() if isinstance(thing, date | datetime) else thing

@@ -1,0 +1,438 @@
+"""What a data set says of its nodes: which are slow at what, links that trained down, software, drift.
+
+The logarithm of each time is compared with the median of its question over nodes of that kind, and averaged
+over the questions of a family on one clock: rows on two clocks are not compared. A node is slow where its
+average over its last run is further above that of nodes with its software than chance makes one in a thousand
+nodes, whatever it is tested for. What chance makes is known by type A and B, and better the more nodes there
+are (uncertainty.moderate). Everything but the last step is done by the engine, which needs no more memory for
+more nodes: medians of questions are those of at most 500.
+Sources: Rousseeuw and Croux, Alternatives to the median absolute deviation, J. Am. Stat. Assoc. 88 (1993).
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from pathlib import PurePosixPath
+from typing import Any
+
+from grainscope_report import uncertainty
+from grainscope_report.fleet import changes
+from grainscope_report.fleet.sources import Refused
+from grainscope_report.uncertainty import Prior
+
+FALSE_ALARMS = 0.001  # of nodes
+ALPHA = 0.05  # of all that is said of software
+FEWEST_NODES = 5
+FEWEST_DATES = 4
+SAMPLED = 500  # nodes of a kind, for the median of a question
+MAD_WORTH = 0.37  # what a value is worth to the median absolute deviation, of what it is to the standard one
+MEDIAN_SPREAD = 1.2533  # of a median, over that of a mean
+STRAY_DAYS = 7
+CLOCK_S = 5.0
+QUANTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
+
+_CHOSEN = """
+CREATE TEMP TABLE chosen AS
+SELECT run, kind, machine, node, started, CAST(date AS VARCHAR) AS date,
+  concat_ws(', ', 'driver ' || driver, 'firmware ' || firmware) AS software,
+  row_number() OVER (PARTITION BY kind, machine ORDER BY started DESC, run) AS back,
+  count(*) OVER (PARTITION BY kind, machine) AS runs
+FROM runs"""
+_TIMED = "status = 'ok' AND label = 'measured' AND median_s > 0"
+_USUAL = f"""
+CREATE TEMP TABLE usual AS
+WITH few AS (SELECT run, kind, row_number() OVER (PARTITION BY kind ORDER BY machine) AS place
+  FROM chosen WHERE back = 1)
+SELECT c.kind, c.question, median(ln(coalesce(c.operation_s, c.median_s))) AS y
+FROM cases c JOIN few ON few.run = c.run AND few.place <= {SAMPLED} WHERE {_TIMED} GROUP BY c.kind,
+  c.question"""
+_EFFECT = f"""
+CREATE TEMP TABLE effect AS
+SELECT c.kind, c.run, c.family, c.clock, c.gpu, CAST(count(*) AS INTEGER) AS questions,
+  avg(ln(coalesce(c.operation_s, c.median_s)) - u.y) AS x, sum(coalesce(a, 0) ** 2) / count(*) ** 2 AS a2,
+  avg(coalesce(b, 0)) ** 2 AS b2, coalesce(min(b_freedom), 1e9) AS b_freedom
+FROM cases c JOIN usual u ON u.kind = c.kind AND u.question = c.question WHERE {_TIMED}
+GROUP BY c.kind, c.run, c.family, c.clock, c.gpu"""
+# Each node's last run, over the median of what nodes with its software have, where these are enough.
+_NODES = f"""
+CREATE TEMP TABLE nodes AS
+WITH last AS (SELECT e.*, machine, node, started, software FROM effect e JOIN chosen c USING (run)
+    WHERE back = 1),
+  alike AS (SELECT kind, family, clock, software, count(DISTINCT machine) AS n, median(x) AS x
+    FROM last GROUP BY ALL),
+  every AS (SELECT kind, family, clock, median(x) AS x FROM last GROUP BY ALL)
+SELECT l.*, l.x - if(alike.n >= {FEWEST_NODES}, alike.x, every.x) AS far
+FROM last l JOIN alike USING (kind, family, clock, software) JOIN every USING (kind, family, clock)"""
+# Whatever a fifth of the nodes do, the spread is that of the others; tails may be longer than normal ones.
+_SPREADS = """
+WITH middle AS (SELECT kind, family, clock, median(far) AS m, median(a2) AS a2 FROM nodes GROUP BY ALL)
+SELECT kind, family, clock, count(DISTINCT machine), count(DISTINCT gpu),
+  greatest(1.4826 * median(abs(far - m)), (any_value(m) - quantile_cont(far, 0.1)) / 1.2816,
+    (quantile_cont(far, 0.75) - any_value(m)) / 0.6745), any_value(middle.a2),
+  median(b2), median(b_freedom), count(*)
+FROM nodes JOIN middle USING (kind, family, clock) GROUP BY kind, family, clock ORDER BY ALL"""
+_SLOW = """
+SELECT n.kind, n.machine, n.node, n.run, n.started, n.gpu, n.family, n.clock, n.questions, n.far,
+  l.variance + greatest(0, n.a2 - l.a2) AS variance, l.freedom
+FROM nodes n JOIN limits l USING (kind, family, clock)
+WHERE n.far > l.least AND n.far > l.critical * sqrt(l.variance + greatest(0, n.a2 - l.a2))"""
+_LINKS = """
+WITH each AS (SELECT c.kind, c.machine, c.node, unnest(r.links) AS link
+    FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
+  flat AS (SELECT kind, machine, node, link.* FROM each),
+  usual AS (SELECT kind, direction, peer IS NULL AS host, mode(width) AS width, mode(generation) AS
+    generation,
+    mode(nvlinks) AS nvlinks, median(peak_gb_s) AS peak, count(DISTINCT machine) AS n FROM flat GROUP BY ALL),
+  told AS (SELECT f.*, u.peak, u.n,
+    if(u.n >= 5, u.width, coalesce(f.most_width, u.width)) AS width_due,
+    if(u.n >= 5, u.generation, coalesce(f.most_generation, u.generation)) AS generation_due, u.nvlinks AS
+      nvlinks_due
+    FROM flat f JOIN usual u ON u.kind = f.kind AND u.direction = f.direction AND u.host = (f.peer IS NULL))
+SELECT kind, machine, node, gpu, peer, any_value(width), any_value(generation), any_value(nvlinks),
+  any_value(width_due), any_value(generation_due), any_value(nvlinks_due), min(peak_gb_s), any_value(peak)
+FROM told WHERE width < width_due OR generation < generation_due OR nvlinks < nvlinks_due
+GROUP BY kind, machine, node, gpu, peer ORDER BY kind, node, gpu, peer"""
+# Nodes that ran with both, each as its own reference; else the nodes of both, as far as they are alike.
+_PAIRED = """
+WITH each AS (SELECT e.kind, machine, family, clock, software, avg(x) AS x, min(started) AS started
+    FROM effect e JOIN chosen c USING (run) GROUP BY e.kind, machine, family, clock, software),
+  begun AS (SELECT kind, software, min(started) AS begun FROM chosen GROUP BY ALL),
+  pairs AS (SELECT a.kind, a.family, a.clock, a.software AS before, b.software AS after, b.x - a.x AS d
+    FROM each a JOIN each b ON a.kind = b.kind AND a.machine = b.machine AND a.family = b.family
+      AND a.clock IS NOT DISTINCT FROM b.clock AND a.software <> b.software
+    JOIN begun p ON p.kind = a.kind AND p.software = a.software
+    JOIN begun q ON q.kind = b.kind AND q.software = b.software
+    WHERE (p.begun, p.software) < (q.begun, q.software)),
+  middle AS (SELECT kind, family, clock, before, after, median(d) AS m FROM pairs GROUP BY ALL)
+SELECT kind, family, clock, before, after, count(*) AS n, any_value(m),
+  1.4826 * median(abs(d - m)) / sqrt(count(*))
+FROM pairs JOIN middle USING (kind, family, clock, before, after)
+GROUP BY kind, family, clock, before, after HAVING count(*) >= 5 ORDER BY ALL"""
+_BESIDE = """
+WITH middle AS (SELECT kind, family, clock, software, median(x) AS m FROM nodes GROUP BY ALL),
+  each AS (SELECT kind, family, clock, software, count(DISTINCT machine) AS n, any_value(m) AS m,
+      1.4826 * median(abs(x - m)) AS s, min(started) AS begun
+    FROM nodes JOIN middle USING (kind, family, clock, software)
+    GROUP BY kind, family, clock, software HAVING n >= 5)
+SELECT a.kind, a.family, a.clock, a.software, b.software, least(a.n, b.n), b.m - a.m,
+  sqrt(a.s ** 2 / a.n + b.s ** 2 / b.n)
+FROM each a JOIN each b ON a.kind = b.kind AND a.family = b.family AND a.clock IS NOT DISTINCT FROM b.clock
+WHERE (a.begun, a.software) < (b.begun, b.software) ORDER BY ALL"""
+# By date what nodes differ from their own mean, without what their software makes.
+_SERIES = """
+WITH own AS (SELECT e.kind, family, clock, software, machine, date, x - avg(x) OVER (
+      PARTITION BY e.kind, machine, family, clock, gpu) AS d
+    FROM effect e JOIN chosen c USING (run) WHERE runs > 1),
+  soft AS (SELECT kind, family, clock, software, median(d) AS m FROM own GROUP BY ALL),
+  rest AS (SELECT kind, family, clock, machine, date, d - m AS d FROM own JOIN soft USING (kind, family,
+    clock, software)),
+  day AS (SELECT kind, family, clock, date, count(DISTINCT machine) AS n, median(d) AS m FROM rest GROUP BY
+    ALL)
+SELECT kind, family, clock, day.date, any_value(day.m), 1.2533 * 1.4826 * median(abs(d - day.m)) /
+  sqrt(any_value(n))
+FROM rest JOIN day USING (kind, family, clock, date) WHERE n >= 3
+GROUP BY kind, family, clock, day.date ORDER BY ALL"""
+_PERCENTILES = f"""
+SELECT kind, family, clock, count(DISTINCT machine), quantile_cont(exp(x), {list(QUANTILES)})
+FROM nodes GROUP BY kind, family, clock ORDER BY ALL"""
+_NAMES = """
+SELECT node, count(DISTINCT machine) FROM chosen GROUP BY node HAVING count(DISTINCT machine) > 1 ORDER BY
+  node"""
+_ODD = """
+WITH last AS (SELECT r.*, concat_ws(' ', preset, flags) AS asked, version || ' ' || "commit" AS suite,
+    epoch(r.started) AS began FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
+  usual AS (SELECT kind, mode(asked) AS asked, mode(suite) AS suite, median(began) AS began, count(*) AS n
+    FROM last GROUP BY kind)
+SELECT l.kind, l.machine, l.node, l.source, l.run, l.asked, u.asked, l.suite, u.suite, l.began - u.began,
+  epoch(l.ended) - l.began, l.wall_s, l.started, u.n
+FROM last l JOIN usual u USING (kind)
+WHERE u.n >= 3 AND (l.asked <> u.asked OR l.suite <> u.suite OR abs(l.began - u.began) > 86400 * ?)
+  OR epoch(l.ended) < l.began OR epoch(l.ended) - l.began < l.wall_s - ? OR l.started > ?
+ORDER BY l.kind, l.node, l.run"""
+_FAILED = """
+SELECT c.kind, c.machine, c.node, count(*), any_value(x.family), any_value(x.reason)
+FROM cases x JOIN chosen c ON c.run = x.run WHERE x.status = 'failed' AND back = 1
+GROUP BY c.kind, c.machine, c.node ORDER BY ALL"""
+_KINDS = """
+SELECT r.kind, any_value(gpu), any_value(gpus), any_value(cpu), count(DISTINCT machine), count(*),
+  CAST(min(started) AS DATE), CAST(max(started) AS DATE)
+FROM runs r GROUP BY r.kind ORDER BY count(DISTINCT machine) DESC, r.kind"""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Machines of one kind: how many there are, of how many runs, and when these were."""
+
+    name: str
+    spoken: str
+    nodes: int
+    runs: int
+    first: date
+    last: date
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A node that is slow in a family: its time over that of the others, with the 95 % interval."""
+
+    kind: str
+    node: str
+    gpu: int | None
+    family: str
+    clock: str
+    questions: int
+    ratio: float
+    low: float
+    high: float
+    run: str
+    started: datetime
+
+
+@dataclass(frozen=True)
+class Down:
+    """A link of fewer lanes or an older generation than it is due, and its copy peak beside the usual one."""
+
+    kind: str
+    node: str
+    gpu: int
+    peer: int | None
+    trained: str
+    due: str
+    peak_gb_s: float
+    usual_gb_s: float
+
+
+@dataclass(frozen=True)
+class Software:
+    """What changing drivers or firmware changes of a family's time; `paired`: on the same nodes."""
+
+    kind: str
+    family: str
+    clock: str
+    before: str
+    after: str
+    nodes: int
+    paired: bool
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A step of a family's time over all nodes that ran more than once; it is between these dates."""
+
+    kind: str
+    family: str
+    clock: str
+    first: date
+    last: date
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The time of nodes over the median of all, at QUANTILES of the nodes."""
+
+    kind: str
+    family: str
+    clock: str
+    nodes: int
+    ratios: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A node with failed rows: how many, and of one the family and the reason."""
+
+    kind: str
+    node: str
+    rows: int
+    family: str
+    reason: str
+
+
+@dataclass
+class Screen:
+    """All that is said of a data set."""
+
+    threshold: float
+    kinds: list[Kind] = field(default_factory=list)
+    slow: list[Slow] = field(default_factory=list)
+    links: list[Down] = field(default_factory=list)
+    software: list[Software] = field(default_factory=list)
+    drift: list[Drift] = field(default_factory=list)
+    shares: list[Shares] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+    odd: list[Refused] = field(default_factory=list)
+
+    nodes = property(lambda self: sum(kind.nodes for kind in self.kinds))
+    decided = property(lambda self: [kind for kind in self.kinds if kind.nodes >= FEWEST_NODES])
+    found = property(
+        lambda self: bool(self.slow or self.links or self.software or self.drift or self.failed or self.odd)
+    )
+
+
+def screen(connection: Any, threshold: float) -> Screen:
+    """Looks at a data set; less than `threshold`, a share of the time, is not worth a word."""
+    for statement in (_CHOSEN, _USUAL, _EFFECT, _NODES):
+        connection.execute(statement)
+    labels = _labels(connection)
+    said = Screen(threshold)
+    said.kinds = [Kind(row[0], _spoken(*row[1:4]), *row[4:]) for row in _all(connection, _KINDS)]
+    said.slow = _slow(connection, threshold, labels)
+    said.links = list(_down(connection, labels))
+    said.software = _software(connection, threshold)
+    said.drift = list(_drift(connection, threshold))
+    said.shares = [Shares(*row[:4], tuple(row[4])) for row in _all(connection, _PERCENTILES)]
+    said.failed = [
+        Failed(kind, labels(machine, node), *rest) for kind, machine, node, *rest in _all(connection, _FAILED)
+    ]
+    said.odd = list(_odd(connection, labels))
+    return said
+
+
+def _all(connection: Any, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    return connection.execute(query, list(values)).fetchall()
+
+
+def _spoken(gpu: str, gpus: int, cpu: str) -> str:
+    return ", ".join(part for part in (f"{gpu} ×{gpus}" if gpus > 1 else gpu, cpu) if part) or "machines"
+
+
+class _Labels:
+    """What nodes are called: where machines share a name, with the folder that a run of each came from."""
+
+    def __init__(self, shared: dict[str, str]) -> None:
+        self._shared = shared
+
+    def __call__(self, machine: str, node: str) -> str:
+        return f"{node} ({self._shared[machine]})" if machine in self._shared else node
+
+
+def _labels(connection: Any) -> _Labels:
+    rows = _all(
+        connection,
+        "SELECT machine, any_value(source) FROM runs "
+        f"WHERE node IN (SELECT node FROM ({_NAMES})) GROUP BY machine",
+    )
+    folders = {machine: PurePosixPath(source).parent.name or machine for machine, source in rows}
+    names = list(folders.values())
+    return _Labels({key: name if names.count(name) == 1 else key for key, name in folders.items()})
+
+
+def _slow(connection: Any, threshold: float, labels: _Labels) -> list[Slow]:
+    spreads = [row for row in _all(connection, _SPREADS) if row[3] >= FEWEST_NODES]
+    tests: dict[str, int] = defaultdict(int)
+    for kind, _, _, _, gpus, *_ in spreads:
+        tests[kind] += max(1, gpus)
+    connection.execute(
+        "CREATE TEMP TABLE limits(kind VARCHAR, family VARCHAR, clock VARCHAR, variance DOUBLE, "
+        "freedom DOUBLE, critical DOUBLE, a2 DOUBLE, least DOUBLE)"
+    )
+    for kind, family, clock, _, _, spread, a2, b2, b_freedom, count in spreads:
+        # Nodes in a narrow range do not make a known uncertainty of none: fewer nodes, more of what is known.
+        prior = Prior(a2 + b2, b_freedom if a2 + b2 > 0 and b_freedom < 1e8 else 0.0)
+        variance, freedom = uncertainty.moderate(prior, spread**2, MAD_WORTH * (count - 1))
+        critical = uncertainty.student_quantile(1 - FALSE_ALARMS / tests[kind], freedom)
+        row = (kind, family, clock, variance, freedom, critical, a2, math.log1p(threshold))
+        connection.execute("INSERT INTO limits VALUES (?, ?, ?, ?, ?, ?, ?, ?)", list(row))
+    best: dict[tuple[Any, ...], tuple[float, Slow]] = {}
+    for kind, machine, node, run, started, gpu, family, clock, questions, far, variance, freedom in _all(
+        connection, _SLOW
+    ):
+        spread = math.sqrt(variance)
+        half = uncertainty.student_quantile(0.975, freedom) * spread
+        one = Slow(kind, labels(machine, node), gpu, family, clock, questions,
+                   *(math.exp(end) for end in (far, far - half, far + half)), run, started)  # fmt: skip
+        key = (machine, gpu, family)
+        if key not in best or far / spread > best[key][0]:
+            best[key] = far / spread, one
+    return sorted((one for _, one in best.values()), key=lambda one: (-one.ratio, one.node, one.family))
+
+
+def _down(connection: Any, labels: _Labels) -> Iterator[Down]:
+    for kind, machine, node, gpu, peer, *told, peak, usual in _all(connection, _LINKS):
+        trained, due = _trained(*told[:3]), _trained(*told[3:])
+        yield Down(kind, labels(machine, node), gpu, peer, trained, due, peak, usual)
+
+
+def _trained(width: int | None, generation: int | None, nvlinks: int | None) -> str:
+    if nvlinks is not None:
+        return f"NVLink ×{nvlinks}"
+    return f"PCIe {generation or '?'} ×{width or '?'}"
+
+
+def _software(connection: Any, threshold: float) -> list[Software]:
+    paired = _all(connection, _PAIRED)
+    told = {row[:5] for row in paired}
+    rows = [(*row, True) for row in paired]
+    rows += [(*row, False) for row in _all(connection, _BESIDE) if row[:5] not in told]
+    found = []
+    for kind, family, clock, before, after, nodes, apart, mean_spread, same in rows:
+        spread = max(MEDIAN_SPREAD * mean_spread, 1e-9)
+        chance = 2 * uncertainty.student_above(abs(apart) / spread, nodes - 1)
+        if abs(apart) > math.log1p(threshold) and chance * len(rows) <= ALPHA:
+            half = uncertainty.student_quantile(0.975, nodes - 1) * spread
+            ends = (math.exp(end) for end in (apart, apart - half, apart + half))
+            found.append(Software(kind, family, clock, before, after, nodes, same, *ends))
+    return sorted(found, key=lambda one: (one.kind, one.before, one.after, -abs(math.log(one.ratio))))
+
+
+def _drift(connection: Any, threshold: float) -> Iterator[Drift]:
+    series: dict[tuple[str, str, str], list[tuple[Any, ...]]] = defaultdict(list)
+    for kind, family, clock, *point in _all(connection, _SERIES):
+        series[kind, family, clock].append(tuple(point))
+    long = {key: points for key, points in series.items() if len(points) >= FEWEST_DATES}
+    for (kind, family, clock), points in long.items():
+        days = [date.fromisoformat(day) for day, _, _ in points]
+        for step in changes.find([m for _, m, _ in points], [max(u, 1e-6) for _, _, u in points], len(long)):
+            if abs(step.size) > math.log1p(threshold):
+                ends = (step.size, step.size - step.half, step.size + step.half)
+                yield Drift(kind, family, clock, days[step.first - 1], days[step.last], *map(math.exp, ends))
+
+
+def _odd(connection: Any, labels: _Labels) -> Iterator[Refused]:
+    [(nodes,)] = _all(connection, "SELECT count(DISTINCT machine) FROM chosen")
+    for node, count in _all(connection, _NAMES):
+        # Hosts that are all called alike have the names of their folders.
+        if count > max(2, nodes / 2):
+            continue
+        yield Refused(node, f"is the name of {count} machines, which are kept apart", kept=True)
+    now = (datetime.now(UTC) + timedelta(hours=1)).replace(tzinfo=None)
+    rows = _all(connection, _ODD, STRAY_DAYS, CLOCK_S, now)
+    for (
+        _,
+        machine,
+        node,
+        source,
+        run,
+        asked,
+        usual,
+        suite,
+        usual_suite,
+        apart,
+        took,
+        wall,
+        started,
+        count,
+    ) in rows:
+        why = []
+        if took < 0:
+            why.append(f"ended {-took:.0f} s before it started: its clock was set back")
+        elif wall is not None and took < wall - CLOCK_S:
+            why.append(f"took {wall:.0f} s, which its clock says were {took:.0f}: it was set back")
+        if started > now:
+            why.append(f"started {started:%Y-%m-%d %H:%M} UTC, which is yet to come: its clock is ahead")
+        elif count >= 3 and abs(apart) > STRAY_DAYS * 86400:
+            days = f"{abs(apart) / 86400:.0f} days {'after' if apart > 0 else 'before'} most"
+            why.append(f"started {days}: it is of another run, or its clock is off")
+        if count >= 3 and asked != usual:
+            why.append(f"is of another run: `{asked}`, most are `{usual}`")
+        if count >= 3 and suite != usual_suite:
+            why.append(f"is of GrainScope {suite}, most are of {usual_suite}")
+        yield Refused(labels(machine, node), f"{'; '.join(why)} (run {run}, {source})", kept=True)

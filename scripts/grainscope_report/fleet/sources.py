@@ -1,0 +1,252 @@
+"""From what was named to the runs in it: folders, archives, single files, a stream of names.
+
+Everything is found one after another, so that a million nodes take no more memory than one. A run has its
+digest or its result file, of both the digest is taken. What cannot be read is a `Refused`, and the rest goes
+on.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import sys
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from grainscope_report import loading
+from grainscope_report.errors import ReportError
+from grainscope_report.fleet import digest
+from grainscope_report.loading import GZIP, JOURNAL, RESULT, SUMS
+from grainscope_report.model import SCHEMA_VERSION
+
+STDIN = "-"
+MARK = "_grainscope.json"  # of a data set; engines pass over what begins with an underscore
+RESULTS = (RESULT, f"{RESULT}.gz")
+ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+# How the program lays out a result file: a row a line, and the context behind them.
+_ROWS, _END, _BETWEEN = b'"benchmarks": [\n  {', b"}\n ]", b"},\n  {"
+END = b"}\n"
+_AT_THE_END = 1 << 18  # bytes of a result file in which its run is named
+
+
+@dataclass(frozen=True)
+class Source:
+    """A digest or a result file; `content` of one that lies in an archive."""
+
+    name: str
+    content: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Refused:
+    """What could not be taken, and why; where `kept`, something else was taken in its place."""
+
+    name: str
+    why: str
+    kept: bool = False
+
+
+class Taken(NamedTuple):
+    """What a source holds: the context, and its rows as JSON lines, those of a result file where `whole`."""
+
+    context: dict[str, Any]
+    rows: bytes
+    count: int
+    whole: bool = False
+
+
+def found(paths: Iterable[str | Path]) -> Iterator[Source | Refused]:
+    """The runs in these paths; `-` stands for names on standard input, one a line."""
+    for path in paths:
+        if str(path) == STDIN:
+            yield from found(name for line in sys.stdin if (name := line.rstrip("\n")))
+        else:
+            yield from _in(Path(path))
+
+
+def _in(path: Path) -> Iterator[Source | Refused]:
+    if path.is_dir():
+        yield from _below(path)
+    elif path.name.endswith(ARCHIVES):
+        yield from _of_tar(path)
+    elif path.suffix == ".zip":
+        yield from _of_zip(path)
+    elif path.exists():
+        yield Source(str(path))
+    else:
+        yield Refused(str(path), "does not exist")
+
+
+def _below(top: Path) -> Iterator[Source | Refused]:
+    empty = True
+    for folder, folders, names in os.walk(top):
+        folders.sort()
+        here, there = Path(folder), set(names)
+        if MARK in there:
+            folders.clear()
+            empty = False
+            continue
+        run = next((name for name in RESULTS if name in there), None)
+        if loading.is_bundle(here):
+            yield Source(str(here))
+        elif digest.NAME in there:
+            told = run == RESULT and _of_another_run(here)
+            if told:
+                yield Refused(str(here / digest.NAME), told, kept=True)
+            yield Source(str(here / (RESULT if told else digest.NAME)))
+        elif run:
+            yield Source(str(here / run))
+        elif JOURNAL in there:
+            yield Refused(folder, f"is an unfinished run: `grainscope --resume {folder}` finishes it")
+        else:
+            for name in sorted(there):
+                if name.endswith((*ARCHIVES, ".zip", ".jsonl.gz", ".json", ".json.gz")):
+                    yield from _in(here / name)
+                    empty = False
+            continue
+        empty = False
+    if empty:
+        yield Refused(str(top), f"holds no run: neither {digest.NAME} nor {RESULT}")
+
+
+def _of_another_run(folder: Path) -> str:
+    """Why the digest in a folder is not of the result file beside it; nothing where it is."""
+    try:
+        with gzip.open(folder / digest.NAME) as file:
+            run = json.loads(file.readline())["context"]["run"]["id"]
+        with (folder / RESULT).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _AT_THE_END))
+            ours = json.dumps(run).encode() in file.read()
+    except (OSError, EOFError, ValueError, LookupError, TypeError, zlib.error):
+        return f"cannot be read; {RESULT} beside it is taken"
+    return "" if ours else f"is of the run {run}, which {RESULT} beside it is not of; that is taken"
+
+
+def _of_tar(path: Path) -> Iterator[Source | Refused]:
+    try:
+        with tarfile.open(path, "r|*") as archive:
+            yield from _members(
+                path, ((one.name, archive.extractfile(one)) for one in archive if one.isfile())
+            )
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        yield Refused(str(path), f"is a damaged archive ({error}): copy it again")
+
+
+def _of_zip(path: Path) -> Iterator[Source | Refused]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield from _members(path, ((name, archive.open(name)) for name in archive.namelist()))
+    except (zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
+        yield Refused(str(path), f"is a damaged archive ({error}): copy it again")
+
+
+def _members(path: Path, members: Iterable[tuple[str, Any]]) -> Iterator[Source | Refused]:
+    """The runs of an archive, one of each folder; a bundle's is what its sums say."""
+    folder: PurePosixPath | None = None
+    run: Source | None = None
+    sums: list[str] = []
+    empty = True
+    for name, file in members:
+        inside = PurePosixPath(name)
+        if inside.parent != folder:
+            yield from _unaltered(run, sums)
+            folder, run, sums = inside.parent, None, []
+        if inside.name in (digest.NAME, *RESULTS) and not run:
+            run = Source(f"{path}:{name}", file.read())
+            empty = False
+        elif inside.name == SUMS:
+            sums = file.read().decode("utf-8", "replace").split()
+    yield from _unaltered(run, sums)
+    if empty:
+        yield Refused(str(path), f"holds no run: neither {digest.NAME} nor {RESULT}")
+
+
+def _unaltered(run: Source | None, sums: Sequence[str]) -> Iterator[Source | Refused]:
+    if run and sums and hashlib.sha256(run.content or b"").hexdigest() not in sums:
+        yield Refused(run.name, f"is not what {SUMS} beside it says: get it again from its source")
+    elif run:
+        yield run
+
+
+def read(source: Source) -> Taken:
+    """What a source holds; ReportError where it is damaged or something else."""
+    data = _unpacked(source)
+    if _is_digest(data):
+        return _of_digest(source.name, data)
+    return _as_written(data) or _of_result(source, data)
+
+
+def read_slowly(source: Source) -> Taken:
+    """The same, every letter looked at: what is wrong with a damaged row is said."""
+    data = _unpacked(source)
+    if not _is_digest(data):
+        return _of_result(source, data)
+    for number, line in enumerate(data.splitlines(), 1):
+        try:
+            row = json.loads(line)
+            if number > 1 and not (isinstance(row, dict) and isinstance(row["case"]["family"], str)):
+                raise ValueError("a row without a case")
+        except (ValueError, LookupError, TypeError) as error:
+            raise ReportError(f"{source.name} is damaged in line {number} ({error}): copy it again") from None
+    return _of_digest(source.name, data)
+
+
+def _unpacked(source: Source) -> bytes:
+    try:
+        data = loading.raw(Path(source.name)) if source.content is None else source.content
+        if not data.startswith(GZIP):
+            return data
+        return gzip.decompress(data)
+    except EOFError:
+        raise ReportError(f"{source.name} is cut off after {len(data)} bytes: copy it again") from None
+    except (OSError, zlib.error) as error:
+        raise ReportError(f"{source.name} cannot be read ({error}): copy it again") from None
+
+
+def _is_digest(data: bytes) -> bool:
+    first = data[: data.find(b"\n") + 1]
+    return first.startswith(b'{"context":') and b'"digest":' in first
+
+
+def _of_digest(name: str, data: bytes) -> Taken:
+    first, _, rows = data.partition(b"\n")
+    try:
+        head = json.loads(first)
+        form, count, context = head["digest"], head["rows"], head["context"]
+    except (ValueError, LookupError, TypeError):
+        raise ReportError(f"{name} is damaged in its first line: copy it again") from None
+    if form != digest.FORMAT:
+        raise ReportError(
+            f"{name} is a digest of format {form}, not {digest.FORMAT}: update grainscope-report"
+        )
+    if rows.count(b"\n") != count or (count and not rows.endswith(END)):
+        raise ReportError(f"{name} has {rows.count(END)} of {count} rows: it is cut off; copy it again")
+    return Taken(context, rows, count)
+
+
+def _as_written(data: bytes) -> Taken | None:
+    """Of a result file as the program lays it out; None of any other."""
+    begin = data.find(_ROWS)
+    end = data.rfind(_END)
+    if begin < 0 or end < begin:
+        return None
+    rows = data[begin + len(_ROWS) - 1 : end + 1]
+    try:
+        around = json.loads(b"".join((data[:begin], b'"benchmarks": []', data[end + len(_END) :])))
+        if around["context"]["schema_version"] != SCHEMA_VERSION:
+            return None
+    except (ValueError, LookupError, TypeError):
+        return None
+    rows = rows.replace(_BETWEEN, b"}\n{") + b"\n"
+    return Taken(around["context"], rows, rows.count(b"\n"), whole=True)
+
+
+def _of_result(source: Source, data: bytes) -> Taken:
+    document = loading.document_of(Path(source.name), data)
+    first, *rows = digest.lines(document)
+    return Taken(json.loads(first)["context"], "".join(f"{row}\n" for row in rows).encode(), len(rows))

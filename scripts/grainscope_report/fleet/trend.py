@@ -1,0 +1,282 @@
+"""The history of a machine: where the time of a family steps, and all of it as OpenMetrics text.
+
+Each run's times are compared with the machine's own medians and averaged by family and clock, as nodes of a
+fleet are (fleet/screening.py); what a run is known by are its uncertainties of type A and B.
+Source: OpenMetrics, a cloud-native, highly scalable metrics protocol, version 1.0 (text format).
+"""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from grainscope_report.errors import ReportError
+from grainscope_report.fleet import changes
+from grainscope_report.terminal import Column
+from grainscope_report.units import plural, some
+from grainscope_report.writing import Section
+
+FEWEST_RUNS = 4
+ROWS_AT_A_TIME = 10_000
+_OF_NODE = "(? IS NULL OR node = ? OR machine = ?)"
+
+_POINTS = """
+WITH mine AS (SELECT run, started, concat_ws(', ', 'driver ' || driver, 'firmware ' || firmware,
+      'kernel ' || kernel, 'GrainScope ' || version || ' ' || "commit") AS software
+    FROM runs WHERE machine = ?),
+  timed AS (SELECT c.run, family, clock, gpu, question, site, ln(coalesce(operation_s, median_s)) AS y, a, b
+    FROM cases c WHERE run IN (SELECT run FROM mine) AND status = 'ok' AND label = 'measured' AND median_s >
+      0),
+  usual AS (SELECT question, site, median(y) AS m FROM timed GROUP BY question, site HAVING count(*) > 1)
+SELECT family, clock, gpu, started, timed.run, any_value(software), avg(y - m), count(*),
+  sqrt(sum(coalesce(a, 0) ** 2) / count(*) ** 2 + avg(coalesce(b, 0)) ** 2)
+FROM timed JOIN usual USING (question, site) JOIN mine ON mine.run = timed.run
+GROUP BY family, clock, gpu, started, timed.run ORDER BY family, clock, gpu, started, timed.run"""
+# What OpenMetrics says of a row: the name, the column, its unit, and in words.
+METRICS = (
+    ("grainscope_median_seconds", "coalesce(operation_s, median_s)", "seconds",
+     "Median time of a case, of one operation where it has operations."),
+    ("grainscope_uncertainty_ratio", "sqrt(a ** 2 + coalesce(b, 0) ** 2)", "ratio",
+     "Relative standard uncertainty of that time, of type A and B."),
+    ("grainscope_bandwidth_bytes_per_second", "bandwidth_gb_s * 1e9", "bytes_per_second",
+     "Bytes of a case over its median time."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Point:
+    """A run's time of a family over the machine's usual one, as a logarithm."""
+
+    started: datetime
+    run: str
+    software: str
+    value: float
+    questions: int
+    uncertainty: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """What a family took over time, and its steps."""
+
+    family: str
+    clock: str
+    gpu: int | None
+    points: tuple[Point, ...]
+    steps: tuple[changes.Step, ...]
+
+
+@dataclass(frozen=True)
+class Trend:
+    """The history of a machine."""
+
+    node: str
+    runs: int
+    first: datetime
+    last: datetime
+    threshold: float
+    series: tuple[Series, ...]
+
+    @property
+    def steps(self) -> list[tuple[Series, changes.Step]]:
+        """Steps of more than the threshold, the largest first."""
+        found = [(one, step) for one in self.series for step in one.steps]
+        large = [(one, step) for one, step in found if abs(step.size) > math.log1p(self.threshold)]
+        return sorted(large, key=lambda pair: -abs(pair[1].size))
+
+
+def of(connection: Any, node: str | None, threshold: float) -> Trend:
+    """The history of a node; without a name of the only one."""
+    machine, name = _machine(connection, node)
+    groups: dict[tuple[Any, ...], list[Point]] = defaultdict(list)
+    for family, clock, gpu, started, run, software, value, count, known in connection.execute(
+        _POINTS, [machine]
+    ).fetchall():
+        groups[family, clock, gpu].append(Point(started, run, software, value, count, max(known, 1e-6)))
+    found = []
+    for key, points in groups.items():
+        steps = changes.find([p.value for p in points], [p.uncertainty for p in points], len(groups))
+        found.append(Series(*key, tuple(points), tuple(steps)))
+    query = "SELECT count(*), min(started), max(started) FROM runs WHERE machine = ?"
+    return Trend(name, *connection.execute(query, [machine]).fetchone(), threshold, tuple(found))
+
+
+def _machine(connection: Any, node: str | None) -> tuple[str, str]:
+    query = f"SELECT machine, any_value(node) FROM runs WHERE {_OF_NODE} GROUP BY machine ORDER BY machine"
+    found = connection.execute(query, [node] * 3).fetchall()
+    if len(found) == 1:
+        return found[0][:2]
+    if not found:
+        raise ReportError(
+            f"the data set has no node {node}: `grainscope-report fleet` lists those that stand out"
+        )
+    names = some([name if node is None else machine for machine, name in found], 4)
+    if node is None:
+        raise ReportError(f"the data set has {len(found)} nodes: choose one by --node ({names})")
+    raise ReportError(f"{node} is the name of {len(found)} machines: choose one by --node ({names})")
+
+
+def verdict(trend: Trend) -> str:
+    """The first line: how often and how far the machine's times stepped."""
+    when = f"{plural(trend.runs, 'run')} of {trend.node} from {trend.first:%Y-%m-%d} to {trend.last:%Y-%m-%d}"
+    if trend.runs < FEWEST_RUNS:
+        return f"Too few to tell a change: {when}, fewer than {FEWEST_RUNS}."
+    if not trend.steps:
+        return f"No change of level in {when}."
+    one, step = trend.steps[0]
+    families = len({series.family for series, _ in trend.steps})
+    counted = "1 family" if families == 1 else f"{families} families"
+    return f"{counted} changed level in {when}: most {one.family}, {_more(step.size)} {_between(one, step)}."
+
+
+def _between(one: Series, step: changes.Step) -> str:
+    before, after = one.points[step.first - 1].started, one.points[step.last].started
+    return f"between {before:%Y-%m-%d} and {after:%Y-%m-%d}"
+
+
+def _more(size: float) -> str:
+    return f"{100 * math.expm1(size):+.1f} %"
+
+
+def sections(trend: Trend, most: int | None) -> list[Section]:
+    """Everything, or at most so many rows of each table."""
+    parts = [Section(verdict(trend))]
+    steps = trend.steps
+    if steps:
+        columns = (Column("family", whole=True), Column("clock", optional=4), Column("GPU", True, 3),
+                   Column("first run after", whole=True), Column("time", True), Column("95 % interval", True),
+                   Column("it may be from", optional=2), Column("what changed there"))  # fmt: skip
+        rows = tuple(_step(one, step) for one, step in steps)
+        said = ("A step is further off than chance makes in one history of a thousand. The runs that it may "
+                "be between hold it with 95 % probability.",)  # fmt: skip
+        parts.append(Section(_title("Changes of level", rows, most), said, columns, rows[:most]))
+    columns = (Column("family", whole=True), Column("clock"), Column("GPU", True, 3), Column("runs", True),
+               Column("questions", True, 2), Column("first", True), Column("last", True),
+               Column("known to", True))  # fmt: skip
+    rows = tuple(
+        (one.family, one.clock or "", "" if one.gpu is None else str(one.gpu), str(len(one.points)),
+         str(one.points[-1].questions), _more(one.points[0].value), _more(one.points[-1].value),
+         f"±{196 * one.points[-1].uncertainty:.1f} %")
+        for one in sorted(trend.series, key=lambda one: -abs(one.points[-1].value))
+    )  # fmt: skip
+    if rows:
+        said = ("Time of the first and the last run over the machine's own median.",)
+        parts.append(Section(_title("Families", rows, most), said, columns, rows[:most]))
+    return parts
+
+
+def _title(text: str, rows: tuple[Any, ...], most: int | None) -> str:
+    return text if most is None or len(rows) <= most else f"{text}, the first {most} of {len(rows)}"
+
+
+def _step(one: Series, step: changes.Step) -> tuple[str, ...]:
+    before, after = one.points[step.at - 1], one.points[step.at]
+    was, now = before.software.split(", "), after.software.split(", ")
+    changed = ", ".join(f"{x} → {y.split(' ', 1)[-1]}" for x, y in zip(was, now, strict=False) if x != y)
+    ends = (step.size - step.half, step.size + step.half)
+    return (
+        one.family, one.clock or "", "" if one.gpu is None else str(one.gpu),
+        f"{after.started:%Y-%m-%d %H:%M}", _more(step.size), " to ".join(map(_more, ends)),
+        _between(one, step).removeprefix("between "), changed or "nothing that is recorded",
+    )  # fmt: skip
+
+
+def as_json(trend: Trend) -> dict[str, Any]:
+    """Everything, for programs."""
+    return {
+        "trend_format": 1,
+        "verdict": verdict(trend),
+        "node": trend.node,
+        "runs": trend.runs,
+        "series": [
+            {"family": one.family, "clock": one.clock, "gpu": one.gpu}
+            | {"points": [vars(point) | {"started": point.started.isoformat()} for point in one.points]}
+            | {
+                "steps": [
+                    {
+                        "after": one.points[step.at - 1].run,
+                        "before": one.points[step.at].run,
+                        "first": one.points[step.first - 1].started.isoformat(),
+                        "last": one.points[step.last].started.isoformat(),
+                        "ratio": math.exp(step.size),
+                        "low": math.exp(step.size - step.half),
+                        "high": math.exp(step.size + step.half),
+                        "p": step.p,
+                    }
+                    for step in one.steps
+                ]
+            }
+            for one in trend.series
+        ],
+    }
+
+
+def open_metrics(connection: Any, node: str | None) -> Iterator[str]:
+    """Lines of OpenMetrics text, of one node or of all, with the times at which runs began."""
+    for name, column, unit, words in METRICS:
+        yield from (f"# TYPE {name} gauge", f"# UNIT {name} {unit}", f"# HELP {name} {words}")
+        yield from _samples(connection, name, column, node)
+    name = "grainscope_link_width_lanes"
+    yield from (
+        f"# TYPE {name} gauge",
+        f"# UNIT {name} lanes",
+        f"# HELP {name} Lanes of a PCIe link, under load.",
+    )
+    query = f"""WITH each AS (SELECT node, kind, machine, started, unnest(links) AS l
+          FROM runs WHERE {_OF_NODE})
+        SELECT node, kind, machine, l.gpu, l.numa, l.direction, started, l.width
+        FROM each WHERE l.width IS NOT NULL ORDER BY ALL"""
+    yield from _distinct(
+        (
+            name,
+            {"node": n, "kind": kind, "machine": machine, "gpu": gpu, "numa": numa, "direction": way},
+            at,
+            width,
+        )
+        for n, kind, machine, gpu, numa, way, at, width in _rows(connection, query, [node] * 3)
+    )
+    yield "# EOF"
+
+
+def _samples(connection: Any, name: str, column: str, node: str | None) -> Iterator[str]:
+    query = f"""WITH chosen AS (SELECT run, machine FROM runs WHERE {_OF_NODE})
+        SELECT node, kind, machine, family, version, clock, axes, site, started, {column} AS value
+        FROM cases c JOIN chosen ON chosen.run = c.run
+        WHERE status = 'ok' AND label = 'measured' AND {column} IS NOT NULL ORDER BY ALL"""
+
+    def labels(n: str, kind: str, machine: str, family: str, version: int, clock: str, *case: str) -> dict:
+        told = {"node": n, "kind": kind, "machine": machine, "family": family, "version": version}
+        return told | {"clock": clock, "case": _spoken(case[0]), "site": _spoken(case[1])}
+
+    yield from _distinct(
+        (name, labels(*row[:8]), row[8], row[9]) for row in _rows(connection, query, [node] * 3)
+    )
+
+
+def _rows(connection: Any, query: str, values: list[Any]) -> Iterator[tuple[Any, ...]]:
+    cursor = connection.execute(query, values)
+    while rows := cursor.fetchmany(ROWS_AT_A_TIME):
+        yield from rows
+
+
+def _distinct(samples: Iterator[tuple[str, dict[str, Any], datetime, float]]) -> Iterator[str]:
+    """A line a sample; of two at one time the first: times of a series must rise."""
+    before: tuple[str, float] | None = None
+    for name, labels, at, value in samples:
+        told = ",".join(f'{key}="{_escaped(str(text))}"' for key, text in labels.items() if text is not None)
+        moment = at.replace(tzinfo=UTC).timestamp()
+        if before and before[0] == told and moment <= before[1]:
+            continue
+        before = told, moment
+        yield f"{name}{{{told}}} {value!r} {moment:.0f}"
+
+
+def _spoken(axes: str) -> str:
+    return " ".join(f"{name}={value}" for name, value in json.loads(axes or "{}").items())
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
