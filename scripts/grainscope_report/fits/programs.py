@@ -14,7 +14,7 @@ The forms, L being what a host takes to submit a level, two resources side by si
 
 - a gather by a kernel: its start, the sort if any, and the longest of link, translations and GPU memory;
 - a traversal: (levels + 1) L, and beside each other the link and the GPU's work for edges and lists;
-- lists copied by the host (`subway`): levels, and the longer of gathering and copying with a part of the other;
+- lists copied by the host (`subway`): levels, and gathering and copying beside each other, and the walk;
 - managed edges: levels, and faults of every page;
 - a lean run: steps, and beside each other the link and the GPU's work.
 """
@@ -26,15 +26,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from grainscope_report import resources
-from grainscope_report.fits.rates import GRANULE, LINE, SECTOR, Rates
+from grainscope_report.fits.rates import LINE, SECTOR, Rates
 from grainscope_report.model import Row
 from grainscope_report.statistics import median
 
 FAMILIES = ("gather", "traversal", "lean")
 # Two resources at work at once take a little longer than the longer of them alone.
 BESIDE = 4
-# What a level of a traversal submits (src/graph/program.cuh): a clearing, count, two kernels of the scan, emit,
-# settle and walk; two events. The first level clears the state before.
+# What a level of a traversal submits (src/graph/program.cuh): a clearing, count, two kernels of the scan,
+# emit, settle and walk; two events. The first level clears the state before.
 LAUNCHES, EVENTS, CLEARS = 7, 2, 4
 IN_ORDER = ("graphbolt", "address_ordered")
 SORT_BITS, SORTED_BYTES = 8, 8  # of a pass of the sort; a key and its place
@@ -119,18 +119,18 @@ def _over_the_link(row: Row, rates: Rates) -> Parts:
         requests / row.counters["requests_per_row"] if "requests_per_row" in row.counters else hosted / size
     )
     in_order = axes.get("mode") in IN_ORDER
-    if in_order:
-        # Rows that are asked for again stand side by side, and come once: a warp's own are counted so already.
+    if in_order and axes.get("indices") != "zipf":
+        # Rows that are asked for again stand side by side, and come once; of a warp they are counted so. A
+        # row that is asked for thousands of times is asked for by many warps at once, and comes to each.
         distinct = row.counters.get("unique_bytes", row.bytes) / row.bytes
         once = min(1.0, distinct / min(1.0, row.traffic.amplification or 1.0))
         requests, hosted, count = requests * once, hosted * once, count * once
     if in_order:
         misses = rates.misses.in_order(count, span)
-    elif axes["store"] == "tiered":
-        # The rows asked for most are in the GPU; the others are asked for nearly alike.
-        misses = rates.misses.as_asked(size, count, span * (1 - _number(row, "hot") / 100))
     elif axes.get("indices") == "zipf":
-        misses = count * _zipf_miss_s(rates, size, span)
+        misses = rates.misses.as_asked_by_rank(size, count, span, _number(row, "hot") / 100)
+    elif axes.get("indices") == "sampled":
+        misses = 0.0  # which rows are asked for how often is not in the row
     else:
         misses = rates.misses.as_asked(size, count, span)
     parts = {
@@ -142,20 +142,12 @@ def _over_the_link(row: Row, rates: Rates) -> Parts:
     return parts | {"sort": sort}, rates.kernel_s + sort + max(parts.values())
 
 
-def _zipf_miss_s(rates: Rates, size: float, span: float) -> float:
-    """A row of rank r is asked for as often as 1 / r, and the reach holds the first: those behind it miss."""
-    each = rates.misses.as_asked(size, 1, math.inf)
-    reach = span - span * rates.misses.as_asked(size, 1, span) / each if each else span
-    if reach <= 0 or span <= reach:
-        return 0.0
-    return each * min(1.0, math.log(span / reach) / math.log(span / size + 1))
-
-
 def _sort_s(row: Row, rates: Rates) -> float:
-    """Passes over keys and places, a byte of the row's number each."""
+    """Passes over keys and places, a byte of the row's number each; a histogram and its sum before them."""
     rows = row.bytes / _number(row, "row")
-    bits = math.log2(max(2.0, _number(row, "span") / _number(row, "row")))
-    return math.ceil(bits / SORT_BITS) * rates.within_gpu(rows * SORTED_BYTES)
+    passes = math.ceil(math.log2(max(2.0, _number(row, "span") / _number(row, "row"))) / SORT_BITS)
+    # Each of them clears what it counts in.
+    return 2 * (passes + 2) * rates.within_gpu(0) + passes * rows * SORTED_BYTES / rates.within_gpu.rate
 
 
 def _cpu_gather(row: Row, rates: Rates, work: Work) -> Parts:
@@ -202,7 +194,7 @@ def _levels(row: Row) -> float:
 
 
 def launches_s(row: Row, rates: Rates) -> float:
-    """Of all levels and the empty one at the end: the host's turn, and kernels that have next to nothing to do."""
+    """Of all levels and the empty one at the end: the host's turn, and kernels with next to nothing to do."""
     kernel = rates.within_gpu(0)
     level = rates.launch_and_wait_s + LAUNCHES * kernel + EVENTS * rates.event_s
     return (_levels(row) + 1) * level + CLEARS * kernel
@@ -292,9 +284,8 @@ def _lean(row: Row, rates: Rates, work: Work) -> Parts:
     if not row.traffic or row.traffic.requests is None:
         raise UnpredictedError("its requests are not modelled")
     name = kind(row)
-    compressed = row.case.axes.get("lists") == "compressed"
     if row.case.axes.get("segments", "read") != "read":
-        return _segments(row, rates, work, name, compressed)
+        return _segments(row, rates, work)
     link = rates.link(*_asked(row))
     return _lean_parts(
         row, rates, work, link, {"lean.bfs": _search, "lean.cc": _components}.get(name, _sweeps)
@@ -310,7 +301,8 @@ def _asked(row: Row) -> tuple[float, float]:
     requests, size = row.traffic.requests, row.traffic.bytes
     axes = row.case.axes
     first = row.trials[0].counters.get("edges_read", 0.0) if row.trials else 0.0
-    scale = row.counters.get("edges_read", first) / first if first else 1.0
+    read = [trial.counters.get("link_bytes", 0.0) for trial in row.trials]
+    scale = median(read) / read[0] if read and read[0] else 1.0
     if row.case.family == "lean/pr" and axes.get("lists") == "plain" and not axes.get("hot"):
         shared = max(0.0, size - 4 * first) / SECTOR
         requests, size = requests - shared * SECTOR / LINE, size - shared * SECTOR
@@ -323,18 +315,21 @@ def _lean_parts(row: Row, rates: Rates, work: Work, link: float, gpu: Callable) 
 
 
 def _steps(row: Row, rates: Rates, work: Work) -> float:
-    """Steps between which all blocks wait for each other, and a chain of loads in each."""
-    name = kind(row)
-    compressed = (
-        work.get(f"{name}.step_compressed", 0.0) if row.case.axes.get("lists") == "compressed" else 0.0
-    )
-    return _levels(row) * (work[f"{name}.step"] + compressed) * rates.host_latency_s
+    """Steps between which all blocks wait for each other, and a chain of loads in each.
+
+    A search's chain is short where most of what it reads is hot.
+    """
+    name, how = kind(row), "step"
+    if name == "lean.bfs" and 2 * row.counters.get("hot_edges_read", 0.0) > row.counters.get(
+        "edges_read", 0.0
+    ):
+        how = "step_hot"
+    return _levels(row) * work[f"{name}.{how}"] * rates.host_latency_s
 
 
 def _search(row: Row, rates: Rates, work: Work) -> tuple[float, float, float]:
     vertices = row.graph.vertices if row.graph else 0
-    hot = row.counters.get("hot_edges_read", 0.0)
-    own = (work["lean.bfs.vertex"] * vertices + work["lean.bfs.hot"] * hot) * rates.cache_latency_s
+    own = work["lean.bfs.vertex"] * vertices * rates.cache_latency_s
     # A look waits for its answer, so that fewer are under way than the link would carry.
     looks = work["lean.bfs.look"] * _asked(row)[0] * rates.host_latency_s
     return _steps(row, rates, work), beside(own, looks), 0.0
@@ -356,7 +351,7 @@ def _sweeps(row: Row, rates: Rates, work: Work) -> tuple[float, float, float]:
     return _steps(row, rates, work), own, hot
 
 
-def _segments(row: Row, rates: Rates, work: Work, name: str, compressed: bool) -> Parts:
+def _segments(row: Row, rates: Rates, work: Work) -> Parts:
     """Segments copied whole, the rest read where it lies; the host chooses in every step."""
     copied = row.counters.get("modelled_copied_bytes")
     if copied is None:
@@ -410,15 +405,13 @@ GROUPS = (
     Group(("traversal.fault",), _rows_with("traversal/", placement="managed")),
     Group(("subway.byte", "subway.list", "subway.level"), _rows_with("traversal/", placement="subway")),
     Group(
-        ("lean.bfs.step", "lean.bfs.vertex", "lean.bfs.hot", "lean.bfs.look"),
+        ("lean.bfs.step", "lean.bfs.step_hot", "lean.bfs.vertex", "lean.bfs.look"),
         _read_where_they_lie("lean/bfs"),
     ),
     Group(("lean.cc.step", "lean.cc.edge", "lean.cc.hot", "lean.cc.early"), _read_where_they_lie("lean/cc")),
     *(
         Group(
-            tuple(
-                f"lean.{name}.{what}" for what in ("step", "step_compressed", "plain", "compressed", "hot")
-            ),
+            tuple(f"lean.{name}.{what}" for what in ("step", "plain", "compressed", "hot")),
             _read_where_they_lie(f"lean/{name}"),
         )
         for name in ("pr", "sssp")
@@ -432,7 +425,7 @@ START = 0.1  # of a row's time
 
 
 def fit(seen: Sequence[tuple[Row, Rates]]) -> dict[str, float]:
-    """The constants by which these rows are predicted best: the least sum of absolute errors of logarithms."""
+    """The constants by which these rows are predicted best: the least sum of errors of logarithms."""
     work: dict[str, float] = {}
     for group in GROUPS:
         own = [(row, rates) for row, rates in seen if row.measured and group.rows(row)]

@@ -31,6 +31,8 @@ GRANULE = 64 << 10
 # A row as asked this many times slower than its link alone is in the wall.
 IN_THE_WALL = 1.5
 USUAL_MEMORY = "host_alloc"
+# Steps of ranks, and how near a cache's own time is sought.
+RANKS, NEAR = 64, 0.01
 # A chase over so many bytes stays in the L2 cache and not in a multiprocessor's.
 IN_CACHE = 2 << 20
 # Copies of the host from so many bytes on come from its memory; of several the median says their rate.
@@ -48,7 +50,7 @@ class Curve:
     points: tuple[tuple[float, float], ...]
 
     def __call__(self, size: float) -> float:
-        """On a line in log-log between two sizes; beyond them at the rate of the last, at the first's time."""
+        """On a line in log-log between sizes; below them the first's time, beyond them the last's rate."""
         (least, at_least), (most, at_most) = self.points[0], self.points[-1]
         if size <= least:
             return at_least
@@ -65,27 +67,52 @@ class Curve:
 
 @dataclass(frozen=True)
 class Misses:
-    """What rows at random over a span cost in translations: by size of row, seconds a miss and the reach."""
+    """What rows at random over a span cost in translations: the reach, and seconds a miss by size of row."""
 
-    by_row: Mapping[float, tuple[float, float]] = field(default_factory=dict)
+    reach: float = math.inf
+    each: Mapping[float, float] = field(default_factory=dict)
 
-    def _nearest(self, row: float) -> tuple[float, float]:
-        return self.by_row[min(self.by_row, key=lambda one: abs(math.log(one / row)))]
+    def of(self, row: float) -> float:
+        """Seconds a miss, of the size of row that is nearest."""
+        return self.each[min(self.each, key=lambda one: abs(math.log(one / row)))] if self.each else 0.0
 
     def as_asked(self, row: float, count: float, span: float) -> float:
         """Seconds of misses of rows in the order in which they are asked for."""
-        if not self.by_row:
-            return 0.0
-        each, reach = self._nearest(row)
-        return count * max(1.0, row / GRANULE) * each * max(0.0, 1 - reach / span)
+        return count * max(1.0, row / GRANULE) * self.of(row) * max(0.0, 1 - self.reach / span)
 
     def in_order(self, count: float, span: float) -> float:
-        """Seconds of misses of requests in the order of their addresses: each granule that they touch once."""
-        if not self.by_row:
-            return 0.0
-        each, reach = self._nearest(LINE)
+        """Seconds of misses of requests in the order of their addresses: once for each granule touched."""
         granules = span / GRANULE
-        return each * granules * -math.expm1(-count / granules) if span > reach else 0.0
+        return self.of(LINE) * granules * -math.expm1(-count / granules) if span > self.reach else 0.0
+
+    def as_asked_by_rank(self, row: float, count: float, span: float, first: float = 0.0) -> float:
+        """The same of rows that are asked for as often as 1 / rank, those behind a share `first` of them.
+
+        Granules that are asked for again within a time of the cache's own are there still: that time is what
+        fills the reach (Che, Tung and Wang, IEEE JSAC 2002).
+        """
+        granules, kept = span / GRANULE, self.reach / GRANULE
+        at = first * granules
+        if granules - at <= kept:
+            return 0.0
+        edges = [
+            at,
+            *(max(at, 1.0) * (granules / max(at, 1.0)) ** (step / RANKS) for step in range(RANKS + 1)),
+        ]
+        weights = [math.log1p(edge * GRANULE / row) for edge in edges]
+        whole = weights[-1] - weights[0]
+        parts = [
+            (upper - lower, (heavier - lighter) / whole)
+            for (lower, upper), (lighter, heavier) in zip(pairwise(edges), pairwise(weights), strict=True)
+            if upper > lower
+        ]
+        short, long = 1.0, 1e15
+        while long > short * (1 + NEAR):
+            time = math.sqrt(short * long)
+            held = sum(many * -math.expm1(-share / many * time) for many, share in parts)
+            short, long = (time, long) if held < kept else (short, time)
+        missed = sum(share * math.exp(-share / many * short) for many, share in parts)
+        return count * max(1.0, row / GRANULE) * self.of(row) * missed
 
 
 @dataclass(frozen=True)
@@ -201,17 +228,24 @@ class _Rows:
         return request, (line - request) / LINE
 
     def _misses(self, memory: str, request: float, byte: float) -> Misses:
+        """Rows of up to a line tell the reach, as larger ones wait for the link too; all tell a miss."""
         by_row: dict[float, list[tuple[float, float]]] = {}
         for row in self._find("reach/gather", memory=memory, order="as_asked"):
             axes = row.case.axes
             size, count, span = float(axes["row"]), float(axes["rows"]), float(axes["span"])
-            lines = math.ceil(size / LINE)
-            link = count * (lines * request + max(size, SECTOR) * byte)
+            link = count * (math.ceil(size / LINE) * request + max(size, SECTOR) * byte)
             if {"touch_threads", "gpus"} & axes.keys() or row.median_s < IN_THE_WALL * link:
                 continue
             by_row.setdefault(size, []).append((span, row.median_s / count / max(1.0, size / GRANULE)))
-        found = {size: _wall(points) for size, points in by_row.items()}
-        return Misses({size: wall for size, wall in found.items() if wall})
+        reaches = [reach for size, seen in by_row.items() if size <= LINE and (reach := _reach(seen))]
+        if not reaches:
+            return Misses()
+        reach = median(reaches)
+        each = {
+            size: [seconds / (1 - reach / span) for span, seconds in seen if span > IN_THE_WALL * reach]
+            for size, seen in by_row.items()
+        }
+        return Misses(reach, {size: median(seconds) for size, seconds in each.items() if seconds})
 
     def _calls(self) -> dict[str, float]:
         rows = {row.case.axes["what"]: row.operation_s for row in self._need("call")}
@@ -249,11 +283,10 @@ def _visits(row: Row, size: float) -> Iterable[float]:
     return [visit.median_s / (row.case.axes["bytes"] / size) for visit in row.visits]
 
 
-def _wall(points: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
-    """Seconds a miss and the reach: each × (1 − reach / span), the median over all pairs of spans."""
+def _reach(points: Sequence[tuple[float, float]]) -> float | None:
+    """The reach by which seconds go as 1 − reach / span, the median over all pairs of spans."""
     pairs = [(one, two) for one, two in combinations(sorted(points), 2) if one[0] < two[0]]
     products = [(later - sooner) / (1 / near - 1 / far) for (near, sooner), (far, later) in pairs]
     if not products or (product := median(products)) <= 0:
         return None
-    each = median([seconds + product / span for span, seconds in points])
-    return each, product / each
+    return product / median([seconds + product / span for span, seconds in points])
