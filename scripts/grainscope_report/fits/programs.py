@@ -24,6 +24,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from grainscope_report import resources
 from grainscope_report.fits.rates import LINE, SECTOR, Rates
@@ -31,6 +32,8 @@ from grainscope_report.model import Row
 from grainscope_report.statistics import median
 
 FAMILIES = ("gather", "traversal", "lean")
+ALGORITHMS = ("bfs", "cc", "pr", "sssp")
+PREDICTED = ("gather", "gather/bag", *(f"{family}/{name}" for family in FAMILIES[1:] for name in ALGORITHMS))
 # Two resources at work at once take a little longer than the longer of them alone.
 BESIDE = 4
 # What a level of a traversal submits (src/graph/program.cuh): a clearing, count, two kernels of the scan,
@@ -367,7 +370,6 @@ def _segments(row: Row, rates: Rates, work: Work) -> Parts:
 # The constants of algorithms.
 
 # Which rows each group of constants is fitted to, one group after another.
-ALGORITHMS = ("bfs", "cc", "pr", "sssp")
 
 
 @dataclass(frozen=True)
@@ -419,6 +421,7 @@ GROUPS = (
     Group(("lean.segments.wait",), lambda row: row.case.axes.get("segments", "read") != "read"),
 )
 ROUNDS = 25
+DIGITS = 3
 NEAR = 0.03  # errors below this share weigh no more in a fit
 STEP = 0.01
 START = 0.1  # of a row's time
@@ -483,20 +486,35 @@ def _start(name: str, names: Sequence[str], seen: Sequence[tuple[Row, Rates]], k
     return START / median(there) if there else 0.0
 
 
-@cache
-def _shipped() -> dict[str, dict[str, float]]:
-    return json.loads((resources.PACKAGE / "programs.json").read_text(encoding="utf-8"))
+def fitted_on(runs: Mapping[str, Sequence[tuple[Row, Rates]]]) -> dict[str, dict[str, float]]:
+    """The constants by kind of GPU, each of its own rows, with as many digits as are worth keeping."""
+    return {
+        gpu: {name: float(f"{value:.{DIGITS}g}") for name, value in fit(seen).items()}
+        for gpu, seen in runs.items()
+    }
 
 
 def held_out(gpu: str, fitted: Mapping[str, Work] | None = None) -> dict[str, float]:
-    """The constants for a machine with this GPU: geometric means of those fitted on others."""
-    fitted = _shipped() if fitted is None else fitted
+    """The constants for a machine with this GPU: the means of those fitted on others."""
+    fitted = shipped()["constants"] if fitted is None else fitted
     others = [work for name, work in fitted.items() if name not in gpu]
     names = {name for work in others for name in work}
     return {name: _mean([work[name] for work in others if name in work]) for name in sorted(names)}
 
 
 def _mean(values: Sequence[float]) -> float:
+    """Geometric, unless one is nothing."""
     return (
         math.exp(sum(map(math.log, values)) / len(values)) if min(values) > 0 else sum(values) / len(values)
     )
+
+
+@cache
+def shipped() -> dict[str, Any]:
+    """Constants by kind of GPU, and how far off rows of each were by those of the others, by group."""
+    return json.loads((resources.PACKAGE / "programs.json").read_text(encoding="utf-8"))
+
+
+def off_by(group: str) -> float:
+    """The error within which nine in ten rows of a group were, on the kind of GPU on which that was most."""
+    return max(errors[group]["ninth"] for errors in shipped()["errors"].values())

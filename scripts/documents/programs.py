@@ -1,0 +1,135 @@
+"""docs/model.md: programs predicted from microbenchmarks, and the constants that the package has for that."""
+
+import json
+from functools import cache
+
+from documents import part, result, table
+from grainscope_report.fits import programs, rates
+from grainscope_report.groups import programs as held
+from grainscope_report.groups.programs import NINTH, Predictions, Quality
+from grainscope_report.statistics import median, percentile
+from grainscope_report.units import format_percent
+
+# The runs by kind of GPU: everything that has programs beside the microbenchmarks of the same machine.
+RUNS = {
+    "H100": (
+        *(f"acceptance/h100-{name}.json.gz" for name in ("a", "b1", "b2", "c1", "c2")),
+        "h100-quick.json", "h100-quick-after.json.gz", "h100-full.json.gz", "h100-full-after.json.gz",
+    ),
+    "H200": (
+        *(f"acceptance/h200-{name}.json.gz" for name in ("a", "b", "c1", "c2")),
+        *(f"acceptance/two-h200-{number}.json.gz" for number in (1, 2)),
+        "h200x2-quick.json", "h200x2-full.json.gz",
+    ),
+}  # fmt: skip
+SHIPPED = "scripts/grainscope_report/programs.json"
+DIGITS = 3
+
+
+def shipped() -> str:
+    """The file of constants by kind of GPU, and of how far off rows of it are by those of the others."""
+    constants = programs.fitted_on({gpu: seen_on(gpu) for gpu in RUNS})
+    made = {"constants": constants, "errors": {gpu: errors_on(gpu, constants) for gpu in RUNS}}
+    return json.dumps(made, indent=1) + "\n"
+
+
+def seen_on(gpu: str) -> list:
+    """The rows of programs on a kind of GPU, each with the rates of its own run."""
+    found = []
+    for name in RUNS[gpu]:
+        known = {}
+        for row in result(name).rows:
+            if not row.measured or not programs.is_program(row) or row.case.locality == "remote":
+                continue
+            place = row.case.site.get("gpu", 0)
+            if place not in known:
+                known[place] = rates.of(result(name), place)
+            found.append((row, known[place]))
+    return [(row, rate) for row, rate in found if _predictable(row, rate)]
+
+
+def _predictable(row, rate) -> bool:
+    try:
+        programs.predict(row, rate, EVERYTHING)
+    except programs.UnpredictedError:
+        return False
+    return True
+
+
+EVERYTHING = {name: 1.0 for group in programs.GROUPS for name in group.names}
+
+
+def errors_on(gpu: str, constants: dict) -> dict[str, dict[str, float]]:
+    errors: dict[str, list[float]] = {}
+    for one in (one for name in RUNS[gpu] for one in held.of(result(name), constants).rows):
+        errors.setdefault(one.group, []).append(abs(one.error))
+    return {
+        group: {
+            "rows": len(seen),
+            "median": float(f"{median(seen):.{DIGITS}g}"),
+            "ninth": float(f"{percentile(seen, NINTH):.{DIGITS}g}"),
+        }
+        for group, seen in sorted(errors.items())
+    }
+
+
+@cache
+def predictions(gpu: str) -> Predictions:
+    """All predicted rows of a kind of GPU, and the choices of each run."""
+    runs = [held.of(result(name)) for name in RUNS[gpu]]
+    every = Predictions(tuple(one for run in runs for one in run.rows))
+    every.__dict__["choices"] = [choice for run in runs for choice in run.choices]
+    return every
+
+
+def qualities(gpu: str) -> list[Quality]:
+    return predictions(gpu).qualities
+
+
+@part("model.predicted")
+def predicted() -> str:
+    """A line for each kind of GPU and group of programs."""
+    heads = ["GPU", "programs", "rows", "off by: median", "nine in ten", "beyond half", "same fastest way"]
+    rows = [
+        [
+            gpu,
+            f"`{one.group}`",
+            str(one.rows),
+            format_percent(one.median),
+            format_percent(one.ninth),
+            str(len(one.beyond)),
+            f"{one.same} of {one.choices}",
+        ]
+        for gpu in RUNS
+        for one in qualities(gpu)
+    ]
+    return table(heads, rows, right=True)
+
+
+@part("model.beyond")
+def beyond() -> str:
+    """What explains the rows that are off by more than half, and how many there are of each."""
+    counts: dict[str, list[int]] = {}
+    for at, gpu in enumerate(RUNS):
+        for one in (far for quality in qualities(gpu) for far in quality.beyond):
+            counts.setdefault(held.why(one) or "not explained", [0] * len(RUNS))[at] += 1
+    ranked = sorted(counts.items(), key=lambda one: -sum(one[1]))
+    return table(
+        ["rows off by more than half", *RUNS], [[why, *map(str, seen)] for why, seen in ranked], True
+    )
+
+
+@part("model.constants")
+def constants() -> str:
+    """The constants of algorithms, as fitted on each kind of GPU."""
+    found = programs.shipped()["constants"]
+    names = [name for group in programs.GROUPS for name in group.names]
+    rows = [[f"`{name}`", *(f"{found[gpu][name]:.3g}" for gpu in RUNS)] for name in names]
+    return table(["constant", *(f"fitted on {gpu}" for gpu in RUNS)], rows, right=True)
+
+
+@part("model.same")
+def same(gpu: str) -> str:
+    """The share of choices with the same fastest way, in percent."""
+    found = qualities(gpu)
+    return f"{100 * sum(one.same for one in found) / sum(one.choices for one in found):.0f}"
