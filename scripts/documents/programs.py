@@ -119,6 +119,25 @@ def beyond() -> str:
     )
 
 
+@part("model.what_if")
+def what_if() -> str:
+    """What was predicted of changes that rows emulate."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for gpu in RUNS:
+        for name in RUNS[gpu]:
+            for one in held.what_ifs(result(name)):
+                found.setdefault((one.what, gpu), []).append(one.error)
+    rows = [
+        [what, gpu, str(len(errors)), *map(format_percent, (_off(errors), max(map(abs, errors))))]
+        for (what, gpu), errors in sorted(found.items())
+    ]
+    return table(["changed", "GPU", "rows", "off by: median", "worst"], rows)
+
+
+def _off(errors: list[float]) -> float:
+    return median([abs(error) for error in errors])
+
+
 @part("model.constants")
 def constants() -> str:
     """The constants of algorithms, as fitted on each kind of GPU."""

@@ -14,7 +14,7 @@ placement of the host's memory. No row of a program (`gather`, `traversal`, `lea
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
 from grainscope_report import families
@@ -26,8 +26,10 @@ from grainscope_report.statistics import median
 SOURCES = ("transfer/", "reach/", "grain/", "latency/", "call", "host/")
 LINE = 128
 SECTOR = 32
-# Translations of pinned memory come a line of sixteen entries of a page at a time (docs/method.md).
+# Translations of pinned memory come a line of sixteen entries of a page at a time (docs/method.md); the
+# unified-memory driver maps a whole block by one (docs/host-memory.md).
 GRANULE = 64 << 10
+GRANULES = {"managed_host": 2 << 20}
 # A row as asked this many times slower than its link alone is in the wall.
 IN_THE_WALL = 1.5
 USUAL_MEMORY = "host_alloc"
@@ -71,6 +73,7 @@ class Misses:
 
     reach: float = math.inf
     each: Mapping[float, float] = field(default_factory=dict)
+    granule: float = GRANULE
 
     def of(self, row: float) -> float:
         """Seconds a miss, of the size of row that is nearest."""
@@ -78,11 +81,11 @@ class Misses:
 
     def as_asked(self, row: float, count: float, span: float) -> float:
         """Seconds of misses of rows in the order in which they are asked for."""
-        return count * max(1.0, row / GRANULE) * self.of(row) * max(0.0, 1 - self.reach / span)
+        return count * max(1.0, row / self.granule) * self.of(row) * max(0.0, 1 - self.reach / span)
 
     def in_order(self, count: float, span: float) -> float:
         """Seconds of misses of requests in the order of their addresses: once for each granule touched."""
-        granules = span / GRANULE
+        granules = span / self.granule
         return self.of(LINE) * granules * -math.expm1(-count / granules) if span > self.reach else 0.0
 
     def as_asked_by_rank(self, row: float, count: float, span: float, first: float = 0.0) -> float:
@@ -91,7 +94,7 @@ class Misses:
         Granules that are asked for again within a time of the cache's own are there still: that time is what
         fills the reach (Che, Tung and Wang, IEEE JSAC 2002).
         """
-        granules, kept = span / GRANULE, self.reach / GRANULE
+        granules, kept = span / self.granule, self.reach / self.granule
         at = first * granules
         if granules - at <= kept:
             return 0.0
@@ -99,7 +102,7 @@ class Misses:
             at,
             *(max(at, 1.0) * (granules / max(at, 1.0)) ** (step / RANKS) for step in range(RANKS + 1)),
         ]
-        weights = [math.log1p(edge * GRANULE / row) for edge in edges]
+        weights = [math.log1p(edge * self.granule / row) for edge in edges]
         whole = weights[-1] - weights[0]
         parts = [
             (upper - lower, (heavier - lighter) / whole)
@@ -112,7 +115,7 @@ class Misses:
             held = sum(many * -math.expm1(-share / many * time) for many, share in parts)
             short, long = (time, long) if held < kept else (short, time)
         missed = sum(share * math.exp(-share / many * short) for many, share in parts)
-        return count * max(1.0, row / GRANULE) * self.of(row) * missed
+        return count * max(1.0, row / self.granule) * self.of(row) * missed
 
 
 @dataclass(frozen=True)
@@ -140,10 +143,24 @@ class Rates:
         """Seconds of so many requests of so many bytes together."""
         return requests * self.request_s + size * self.byte_s
 
+    def times_longer(self, factor: float) -> "Rates":
+        """With a link whose requests and bytes take so many times as long."""
+        return replace(self, request_s=self.request_s * factor, byte_s=self.byte_s * factor)
+
 
 def of(result: Result, gpu: int = 0, memory: str = USUAL_MEMORY, remote: bool = False) -> Rates:
     """The rates of a run for one GPU; raises LackingRatesError where rows are lacking."""
     return _Rows(result, gpu, remote).rates(memory)
+
+
+def slower_by_few(result: Result, multiprocessors: float, width: float, gpu: int = 0) -> float:
+    """How many times as long the link takes where so few multiprocessors read, `width` bytes a lane.
+
+    A walk with as many blocks as there are multiprocessors has one on each.
+    """
+    rows = _Rows(result, gpu, remote=False).few(width)
+    best = min(seconds for _, seconds in rows.points)
+    return max(1.0, rows(multiprocessors) / best) if multiprocessors < rows.points[-1][0] else 1.0
 
 
 class _Rows:
@@ -204,9 +221,17 @@ class _Rows:
     def _curve(self, family: str, along: str, **axes: object) -> Curve:
         by_size: dict[float, list[float]] = {}
         for row in self._need(family, **axes):
+            if isinstance(row.case.axes[along], str):
+                continue
             size = float(row.case.axes[along])
             by_size.setdefault(size, []).append(row.operation_s or row.median_s)
         return Curve(tuple((size, min(times)) for size, times in sorted(by_size.items())))
+
+    def few(self, width: float) -> Curve:
+        """Seconds of a walk by its blocks."""
+        return self._curve(
+            "transfer/zero_copy", "blocks", direction="read", access="merged_aligned", width=width, offset=0
+        )
 
     def _walks(self, **axes: object) -> list[Row]:
         return self._need(
@@ -229,6 +254,7 @@ class _Rows:
 
     def _misses(self, memory: str, request: float, byte: float) -> Misses:
         """Rows of up to a line tell the reach, as larger ones wait for the link too; all tell a miss."""
+        granule = GRANULES.get(memory, GRANULE)
         by_row: dict[float, list[tuple[float, float]]] = {}
         for row in self._find("reach/gather", memory=memory, order="as_asked"):
             axes = row.case.axes
@@ -236,7 +262,7 @@ class _Rows:
             link = count * (math.ceil(size / LINE) * request + max(size, SECTOR) * byte)
             if {"touch_threads", "gpus"} & axes.keys() or row.median_s < IN_THE_WALL * link:
                 continue
-            by_row.setdefault(size, []).append((span, row.median_s / count / max(1.0, size / GRANULE)))
+            by_row.setdefault(size, []).append((span, row.median_s / count / max(1.0, size / granule)))
         reaches = [reach for size, seen in by_row.items() if size <= LINE and (reach := _reach(seen))]
         if not reaches:
             return Misses()
@@ -245,7 +271,7 @@ class _Rows:
             size: [seconds / (1 - reach / span) for span, seconds in seen if span > IN_THE_WALL * reach]
             for size, seen in by_row.items()
         }
-        return Misses(reach, {size: median(seconds) for size, seconds in each.items() if seconds})
+        return Misses(reach, {size: median(seconds) for size, seconds in each.items() if seconds}, granule)
 
     def _calls(self) -> dict[str, float]:
         rows = {row.case.axes["what"]: row.operation_s for row in self._need("call")}

@@ -146,10 +146,11 @@ def of(result: Result, fitted: dict[str, programs.Work] | None = None) -> Predic
     known: dict[tuple, rates.Rates] = {}
     work = programs.held_out(" ".join(result.environment.gpu_names[:1]), fitted)
     for row in asked:
-        place = row.case.site.get("gpu", 0), row.case.locality == "remote"
+        memory = str(row.case.axes.get("memory", rates.USUAL_MEMORY))
+        place = row.case.site.get("gpu", 0), row.case.locality == "remote", memory
         try:
             if place not in known:
-                known[place] = rates.of(result, place[0], remote=place[1])
+                known[place] = rates.of(result, place[0], memory, place[1])
             found.append(Predicted(row, programs.predict(row, known[place], work)))
         except UnpredictedError as error:
             left_out[str(error)] += 1
@@ -158,6 +159,59 @@ def of(result: Result, fitted: dict[str, programs.Work] | None = None) -> Predic
                 return Predictions(why_not=str(error))
             left_out["the run has no rates for memory that is far from the GPU"] += 1
     return Predictions(tuple(found), tuple(left_out.most_common()))
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What was predicted of a change, beside a row in which it was emulated."""
+
+    what: str
+    row: Row
+    seconds: float
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured, less one."""
+        return self.seconds / self.row.median_s - 1
+
+
+FEWER = "fewer multiprocessors"
+SHARED = "the link shared with a second copy"
+
+
+def what_ifs(result: Result) -> Iterator[WhatIf]:
+    """Changes that rows of the run emulate, predicted from the microbenchmarks without the change."""
+    for row in result.of("sm_share/gather"):
+        seen = row.counters.get("seen_sms", 0)
+        in_context = row.measured and row.case.axes.get("by") == "green_context"
+        if in_context and 0 < seen < row.counters.get("available_sms", 0):
+            yield WhatIf(FEWER, row, _by_few(result, row, seen))
+    for row in result.of("contention"):
+        if row.measured and (row.case.axes.get("what"), row.case.axes.get("path")) == TWO_COPIES:
+            yield WhatIf(SHARED, row, _beside_a_copy(result, row))
+
+
+TWO_COPIES = ("engine_and_kernel", "host_to_gpu")
+
+
+def _by_few(result: Result, row: Row, multiprocessors: float) -> float:
+    """Rows of whole lines, read by so many multiprocessors."""
+    gpu, width = row.case.site.get("gpu", 0), float(row.case.axes["width"])
+    known = rates.of(result, gpu)
+    # Lanes of other widths are as walks of the widest that is narrower.
+    walks = [narrow for narrow in (4.0, 16.0) if narrow <= width]
+    slower = known.times_longer(rates.slower_by_few(result, multiprocessors, max(walks, default=4.0), gpu))
+    return known.kernel_s + slower.link(row.bytes / rates.LINE, row.bytes)
+
+
+def _beside_a_copy(result: Result, row: Row) -> float:
+    """What crosses one link at once takes as long as one after the other."""
+    known = rates.of(result, row.case.site.get("gpu", 0))
+    copied, read = (sum(lane.bytes for lane in row.lanes if lane.name == name) for name in LANES)
+    return known.copies(copied) + known.link(read / rates.LINE, read)
+
+
+LANES = ("copy_engine", "kernel_copy")
 
 
 def choices(rows: Iterable[Predicted]) -> Iterator[Choice]:
@@ -266,6 +320,20 @@ def why(far: Predicted) -> str:
 
 
 BANDS = ((NEAR, "dashed"), (FAR, "dotted"))
+# The colour of each resource, by a method that has it.
+COLOURS = {
+    "link": "pinned",
+    "translations": "demand",
+    "copies": "prefetch",
+    "faults": "write_combined",
+    "host": "host",
+    "GPU": "zero_copy",
+    "GPU memory": "kernel_copy",
+    "launches": "pageable",
+    "steps": "registered",
+    "one list": "zero_copy_random",
+    "sort": "traffic",
+}
 
 
 def build(machines: Sequence[Machine]) -> Figure:
@@ -291,14 +359,15 @@ def _panel(machines: Sequence[Machine], made: dict[int, Predictions], group: str
                 for one in sorted(own, key=lambda one: one.row.median_s)
             )
             name = f"bound by {bound}"
-            curves.append(Curve(name, name, machine, points, dash="none", config=name, label="modelled"))
+            colour = COLOURS[bound]
+            curves.append(Curve(name, colour, machine, points, dash="none", config=name, label="modelled"))
     if not curves:
         return None
     x = [point.x for curve in curves for point in curve.points]
     low, high = min(x) / 1.5, max(x) * 1.5
     lines = [
         Curve(
-            f"± {format_percent(share)}",
+            f"± {100 * share:.0f} %" if share else "equal",
             "partner",
             machines[0],
             tuple(Point(at, exact(at * factor)) for at in (low, high)),
