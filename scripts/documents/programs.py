@@ -138,15 +138,6 @@ def _off(errors: list[float]) -> float:
     return median([abs(error) for error in errors])
 
 
-@part("model.constants")
-def constants() -> str:
-    """The constants of algorithms, as fitted on each kind of GPU."""
-    found = programs.shipped()["constants"]
-    names = [name for group in programs.GROUPS for name in group.names]
-    rows = [[f"`{name}`", *(f"{found[gpu][name]:.3g}" for gpu in RUNS)] for name in names]
-    return table(["constant", *(f"fitted on {gpu}" for gpu in RUNS)], rows, right=True)
-
-
 @part("model.same")
 def same(gpu: str) -> str:
     """The share of choices with the same fastest way, in percent."""
