@@ -12,7 +12,7 @@ own rows, and those of its kind, take no part.
 
 The forms, L being what a host takes to submit a level, two resources side by side by their norm `BESIDE`:
 
-- a gather by a kernel: its start, the sort if any, and the longest of link, translations and GPU memory;
+- a gather by a kernel: its start, the sort if any, and beside each other link, translations and GPU memory;
 - a traversal: (levels + 1) L, and beside each other the link and the GPU's work for edges and lists;
 - lists copied by the host (`subway`): levels, and gathering and copying beside each other, and the walk;
 - managed edges: levels, and faults of every page;
@@ -109,24 +109,19 @@ def _gather(row: Row, rates: Rates, work: Work) -> Parts:
         faults = work["gather.fault"] * rates.faults(_number(row, "span"))
         return {"faults": faults}, rates.kernel_s + faults
     if store not in ("mapped", "tiered"):
-        raise UnpredictedError(f"rates of {store} rows are not among a machine's")
-    if not row.traffic or row.traffic.requests is None or row.traffic.bytes is None:
-        raise UnpredictedError("its requests are not modelled")
+        raise UnpredictedError(f"rates of {store} tables are not among a machine's")
     return _over_the_link(row, rates)
 
 
 def _over_the_link(row: Row, rates: Rates) -> Parts:
     axes, size, span = row.case.axes, _number(row, "row"), _number(row, "span")
-    requests, hosted = row.traffic.requests, row.traffic.bytes
-    count = (
-        requests / row.counters["requests_per_row"] if "requests_per_row" in row.counters else hosted / size
-    )
+    requests, hosted, count = _rows_over_the_link(row, size, span)
     in_order = axes.get("mode") in IN_ORDER
     if in_order and axes.get("indices") != "zipf":
         # Rows that are asked for again stand side by side, and come once; of a warp they are counted so. A
         # row that is asked for thousands of times is asked for by many warps at once, and comes to each.
         distinct = row.counters.get("unique_bytes", row.bytes) / row.bytes
-        once = min(1.0, distinct / min(1.0, row.traffic.amplification or 1.0))
+        once = min(1.0, distinct / min(1.0, (row.traffic and row.traffic.amplification) or 1.0))
         requests, hosted, count = requests * once, hosted * once, count * once
     if in_order:
         misses = rates.misses.in_order(count, span)
@@ -142,7 +137,25 @@ def _over_the_link(row: Row, rates: Rates) -> Parts:
         "GPU memory": rates.within_gpu(max(row.bytes - hosted, 1.0)) if axes["store"] == "tiered" else 0.0,
     }
     sort = _sort_s(row, rates) if in_order else 0.0
-    return parts | {"sort": sort}, rates.kernel_s + sort + max(parts.values())
+    return parts | {"sort": sort}, rates.kernel_s + sort + beside(*parts.values())
+
+
+def _rows_over_the_link(row: Row, size: float, span: float) -> tuple[float, float, float]:
+    """Requests, bytes and rows over the link: as modelled, or of rows of whole sectors by their lines.
+
+    Of rows asked for as often as 1 / rank those behind the hot ones come, by the share of their ranks.
+    """
+    if row.traffic and row.traffic.requests is not None and row.traffic.bytes is not None:
+        requests, hosted = row.traffic.requests, row.traffic.bytes
+        each = row.counters.get("requests_per_row")
+        return requests, hosted, requests / each if each else hosted / size
+    tiered = row.case.axes["store"] == "tiered"
+    if size % SECTOR or (LINE % size and size % LINE) or (tiered and row.case.axes.get("indices") != "zipf"):
+        raise UnpredictedError("their requests are not modelled")
+    rows = span / size / _number(row, "tables", 1)
+    hot = math.log1p(rows * _number(row, "hot") / 100) / math.log1p(rows) if tiered else 0.0
+    count = row.bytes / size * (1 - hot)
+    return count * math.ceil(size / LINE), count * size, count
 
 
 def _sort_s(row: Row, rates: Rates) -> float:
@@ -214,7 +227,7 @@ def _work_s(row: Row, rates: Rates, work: Work, name: str) -> float:
 def _traversal(row: Row, rates: Rates, work: Work) -> Parts:
     placement = row.case.axes.get("placement")
     if not row.levels:
-        raise UnpredictedError("its levels are not in the row")
+        raise UnpredictedError("their levels are not written")
     launches = launches_s(row, rates)
     if placement == "subway":
         return _subway(row, rates, work, launches)
@@ -227,7 +240,7 @@ def _traversal(row: Row, rates: Rates, work: Work) -> Parts:
         )
         return {"faults": faults, "GPU": gpu, "launches": launches}, launches + gpu + faults
     if placement != "mapped" or "requests_with_cache" not in row.counters:
-        raise UnpredictedError(f"its requests are not modelled ({placement} edges)")
+        raise UnpredictedError(f"their requests are not modelled ({placement} edges)")
     if row.case.axes.get("access") == "naive":
         return _lanes_alone(row, rates, work, launches)
     requests, size = row.counters["requests_with_cache"], row.counters["bytes_with_cache"]
@@ -258,7 +271,7 @@ def _lanes_alone(row: Row, rates: Rates, work: Work, launches: float) -> Parts:
 def longest(row: Row) -> float:
     """Entries of the longest list, as far as the row says: those of the last step of its degrees."""
     if not row.graph or not row.graph.degree_cdf:
-        raise UnpredictedError("its degrees are not in the row")
+        raise UnpredictedError("the degrees of their graph are not written")
     curve = row.graph.degree_cdf
     before = curve[-2][1] if len(curve) > 1 else 0.0
     return min(curve[-1][0], (curve[-1][1] - before) * row.graph.entries)
@@ -267,7 +280,7 @@ def longest(row: Row) -> float:
 def _subway(row: Row, rates: Rates, work: Work, launches: float) -> Parts:
     """Lists gathered by the host's threads while others are copied, and then walked."""
     if not row.link_bytes_least:
-        raise UnpredictedError("what it copied is not in the row")
+        raise UnpredictedError("what they copied is not written")
     lists = sum(level.active for level in row.levels) * _scale(row)
     edges = row.counters.get("edges_read", 0.0) * _edge_bytes(row)
     host = work["subway.byte"] * edges / rates.host_copy_rate
@@ -285,7 +298,7 @@ def _subway(row: Row, rates: Rates, work: Work, launches: float) -> Parts:
 
 def _lean(row: Row, rates: Rates, work: Work) -> Parts:
     if not row.traffic or row.traffic.requests is None:
-        raise UnpredictedError("its requests are not modelled")
+        raise UnpredictedError("their requests are not modelled")
     name = kind(row)
     if row.case.axes.get("segments", "read") != "read":
         return _segments(row, rates, work)
@@ -358,7 +371,7 @@ def _segments(row: Row, rates: Rates, work: Work) -> Parts:
     """Segments copied whole, the rest read where it lies; the host chooses in every step."""
     copied = row.counters.get("modelled_copied_bytes")
     if copied is None:
-        raise UnpredictedError("the bytes that it copies are not modelled")
+        raise UnpredictedError("the bytes that they copy are not modelled")
     link = rates.link(row.traffic.requests, row.traffic.bytes)
     copies = copied / rates.copy.rate
     steps, own, hot = _sweeps(row, rates, work)

@@ -16,7 +16,7 @@ from grainscope_report.fits.rates import LackingRatesError
 from grainscope_report.machine import Machine
 from grainscope_report.model import Result, Row
 from grainscope_report.statistics import median, percentile
-from grainscope_report.units import format_percent
+from grainscope_report.units import format_percent, plural
 
 NEAR, FAR = 0.10, 0.50
 NINTH = 90.0
@@ -395,7 +395,7 @@ def _notes(machines: Sequence[Machine], made: dict[int, Predictions]) -> Iterato
         owner = f"{machine.letter}: " if len(machines) > 1 else ""
         yield from (f"{owner}{sentence(one)}." for one in made[machine.index].qualities)
         for reason, count in made[machine.index].left_out:
-            yield f"{owner}Not predicted: {count} rows, since {reason}."
+            yield f"{owner}Not predicted: {plural(count, 'row')}: {reason}."
     yield (
         "Predicted from transfer, reach, grain, latency, call and host rows of the same run; constants of "
         "algorithms are fitted on other kinds of GPUs. Lines: equal, a tenth off, half off."
