@@ -4,8 +4,9 @@ import json
 from functools import cache
 
 from documents import part, result, table
-from grainscope_report.fits import programs, rates
 from grainscope_report.groups import programs as held
+from grainscope_report.groups import programs_rates as rates
+from grainscope_report.groups import programs_times as programs
 from grainscope_report.groups.programs import NINTH, Predictions, Quality
 from grainscope_report.statistics import median, percentile
 from grainscope_report.units import format_percent

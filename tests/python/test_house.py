@@ -48,9 +48,6 @@ def test_families_see_nothing_of_google_benchmark():
 # Files that name a family outside its group, and why; the tables of families and of presets are for that.
 OUTSIDE = {
     "scripts/grainscope_report/families.py": "the table that the scripts read instead of naming families",
-    "scripts/grainscope_report/fits/programs.py": "programs of all groups are predicted by one model",
-    "scripts/grainscope_report/fits/rates.py": "a machine's rates follow from rows of all groups",
-    "scripts/grainscope_report/groups/programs.py": "predictions are held against rows of all groups",
     "benchmarks/gnn/pipeline_worker.cpp": "`gather` is the lane of a row, however its rows are gathered",
     "benchmarks/gnn/sm_share.cpp": "`gather` is the lane of a row, however its rows are gathered",
 }
@@ -61,6 +58,12 @@ GROUPS = {
     "gather": ("gather", "sm_share"),
     "gnn": ("sampling", "tiering", "pipeline"),
     "latency": ("latency", "call"),
+    # What a machine's microbenchmarks say of programs.
+    "programs": (
+        *("transfer", "reach", "grain", "latency", "call", "host"),
+        *("gather", "traversal", "lean"),
+        *("sm_share", "contention"),
+    ),
     "traversal": ("traversal", "lean"),
 }
 LITERAL = re.compile(r'//[^\n]*|#include[^\n]*|"((?:[^"\\\n]|\\.)*)"')

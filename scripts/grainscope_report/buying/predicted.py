@@ -12,8 +12,9 @@ from grainscope_report import reader
 from grainscope_report.buying.machines import Machine
 from grainscope_report.buying.workload import Component, Workload
 from grainscope_report.errors import ReportError
-from grainscope_report.fits import programs, rates
-from grainscope_report.fits.programs import UnpredictedError
+from grainscope_report.groups import programs_rates as rates
+from grainscope_report.groups import programs_times as programs
+from grainscope_report.groups.programs_times import UnpredictedError
 from grainscope_report.model import Result, Row, Uncertainties, Uncertainty
 from grainscope_report.statistics import Z_90
 from grainscope_report.units import format_percent

@@ -10,9 +10,10 @@ from functools import cached_property
 from typing import Any
 
 from grainscope_report.figures.model import Curve, CurvePanel, Entry, Figure, Point, exact
-from grainscope_report.fits import programs, rates
-from grainscope_report.fits.programs import FAMILIES, Prediction, UnpredictedError
-from grainscope_report.fits.rates import LackingRatesError
+from grainscope_report.groups import programs_rates as rates
+from grainscope_report.groups import programs_times as programs
+from grainscope_report.groups.programs_rates import LackingRatesError
+from grainscope_report.groups.programs_times import FAMILIES, Prediction, UnpredictedError
 from grainscope_report.machine import Machine
 from grainscope_report.model import Result, Row
 from grainscope_report.statistics import median, percentile

@@ -27,7 +27,7 @@ from functools import cache
 from typing import Any
 
 from grainscope_report import resources
-from grainscope_report.fits.rates import LINE, SECTOR, Rates
+from grainscope_report.groups.programs_rates import LINE, SECTOR, Rates
 from grainscope_report.model import Row
 from grainscope_report.statistics import median
 
