@@ -298,7 +298,7 @@ def document(result: Result) -> dict[str, Any]:
             asdict(link) | {"from": link.ends[0], "to": link.ends[1], "negotiated": link.negotiated}
             for link in result.links
         ],
-        **each("groups", "traversals", "managed_under_pressure", "fewer_bytes"),
+        **each("groups", "traversals", "managed_under_pressure", "fewer_bytes", "predicted"),
         "networks": each(*(f"networks.{question}" for question in gnn_answers.QUESTIONS)),
         "fits": fits | everything.METHODS | {"between": machine.between(result)},
         **each("shape", "reasons"),

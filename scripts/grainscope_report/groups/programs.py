@@ -414,6 +414,6 @@ def sentence(one: Quality) -> str:
 
 FIGURES = (
     Entry("20", "figure_20_predicted_programs", "Programs predicted from microbenchmarks",
-          programs.PREDICTED,
+          programs.DRAWN,
           "rows beside the microbenchmarks that they are predicted from", build),
 )  # fmt: skip

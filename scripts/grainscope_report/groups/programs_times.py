@@ -5,7 +5,7 @@ levels, edges, lists. Its times are not looked at. A prediction names the second
 largest is what bounds it.
 
 What a kernel does for an edge or a list in the GPU follows from no microbenchmark. Each algorithm has a few
-constants for it (`work`), in units of a rate of the machine: a random sector or a load of the GPU's memory, a
+constants for it (`work`), in units of a rate of the machine: a load of the GPU's memory or of its cache, a
 load of the host's, a fault. They are of the algorithm, not of the machine, and are fitted to rows of the
 reference runs of one GPU (`fit`). A machine is predicted by constants that were fitted on other GPUs: its
 own rows, and those of its kind, take no part.
@@ -33,7 +33,8 @@ from grainscope_report.statistics import median
 
 FAMILIES = ("gather", "traversal", "lean")
 ALGORITHMS = ("bfs", "cc", "pr", "sssp")
-PREDICTED = ("gather", "gather/bag", *(f"{family}/{name}" for family in FAMILIES[1:] for name in ALGORITHMS))
+# Bags have a figure of their own.
+DRAWN = ("gather", *(f"{family}/{name}" for family in FAMILIES[1:] for name in ALGORITHMS))
 # Two resources at work at once take a little longer than the longer of them alone.
 BESIDE = 4
 # What a level of a traversal submits (src/graph/program.cuh): a clearing, count, two kernels of the scan,
@@ -46,6 +47,11 @@ Work = Mapping[str, float]
 
 class UnpredictedError(Exception):
     """Why a row is not predicted."""
+
+
+class _Constants(dict[str, float]):
+    def __missing__(self, name: str) -> float:
+        raise UnpredictedError(f"no constant {name} was fitted on another kind of GPU")
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,8 @@ def kind(row: Row) -> str:
 def predict(row: Row, rates: Rates, work: Work) -> Prediction:
     """What a row takes on a machine of these rates; raises UnpredictedError."""
     group = row.case.family.partition("/")[0]
-    parts, total = {"gather": _gather, "traversal": _traversal, "lean": _lean}[group](row, rates, work)
+    forms = {"gather": _gather, "traversal": _traversal, "lean": _lean}
+    parts, total = forms[group](row, rates, _Constants(work))
     return Prediction(total, {name: seconds for name, seconds in parts.items() if seconds > 0})
 
 
@@ -241,7 +248,7 @@ def _traversal(row: Row, rates: Rates, work: Work) -> Parts:
         return {"faults": faults, "GPU": gpu, "launches": launches}, launches + gpu + faults
     if placement != "mapped" or "requests_with_cache" not in row.counters:
         raise UnpredictedError(f"their requests are not modelled ({placement} edges)")
-    if row.case.axes.get("access") == "naive":
+    if row.case.axes.get("access") == "naive" and row.traffic:
         return _lanes_alone(row, rates, work, launches)
     requests, size = row.counters["requests_with_cache"], row.counters["bytes_with_cache"]
     link = _scale(row) * max(rates.link(requests, size), _granules_s(row, rates))
