@@ -33,7 +33,7 @@ from grainscope_report.statistics import median
 
 FAMILIES = ("gather", "traversal", "lean")
 ALGORITHMS = ("bfs", "cc", "pr", "sssp")
-# Bags have a figure of their own.
+# Bags are drawn among other families, in figure o.
 DRAWN = ("gather", *(f"{family}/{name}" for family in FAMILIES[1:] for name in ALGORITHMS))
 # Two resources at work at once take a little longer than the longer of them alone.
 BESIDE = 4
