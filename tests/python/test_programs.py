@@ -362,6 +362,21 @@ def test_rows_of_another_kind_are_asked_for_as_before(tmp_path):
         judged(tmp_path, QUICK, QUICK, lacking, "pipeline/graphsage", 'graph = "kron19", gpus = 1, row = 512')
 
 
+def test_what_a_machine_could_not_measure_is_not_predicted(tmp_path):
+    where = 'store = "mapped", mode = "masked", row = 128, span = "8GiB", indices = "uniform"'
+    reference = predictable().write(tmp_path / "reference.json")
+    file = predictable(date="2026-11-21T10:15:00+00:00")
+    cases = [row["case"] for row in file.rows]
+    beyond = [one for one in cases if one["family"] == "gather" and one["axes"]["span"] == 8 * GIB]
+    file.rows = [row for row in file.rows if row["case"] not in beyond]
+    for one in beyond:
+        file.lose("skipped", "the table does not fit", one["family"], one["axes"], one["site"])
+    other = file.write(tmp_path / "other.json")
+    said = judged(tmp_path, reference, reference, other, "gather", where)
+    assert [one["passed"] for one in said["candidates"]] == [True, False]
+    assert said["components"][0]["label"] == "measured"
+
+
 def test_what_cannot_be_predicted_is_refused(tmp_path):
     reference = ROOT / "h200x2-full.json.gz"
     where = 'store = "multi_gpu", indices = "uniform", row = 1028, hot = 100'
