@@ -280,13 +280,6 @@ REASONS: tuple[Reason, ...] = (
         lambda row: 0 < _rows_of(row) < FEW_ROWS,
     ),
     (
-        "rows of the GPU's memory written in the order of their addresses, so to scattered places",
-        lambda row: (
-            row.case.axes.get("mode") == "address_ordered"
-            and row.case.axes.get("store") in ("device", "tiered")
-        ),
-    ),
-    (
         "rows asked for thousands of times: how many of the copies cross is not modelled",
         lambda row: row.case.axes.get("indices") == "zipf",
     ),

@@ -42,6 +42,7 @@ BESIDE = 4
 LAUNCHES, EVENTS, CLEARS = 7, 2, 4
 IN_ORDER = ("graphbolt", "address_ordered")
 SORT_BITS, SORTED_BYTES = 8, 8  # of a pass of the sort; a key and its place
+SMALL_SORT, SMALL_SORT_KERNELS = 1 << 12, 3  # so few are sorted by one block
 Work = Mapping[str, float]
 
 
@@ -110,17 +111,19 @@ def _gather(row: Row, rates: Rates, work: Work) -> Parts:
     if store == "device":
         # Of a bag no row is written, but a sum of many.
         seconds = rates.within_gpu(row.bytes) / (2 if row.case.family == "gather/bag" else 1)
-        sort = _sort_s(row, rates) if mode in IN_ORDER else 0.0
+        if mode not in IN_ORDER:
+            return {"GPU memory": seconds}, seconds
+        seconds, sort = seconds * work["gather.scatter"], _sort_s(row, rates)
         return {"GPU memory": seconds, "sort": sort}, seconds + sort
     if store == "managed":
         faults = work["gather.fault"] * rates.faults(_number(row, "span"))
         return {"faults": faults}, rates.kernel_s + faults
     if store not in ("mapped", "tiered"):
         raise UnpredictedError(f"rates of {store} tables are not among a machine's")
-    return _over_the_link(row, rates)
+    return _over_the_link(row, rates, work)
 
 
-def _over_the_link(row: Row, rates: Rates) -> Parts:
+def _over_the_link(row: Row, rates: Rates, work: Work) -> Parts:
     axes, size, span = row.case.axes, _number(row, "row"), _number(row, "span")
     requests, hosted, count = _rows_over_the_link(row, size, span)
     in_order = axes.get("mode") in IN_ORDER
@@ -138,11 +141,11 @@ def _over_the_link(row: Row, rates: Rates) -> Parts:
         misses = 0.0  # which rows are asked for how often is not in the row
     else:
         misses = rates.misses.as_asked(size, count, span)
-    parts = {
-        "link": rates.link(requests, hosted),
-        "translations": misses,
-        "GPU memory": rates.within_gpu(max(row.bytes - hosted, 1.0)) if axes["store"] == "tiered" else 0.0,
-    }
+    parts = {"link": rates.link(requests, hosted), "translations": misses}
+    if axes["store"] == "tiered":
+        # Rows in the order of their addresses are written to scattered places.
+        slower = work["gather.scatter"] if in_order else 1.0
+        parts["GPU memory"] = slower * rates.within_gpu(max(row.bytes - hosted, 1.0))
     sort = _sort_s(row, rates) if in_order else 0.0
     return parts | {"sort": sort}, rates.kernel_s + sort + beside(*parts.values())
 
@@ -168,6 +171,8 @@ def _rows_over_the_link(row: Row, size: float, span: float) -> tuple[float, floa
 def _sort_s(row: Row, rates: Rates) -> float:
     """Passes over keys and places, a byte of the row's number each; a histogram and its sum before them."""
     rows = row.bytes / _number(row, "row")
+    if rows <= SMALL_SORT:
+        return SMALL_SORT_KERNELS * rates.within_gpu(0)
     passes = math.ceil(math.log2(max(2.0, _number(row, "span") / _number(row, "row"))) / SORT_BITS)
     # Each of them clears what it counts in.
     return 2 * (passes + 2) * rates.within_gpu(0) + passes * rows * SORTED_BYTES / rates.within_gpu.rate
@@ -415,6 +420,10 @@ GROUPS = (
     Group(("gather.fault",), _rows_with("gather", store="managed")),
     Group(("gather.host_row",), _rows_with("gather", mode="cpu_gather")),
     Group(("gather.turns",), _rows_with("gather", mode="cpu_gather_dma")),
+    Group(
+        ("gather.scatter",),
+        lambda row: row.case.axes.get("store") == "device" and row.case.axes.get("mode") in IN_ORDER,
+    ),
     Group(("gather.copy_row",), _rows_with("gather", mode="row_dma")),
     *(
         Group(
