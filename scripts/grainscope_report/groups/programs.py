@@ -156,9 +156,7 @@ def of(result: Result, fitted: dict[str, programs.Work] | None = None) -> Predic
         except UnpredictedError as error:
             left_out[str(error)] += 1
         except LackingRatesError as error:
-            if not place[1]:
-                return Predictions(why_not=str(error))
-            left_out["the run has no rates for memory that is far from the GPU"] += 1
+            return Predictions(why_not=str(error))
     return Predictions(tuple(found), tuple(left_out.most_common()))
 
 

@@ -197,16 +197,17 @@ class _Rows:
         )
 
     def _find(self, family: str, **axes: object) -> list[Row]:
-        """Rows with these axes, of this GPU where it has any."""
+        """Rows with these axes, of this GPU and of its far memory where there are any."""
         found = [
             row
             for row in self._rows.get(family, [])
             if all(row.case.axes.get(axis, value) == value for axis, value in axes.items())
-            and (row.case.locality == "remote") == (self._remote and families.of(family) is not None)
+            and families.in_usual_memory(family, row.case.axes)
             and "peer" not in row.case.site
         ]
-        own = [row for row in found if row.case.site.get("gpu", self._gpu) == self._gpu]
-        return own or found
+        far = [row for row in found if row.case.locality == "remote"]
+        placed = far if self._remote and far else [row for row in found if row.case.locality != "remote"]
+        return [row for row in placed if row.case.site.get("gpu", self._gpu) == self._gpu] or placed
 
     def _need(self, family: str, **axes: object) -> list[Row]:
         found = self._find(family, **axes)
@@ -229,9 +230,8 @@ class _Rows:
 
     def few(self, width: float) -> Curve:
         """Seconds of a walk by its blocks."""
-        return self._curve(
-            "transfer/zero_copy", "blocks", direction="read", access="merged_aligned", width=width, offset=0
-        )
+        walk = {"direction": "read", "access": "merged_aligned", "allocation": USUAL_MEMORY}
+        return self._curve("transfer/zero_copy", "blocks", **walk, width=width, offset=0, threads=1024)
 
     def _walks(self, **axes: object) -> list[Row]:
         return self._need(

@@ -247,9 +247,7 @@ def _traversal(row: Row, rates: Rates, work: Work) -> Parts:
     if placement == "device":
         return {"GPU": gpu, "launches": launches}, launches + gpu
     if placement == "managed":
-        faults = work["traversal.fault"] * rates.faults(
-            _edge_bytes(row) * (row.graph.entries if row.graph else 0)
-        )
+        faults = work["traversal.fault"] * rates.faults(_data_set(row))
         return {"faults": faults, "GPU": gpu, "launches": launches}, launches + gpu + faults
     if placement != "mapped" or "requests_with_cache" not in row.counters:
         raise UnpredictedError(f"their requests are not modelled ({placement} edges)")
@@ -264,9 +262,14 @@ def _edge_bytes(row: Row) -> float:
     return _number(row, "edge", 8) + (4 if row.case.family.endswith("sssp") else 0)
 
 
+def _data_set(row: Row) -> float:
+    """Bytes of the edge list and the weights."""
+    return _edge_bytes(row) * (row.graph.entries if row.graph else 0)
+
+
 def _granules_s(row: Row, rates: Rates) -> float:
     """Misses of lists in ascending order, level by level."""
-    span = _edge_bytes(row) * (row.graph.entries if row.graph else 0)
+    span = _data_set(row)
     return sum(rates.misses.in_order(level.requests or 0, span) for level in row.levels) if span else 0.0
 
 
@@ -300,9 +303,8 @@ def _subway(row: Row, rates: Rates, work: Work, launches: float) -> Parts:
     copies = row.link_bytes_least / rates.copy.rate
     gpu = _work_s(row, rates, work, kind(row))
     submitted = work["subway.level"] * launches
-    return {"host": host, "copies": copies, "GPU": gpu, "launches": submitted}, submitted + beside(
-        host, copies
-    ) + gpu
+    total = submitted + beside(host, copies) + gpu
+    return {"host": host, "copies": copies, "GPU": gpu, "launches": submitted}, total
 
 
 # Lean runs
