@@ -22,7 +22,7 @@ from grainscope_report.groups import programs_times as times
 from grainscope_report.machine import machines
 from grainscope_report.model import Result
 from references import ROOT
-from synthetic_programs import GIB, MIB, WORK, Machine, predictable
+from synthetic_programs import GIB, MIB, SITE, WORK, Machine, predictable
 
 TRUE = Machine()
 FITTED = {"another": WORK}
@@ -59,7 +59,19 @@ def test_another_kind_of_memory_has_its_own_reach(known):
     found = rates.of(known, memory="managed_host")
     assert found.misses.reach == pytest.approx(TRUE.block_reach, rel=0.05)
     assert found.misses.granule == synthetic_programs.BLOCK
-    assert rates.of(known, memory="registered").misses.as_asked(128, 1 << 20, 64 * GIB) == 0
+    with pytest.raises(rates.LackingRatesError, match="no row of reach/gather memory:registered"):
+        rates.of(known, memory="registered")
+
+
+def test_memory_that_is_mapped_alike_has_the_reach_of_the_usual_kind(tmp_path):
+    file = predictable()
+    for row in [row for row in file.rows if row["case"]["family"] == "reach/gather"]:
+        axes = row["case"]["axes"]
+        if axes["memory"] == "host_alloc" and axes["span"] in (256 * MIB, 2 * GIB):
+            changed = {**axes, "memory": "registered"}
+            file.add("reach/gather", changed, SITE, row["median_s"])
+    result = reader.read(file.write(tmp_path / "result.json"))
+    assert rates.of(result, memory="registered").misses == rates.of(result).misses
 
 
 def test_a_run_without_a_rate_says_which_row_is_lacking(known):

@@ -256,7 +256,7 @@ class _Rows:
         """Rows of up to a line tell the reach, as larger ones wait for the link too; all tell a miss."""
         granule = GRANULES.get(memory, GRANULE)
         by_row: dict[float, list[tuple[float, float]]] = {}
-        for row in self._find("reach/gather", memory=memory, order="as_asked"):
+        for row in self._need("reach/gather", memory=memory, order="as_asked"):
             axes = row.case.axes
             size, count, span = float(axes["row"]), float(axes["rows"]), float(axes["span"])
             link = count * (math.ceil(size / LINE) * request + max(size, SECTOR) * byte)
@@ -265,7 +265,9 @@ class _Rows:
             by_row.setdefault(size, []).append((span, row.median_s / count / max(1.0, size / granule)))
         reaches = [reach for size, seen in by_row.items() if size <= LINE and (reach := _reach(seen))]
         if not reaches:
-            return Misses()
+            # One span in the wall does not tell the reach: kinds that are mapped alike have the same.
+            alike = by_row and memory not in (USUAL_MEMORY, *GRANULES)
+            return self._misses(USUAL_MEMORY, request, byte) if alike else Misses()
         reach = median(reaches)
         each = {
             size: [seconds / (1 - reach / span) for span, seconds in seen if span > IN_THE_WALL * reach]
