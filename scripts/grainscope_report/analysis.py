@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from grainscope_report.fits.everything import Fits
     from grainscope_report.fits.shape import Finding
     from grainscope_report.groups.lean import Gain
+    from grainscope_report.groups.programs import Predictions
     from grainscope_report.groups.transfer import Choice
     from grainscope_report.groups.traversal_answers import Answer, Moved
     from grainscope_report.machine import Machine
@@ -71,6 +72,13 @@ class Analysis:
         from grainscope_report.groups import lean
 
         return lean.gains(self.machine)
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """Programs as predicted from the run's microbenchmarks."""
+        from grainscope_report.groups import programs
+
+        return programs.of(self.result)
 
     @cached_property
     def networks(self) -> dict[str, list[dict[str, Any]]]:

@@ -7,7 +7,7 @@ from typing import Any
 from grainscope_report import analysis
 from grainscope_report.analysis import Analysis
 from grainscope_report.fits import everything, shape
-from grainscope_report.groups import gnn_answers, lean, traversal_answers
+from grainscope_report.groups import gnn_answers, lean, programs, traversal_answers
 from grainscope_report.machine import between
 from grainscope_report.model import Result, Row
 
@@ -92,6 +92,13 @@ TOPICS = (
     ),
     Topic("managed_under_pressure", lambda run: run.pressed, traversal_answers.moved_as_json, figure="9"),
     Topic("fewer_bytes", lambda run: run.gains, lean.as_json, lambda one: (one.best.run.row,)),
+    Topic(
+        "predicted",
+        lambda run: run.predictions.qualities,
+        programs.as_json,
+        lambda one: [far.row for far in one.beyond],
+        figure="20",
+    ),
     *map(_network, gnn_answers.QUESTIONS),
     *map(_fit, everything.PLAIN),
     Topic("shape", lambda run: run.shape, shape.as_json, lambda one: one.rows),

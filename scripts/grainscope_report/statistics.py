@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-Z_95 = 1.959963984540054
+Z_90, Z_95 = 1.6448536269514722, 1.959963984540054
 FEWEST_FOR_INTERVAL = 8
 
 

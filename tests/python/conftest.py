@@ -8,6 +8,7 @@ import synthetic_busy
 import synthetic_lean
 import synthetic_links
 import synthetic_machines
+import synthetic_programs
 import synthetic_training
 import synthetic_traversals
 from compared import type_b
@@ -41,6 +42,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "slower": synthetic_training.learning("node-h", "NVIDIA H200", 0.8),
         "tiering": synthetic_training.tiering(),
         "leaning": synthetic_lean.leaning(),
+        "predictable": synthetic_programs.predictable(),
         "packing": synthetic_lean.leaning("node-p", "NVIDIA H200", ("kron24", "web20"), compressed=True),
     }
     return {name: file.write(root / name / "result.json") for name, file in made.items()}

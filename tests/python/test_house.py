@@ -58,6 +58,12 @@ GROUPS = {
     "gather": ("gather", "sm_share"),
     "gnn": ("sampling", "tiering", "pipeline"),
     "latency": ("latency", "call"),
+    # What a machine's microbenchmarks say of programs.
+    "programs": (
+        *("transfer", "reach", "grain", "latency", "call", "host"),
+        *("gather", "traversal", "lean"),
+        *("sm_share", "contention"),
+    ),
     "traversal": ("traversal", "lean"),
 }
 LITERAL = re.compile(r'//[^\n]*|#include[^\n]*|"((?:[^"\\\n]|\\.)*)"')

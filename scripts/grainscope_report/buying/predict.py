@@ -23,6 +23,7 @@ from grainscope_report.buying.machines import (
     Way,
     differences,
 )
+from grainscope_report.buying.predicted import PREDICTED
 from grainscope_report.buying.words import RUNS, SPREAD
 from grainscope_report.buying.workload import SAME, Component, Workload
 from grainscope_report.errors import ReportError
@@ -82,6 +83,9 @@ class Draws:
     def _row(self, run: str, row: Row, metric: str) -> Array:
         """The quantity of one row of one run."""
         value = _value(row, metric)
+        if row.label == PREDICTED:
+            # A run's error is that of all its rows of a family, and of no other run's.
+            return value * np.exp(np.clip(self._error(row.uncertainty.b, run, row.case.family), -MOST, MOST))
         if row.label != "measured":
             return np.full(self.count, value)  # a model says the same each time
         if not follows_time(row, metric):

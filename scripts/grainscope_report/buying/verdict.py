@@ -17,6 +17,7 @@ from grainscope_report import machine
 from grainscope_report.buying import machines, words
 from grainscope_report.buying.machines import LackingError, Machine
 from grainscope_report.buying.predict import Array, Draws, Estimates, Part, Prediction, Predictor
+from grainscope_report.buying.predicted import with_predictions
 from grainscope_report.buying.words import NONE, TIED, UNKNOWN, WINNER
 from grainscope_report.buying.workload import GPU, Candidate, Workload
 from grainscope_report.errors import ReportError
@@ -48,7 +49,7 @@ def judge(
     workload: Workload, count: int, seed: int, tables: Sequence[TypeB] = ()
 ) -> tuple[dict[str, Any], list[Result]]:
     """The verdict, and all files that it is of; `tables` of type B go before the one at hand."""
-    reference, found = machines.read(workload, tables)
+    workload, reference, found, substitutes = with_predictions(workload, *machines.read(workload, tables))
     predictor = Predictor(workload, reference, Draws(count, seed))
     judged = [_judge(predictor, workload, one) for one in found]
     unknown = _unknown(judged)
@@ -75,6 +76,7 @@ def judge(
                 "rows": one.where.text,
                 "along": one.along,
                 "metric": metric,
+                "label": one.label,
             }
             for one, share, metric in zip(
                 workload.components, predictor.shares, predictor.metrics, strict=True
@@ -97,7 +99,10 @@ def judge(
             predictor.shares,
             [component.name for component in workload.components],
         ),
-        "warnings": list(_warnings(judged, ranked, predictor, speed["kind"] == WINNER)),
+        "warnings": [
+            *(one.text for one in substitutes),
+            *_warnings(judged, ranked, predictor, speed["kind"] == WINNER),
+        ],
     }
     add_costs(document, ranked, predictor.shares, workload, known=not unknown)
     files = [result for one in (reference, *found) for result in one.results]

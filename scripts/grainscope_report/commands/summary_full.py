@@ -14,6 +14,7 @@ from grainscope_report.fits import everything, shape
 from grainscope_report.fits.everything import Fits
 from grainscope_report.groups import gnn_answers, lean, transfer, traversal
 from grainscope_report.groups.lean import Gain
+from grainscope_report.groups.programs import Quality
 from grainscope_report.groups.traversal_answers import Answer, Moved
 from grainscope_report.model import Result
 from grainscope_report.statistics import Estimate
@@ -98,6 +99,21 @@ LEAN_SAID = (
     "Times: means over trials after GAP; model: its time for the link, an estimate that knows no cache, "
     "against the measured one."
 )
+PREDICTED_COLUMNS = (
+    Column("programs predicted from microbenchmarks"),
+    Column("rows", right=True),
+    Column("off by: median", right=True),
+    Column("nine in ten", right=True),
+    Column("beyond half", right=True, optional=1),
+    Column("same fastest way", right=True),
+    Column("bound by", optional=2),
+)
+BOUNDS_SHOWN = 3
+PREDICTED_SAID = (
+    "By transfer, reach, grain, latency, call and host rows of this run; constants of the algorithms are "
+    "fitted on other kinds of GPUs, and no row is predicted by what was fitted to it. Of choices those "
+    "whose two fastest ways are further apart than their uncertainty: docs/model.md."
+)
 MOST_LINES = 12
 PRESSURE_SAID = (
     "How many times the data set (edge list and weights) crosses the link where the card holds so many "
@@ -120,6 +136,7 @@ def lines(result: Result, out: Terminal) -> Iterator[str]:
         _traversals(facts("traversals"), out),
         _pressed(facts("managed_under_pressure"), out),
         _fewer_bytes(facts("fewer_bytes"), out),
+        _predicted(facts("predicted"), out),
         summary_gnn.lines({name: facts(f"networks.{name}") for name in summary_gnn.TABLES}, out),
         _fits(findings.fits(found, result), out),
         _shape(facts("shape"), out),
@@ -281,7 +298,7 @@ def document(result: Result) -> dict[str, Any]:
             asdict(link) | {"from": link.ends[0], "to": link.ends[1], "negotiated": link.negotiated}
             for link in result.links
         ],
-        **each("groups", "traversals", "managed_under_pressure", "fewer_bytes"),
+        **each("groups", "traversals", "managed_under_pressure", "fewer_bytes", "predicted"),
         "networks": each(*(f"networks.{question}" for question in gnn_answers.QUESTIONS)),
         "fits": fits | everything.METHODS | {"between": machine.between(result)},
         **each("shape", "reasons"),
@@ -440,6 +457,26 @@ def _lean_cells(gain: Gain) -> tuple[str, ...]:
         _times(gain.over.get("mapped")),
         _times(gain.over.get("device")),
         f"{100 * best.modelled[1]:+.0f} %" if best.modelled else "-",
+    )
+
+
+def _predicted(qualities: Sequence[Quality], out: Terminal) -> Iterator[str]:
+    """A line for each group of programs; nothing without such rows, or without what predicts them."""
+    if not qualities:
+        return
+    yield from out.headed(PREDICTED_COLUMNS, [_quality_cells(one) for one in qualities])
+    yield out.note(PREDICTED_SAID)
+
+
+def _quality_cells(one: Quality) -> tuple[str, ...]:
+    return (
+        f"  {one.group}",
+        str(one.rows),
+        format_percent(one.median),
+        format_percent(one.ninth),
+        str(len(one.beyond)),
+        f"{one.same} of {one.choices}" if one.choices else "-",
+        ", ".join(f"{bound} {count}" for bound, count in one.bounds[:BOUNDS_SHOWN]),
     )
 
 

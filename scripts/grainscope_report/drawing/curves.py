@@ -98,7 +98,8 @@ def _curve(axes: Axes, curve: Curve, several: bool) -> None:
     middle = [y.value for y in curve.y]
     below = [max(0.0, y.value - y.low) for y in curve.y]
     above = [max(0.0, y.high - y.value) for y in curve.y]
-    dash = style.DASHES["dotted" if curve.label == "modelled" else curve.dash]
+    modelled = curve.label == "modelled" and curve.marked and curve.dash != "none"
+    dash = style.DASHES["dotted" if modelled else curve.dash]
     if not curve.marked:
         axes.plot(
             curve.x, middle, color=colour, linestyle=dash, linewidth=0.9, zorder=level - 0.2, gid="line"

@@ -138,7 +138,7 @@ HATCHES = {"paper": "////", "modelled": "\\\\\\\\"}
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # One of several things at once, on the bar of all of them.
 PART = {"marker": "o", "markersize": 3.4, "markerfacecolor": "white", "markeredgewidth": 0.8}
-DASHES = {"solid": "-", "dashed": (0, (4, 1.8)), "dotted": (0, (1.2, 1.4))}
+DASHES = {"none": "none", "solid": "-", "dashed": (0, (4, 1.8)), "dotted": (0, (1.2, 1.4))}
 LEVELS = {
     "peak": ("#000000", (0, (6, 2)), 0.8),
     "double": ("#000000", (0, (1.2, 1.2)), 1.1),

@@ -24,6 +24,7 @@ from grainscope_report.groups import (
     host,
     latency,
     lean_figure,
+    programs,
     reach,
     shape,
     transfer_copies,
@@ -232,7 +233,7 @@ def _dot(machine: Machine, case: MachineRow, rows: Sequence[Row], rated: bool) -
 
 SOURCES = (
     transfer_copies, transfer_duplex, transfer_requests, contention, traversal_speedup, traversal_degrees,
-    traversal_links, lean_figure, gather_figure, gnn_figure, reach, grain, host, shape, latency,
+    traversal_links, lean_figure, programs, gather_figure, gnn_figure, reach, grain, host, shape, latency,
 )  # fmt: skip
 
 

@@ -1,0 +1,147 @@
+"""docs/model.md: programs predicted from microbenchmarks, and the constants that the package has for that."""
+
+import json
+from functools import cache
+
+from documents import part, result, table
+from grainscope_report.groups import programs as held
+from grainscope_report.groups import programs_rates as rates
+from grainscope_report.groups import programs_times as programs
+from grainscope_report.groups.programs import NINTH, Predictions, Quality
+from grainscope_report.statistics import median, percentile
+from grainscope_report.units import format_percent
+
+# The runs by kind of GPU: everything that has programs beside the microbenchmarks of the same machine.
+RUNS = {
+    "H100": (
+        "acceptance/h100-a.json.gz", "acceptance/h100-b1.json.gz", "acceptance/h100-b2.json.gz",
+        "acceptance/h100-c1.json.gz", "acceptance/h100-c2.json.gz",
+        "h100-quick.json", "h100-quick-after.json.gz", "h100-full.json.gz", "h100-full-after.json.gz",
+    ),
+    "H200": (
+        "acceptance/h200-a.json.gz", "acceptance/h200-b.json.gz", "acceptance/h200-c1.json.gz",
+        "acceptance/h200-c2.json.gz", "acceptance/two-h200-1.json.gz", "acceptance/two-h200-2.json.gz",
+        "h200x2-quick.json", "h200x2-full.json.gz",
+    ),
+}  # fmt: skip
+SHIPPED = "scripts/grainscope_report/programs.json"
+DIGITS = 3
+
+
+def shipped() -> str:
+    """The file of constants by kind of GPU, and of how far off rows of it are by those of the others."""
+    constants = programs.fitted_on({gpu: seen_on(gpu) for gpu in RUNS})
+    made = {"constants": constants, "errors": {gpu: errors_on(gpu, constants) for gpu in RUNS}}
+    return json.dumps(made, indent=1) + "\n"
+
+
+def seen_on(gpu: str) -> list:
+    """The rows of programs on a kind of GPU, each with the rates of its own run."""
+    found = []
+    for name in RUNS[gpu]:
+        known = {}
+        for row in result(name).rows:
+            if not row.measured or not programs.is_program(row) or row.case.locality == "remote":
+                continue
+            place = row.case.site.get("gpu", 0)
+            if place not in known:
+                known[place] = rates.of(result(name), place)
+            found.append((row, known[place]))
+    return [(row, rate) for row, rate in found if _predictable(row, rate)]
+
+
+def _predictable(row, rate) -> bool:
+    try:
+        programs.predict(row, rate, EVERYTHING)
+    except programs.UnpredictedError:
+        return False
+    return True
+
+
+EVERYTHING = {name: 1.0 for group in programs.GROUPS for name in group.names}
+
+
+def errors_on(gpu: str, constants: dict) -> dict[str, dict[str, float]]:
+    errors: dict[str, list[float]] = {}
+    for one in (one for name in RUNS[gpu] for one in held.of(result(name), constants).rows):
+        errors.setdefault(one.group, []).append(abs(one.error))
+    return {
+        group: {
+            "rows": len(seen),
+            "median": float(f"{median(seen):.{DIGITS}g}"),
+            "ninth": float(f"{percentile(seen, NINTH):.{DIGITS}g}"),
+        }
+        for group, seen in sorted(errors.items())
+    }
+
+
+@cache
+def predictions(gpu: str) -> Predictions:
+    """All predicted rows of a kind of GPU, and the choices of each run."""
+    runs = [held.of(result(name)) for name in RUNS[gpu]]
+    every = Predictions(tuple(one for run in runs for one in run.rows))
+    every.__dict__["choices"] = [choice for run in runs for choice in run.choices]
+    return every
+
+
+def qualities(gpu: str) -> list[Quality]:
+    return predictions(gpu).qualities
+
+
+@part("model.predicted")
+def predicted() -> str:
+    """A line for each kind of GPU and group of programs."""
+    heads = ["GPU", "programs", "rows", "off by: median", "nine in ten", "beyond half", "same fastest way"]
+    rows = [
+        [
+            gpu,
+            f"`{one.group}`",
+            str(one.rows),
+            format_percent(one.median),
+            format_percent(one.ninth),
+            str(len(one.beyond)),
+            f"{one.same} of {one.choices}",
+        ]
+        for gpu in RUNS
+        for one in qualities(gpu)
+    ]
+    return table(heads, rows, right=True)
+
+
+@part("model.beyond")
+def beyond() -> str:
+    """What explains the rows that are off by more than half, and how many there are of each."""
+    counts: dict[str, list[int]] = {}
+    for at, gpu in enumerate(RUNS):
+        for one in (far for quality in qualities(gpu) for far in quality.beyond):
+            counts.setdefault(held.why(one) or "not explained", [0] * len(RUNS))[at] += 1
+    ranked = sorted(counts.items(), key=lambda one: -sum(one[1]))
+    return table(
+        ["rows off by more than half", *RUNS], [[why, *map(str, seen)] for why, seen in ranked], True
+    )
+
+
+@part("model.what_if")
+def what_if() -> str:
+    """What was predicted of changes that rows emulate."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for gpu in RUNS:
+        for name in RUNS[gpu]:
+            for one in held.what_ifs(result(name)):
+                found.setdefault((one.what, gpu), []).append(one.error)
+    rows = [
+        [what, gpu, str(len(errors)), *map(format_percent, (_off(errors), max(map(abs, errors))))]
+        for (what, gpu), errors in sorted(found.items())
+    ]
+    return table(["changed", "GPU", "rows", "off by: median", "worst"], rows)
+
+
+def _off(errors: list[float]) -> float:
+    return median([abs(error) for error in errors])
+
+
+@part("model.same")
+def same(gpu: str) -> str:
+    """The share of choices with the same fastest way, in percent."""
+    found = qualities(gpu)
+    return f"{100 * sum(one.same for one in found) / sum(one.choices for one in found):.0f}"

@@ -1,0 +1,396 @@
+"""Times of programs, predicted from a machine's microbenchmarks."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+import synthetic_programs
+from documents import programs as documented
+from grainscope_report import reader
+from grainscope_report.analysis import Analysis
+from grainscope_report.buying import machines as buying
+from grainscope_report.buying import predicted, verdict, workload
+from grainscope_report.buying.machines import NotComparableError
+from grainscope_report.cli import main
+from grainscope_report.errors import ReportError
+from grainscope_report.figures.table import FIGURES, figure
+from grainscope_report.groups import programs
+from grainscope_report.groups import programs_rates as rates
+from grainscope_report.groups import programs_times as times
+from grainscope_report.machine import machines
+from grainscope_report.model import Result
+from references import ROOT
+from synthetic_programs import GIB, MIB, SITE, WORK, Machine, predictable
+
+TRUE = Machine()
+FITTED = {"another": WORK}
+QUICK = ROOT / "acceptance/h100-b1.json.gz"
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory) -> Result:
+    return reader.read(predictable().write(tmp_path_factory.mktemp("known") / "result.json"))
+
+
+@pytest.fixture(scope="module")
+def quick() -> Result:
+    return reader.read(QUICK)
+
+
+# Rates
+
+
+def test_the_rates_of_a_machine_are_found_again(known):
+    found = rates.of(known)
+    for name in ("request_s", "byte_s", "kernel_s", "launch_and_wait_s", "event_s", "host_latency_s"):
+        assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=1e-3), name
+    assert found.gpu_latency_s == pytest.approx(TRUE.gpu_latency_s, rel=1e-3)
+    assert found.cache_latency_s == pytest.approx(TRUE.cache_latency_s, rel=1e-3)
+    assert found.misses.reach == pytest.approx(TRUE.reach, rel=0.02)
+    assert found.misses.of(128) == pytest.approx(TRUE.miss_s, rel=0.02)
+    assert found.copy.rate == pytest.approx(TRUE.copy_rate, rel=1e-3)
+    assert found.host_copy_rate == pytest.approx(TRUE.host_rate, rel=1e-3)
+    assert found.host_threads == 16
+
+
+def test_another_kind_of_memory_has_its_own_reach(known):
+    found = rates.of(known, memory="managed_host")
+    assert found.misses.reach == pytest.approx(TRUE.block_reach, rel=0.05)
+    assert found.misses.granule == synthetic_programs.BLOCK
+    with pytest.raises(rates.LackingRatesError, match="no row of reach/gather memory:registered"):
+        rates.of(known, memory="registered")
+
+
+def test_memory_that_is_mapped_alike_has_the_reach_of_the_usual_kind(tmp_path):
+    file = predictable()
+    for row in [row for row in file.rows if row["case"]["family"] == "reach/gather"]:
+        axes = row["case"]["axes"]
+        if axes["memory"] == "host_alloc" and axes["span"] in (256 * MIB, 2 * GIB):
+            changed = {**axes, "memory": "registered"}
+            file.add("reach/gather", changed, SITE, row["median_s"])
+    result = reader.read(file.write(tmp_path / "result.json"))
+    assert rates.of(result, memory="registered").misses == rates.of(result).misses
+
+
+def test_a_run_without_a_rate_says_which_row_is_lacking(known):
+    lacking = replace(known, rows=tuple(row for row in known.rows if row.case.family != "call"))
+    with pytest.raises(rates.LackingRatesError, match="has no row of call"):
+        rates.of(lacking)
+    assert "no row of call" in programs.of(lacking).why_not
+
+
+def test_few_multiprocessors_make_the_link_slower(known):
+    assert rates.slower_by_few(known, 4, 4) == pytest.approx(1.25, rel=1e-3)
+    assert 1.25 < rates.slower_by_few(known, 2, 4) < 4
+    assert rates.slower_by_few(known, 32, 4) == 1
+
+
+def test_ranks_that_are_asked_for_often_stay_within_reach(known):
+    misses = rates.of(known).misses
+    asked = misses.as_asked(128, 1000, 4 * GIB)
+    assert 0 < misses.as_asked_by_rank(128, 1000, 4 * GIB) < asked / 3
+    # Without the first ranks the rest are asked for nearly alike.
+    assert misses.as_asked_by_rank(128, 1000, 4 * GIB, 0.25) > asked * 0.7
+    assert misses.as_asked_by_rank(128, 1000, 256 * MIB) == 0
+
+
+# Predictions
+
+
+def test_programs_of_a_known_machine_are_predicted_back(known):
+    found = programs.of(known, FITTED)
+    assert len(found.rows) == 11
+    assert not found.left_out
+    for one in found.rows:
+        assert abs(one.error) < 0.03, (one.row.name, one.error, one.prediction)
+    bounds = {(one.row.case.axes.get("mode"), one.row.case.axes.get("span")): one for one in found.rows}
+    assert bounds["masked", 8 * GIB].prediction.bound in ("translations", "link")
+    assert bounds["masked", 256 * MIB].prediction.bound == "link"
+
+
+def test_the_memory_of_a_table_is_the_one_that_is_asked(known):
+    managed = [one for one in programs.of(known, FITTED).rows if "memory" in one.row.case.axes]
+    pinned = rates.of(known)
+    for one in managed:
+        assert one.prediction.seconds < times.predict(one.row, pinned, WORK).seconds / 3
+    assert managed
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param({"byte_s": TRUE.byte_s * 1.5, "request_s": TRUE.request_s * 1.5}, id="link"),
+        pytest.param({"miss_s": TRUE.miss_s * 3}, id="misses"),
+        pytest.param({"launch_and_wait_s": 300e-6}, id="launches"),
+    ],
+)
+def test_wrong_rates_are_seen(tmp_path, wrong):
+    file = predictable(told=replace(TRUE, **wrong))
+    found = programs.of(reader.read(file.write(tmp_path / "result.json")), FITTED)
+    assert max(abs(one.error) for one in found.rows) > 0.25
+
+
+def test_constants_of_an_algorithm_are_fitted_back(known):
+    rate = rates.of(known)
+    seen = [(row, rate) for row in known.of("traversal/bfs") if row.case.axes["placement"] == "device"]
+    # Two rows of other shares of lists and edges, so that the two constants can be told apart.
+    (row, _), many = seen[0], []
+    for lists, edges in ((1_000, 30_000_000), (900_000, 1_000_000)):
+        levels = (replace(row.levels[0], active=lists, edges=edges),)
+        other = replace(row, levels=levels, counters={"edges_read": float(edges)}, trials=())
+        many.append((replace(other, median_s=times.predict(other, rate, WORK).seconds), rate))
+    found = times.fit([*seen, *many])
+    assert found["traversal.bfs.edge"] == pytest.approx(WORK["traversal.bfs.edge"], rel=0.02)
+    assert found["traversal.bfs.list"] == pytest.approx(WORK["traversal.bfs.list"], rel=0.02)
+
+
+# What a prediction may look at
+
+
+def slowed(result: Result, factor: float) -> Result:
+    """Programs with every time in them this many times as long, and every rate as much lower."""
+
+    def times_longer(counters):
+        longer = {name: value * factor for name, value in counters.items() if name.endswith("_s")}
+        less = {name: value / factor for name, value in counters.items() if name.endswith(("per_s", "teps"))}
+        return {**counters, **longer, **less}
+
+    rows = []
+    for row in result.rows:
+        if times.is_program(row) and row.measured:
+            trials = tuple(
+                replace(
+                    one,
+                    samples_s=tuple(factor * s for s in one.samples_s),
+                    counters=times_longer(one.counters),
+                )
+                for one in row.trials
+            )
+            levels = tuple(replace(one, seconds=one.seconds and factor * one.seconds) for one in row.levels)
+            changed = {"visits": (), "interval_s": None, "bandwidth_gb_s": 1.0, "link_fraction": None}
+            row = replace(
+                row, median_s=factor * row.median_s, trials=trials, levels=levels,
+                counters=times_longer(row.counters), **changed,
+            )  # fmt: skip
+        rows.append(row)
+    return replace(result, rows=tuple(rows))
+
+
+def test_no_time_of_a_predicted_row_is_looked_at(quick):
+    before, after = programs.of(quick), programs.of(slowed(quick, 3.0))
+    assert len(before.rows) > 100
+    for one, two in zip(before.rows, after.rows, strict=True):
+        assert two.row.median_s == pytest.approx(3 * one.row.median_s)
+        assert two.prediction == one.prediction, one.row.name
+
+
+def test_rates_are_of_microbenchmarks_alone(quick):
+    kept = tuple(row for row in quick.rows if row.case.family.startswith(rates.SOURCES))
+    assert rates.of(replace(quick, rows=kept)) == rates.of(quick)
+    assert not any(source.startswith(times.FAMILIES) for source in rates.SOURCES)
+
+
+def test_a_machine_is_predicted_by_constants_of_other_gpus():
+    shipped = times.shipped()["constants"]
+    own = dict.fromkeys(shipped["H100"], 1000000.0)
+    changed = {**shipped, "H100": own}
+    assert times.held_out("NVIDIA H100 80GB HBM3", changed) == times.held_out(
+        "NVIDIA H100 80GB HBM3", shipped
+    )
+    assert times.held_out("NVIDIA H200", changed) != times.held_out("NVIDIA H200", shipped)
+    assert times.held_out("NVIDIA H200", shipped) == pytest.approx(shipped["H100"])
+    other = times.held_out("AMD Instinct", shipped)
+    name = "lean.bfs.step"
+    assert other[name] == pytest.approx(math.sqrt(shipped["H100"][name] * shipped["H200"][name]))
+
+
+# How good they are
+
+
+@pytest.mark.parametrize("gpu", documented.RUNS)
+def test_reference_runs_are_predicted_within_what_is_promised(gpu):
+    found = documented.qualities(gpu)
+    assert [one.group for one in found] == list(times.FAMILIES)
+    for one in found:
+        assert one.median <= 0.10, one
+        assert one.ninth <= 0.25, one
+        assert all(programs.why(far) for far in one.beyond)
+    assert sum(one.same for one in found) >= 0.9 * sum(one.choices for one in found)
+
+
+@pytest.mark.parametrize("gpu", documented.RUNS)
+def test_what_is_said_of_errors_is_what_they_are(gpu):
+    for one in documented.qualities(gpu):
+        said = times.shipped()["errors"][gpu][one.group]
+        assert said["rows"] == one.rows
+        assert said["ninth"] == pytest.approx(one.ninth, rel=0.02)
+        assert times.off_by(one.group) >= said["ninth"]
+
+
+def test_what_ifs_are_as_emulated():
+    found = [one for name in ("h100-full.json.gz", "h200x2-full.json.gz") for one in
+             programs.what_ifs(documented.result(name))]  # fmt: skip
+    for what in (programs.FEWER, programs.SHARED):
+        errors = sorted(abs(one.error) for one in found if one.what == what)
+        assert errors[len(errors) // 2] < 0.03, what
+        assert errors[-1] < 0.40, what
+    few = [one for one in found if one.row.counters.get("seen_sms", 0) >= 8]
+    assert len(few) > 40
+    assert max(abs(one.error) for one in few) < 0.06
+
+
+# Choices
+
+
+def choices_of(tmp_path, *rows: tuple[str, int, float]) -> list[programs.Choice]:
+    """Choices between traversals by access and edge; each takes so many times as long as predicted."""
+    file = predictable()
+    file.rows = [row for row in file.rows if times.FAMILIES[1] not in row["case"]["family"]]
+    for access, edge, factor in rows:
+        synthetic_programs.add_search(file, TRUE, "mapped", access)
+        row = file.rows[-1]
+        row["case"]["axes"]["edge"] = edge
+        row["name"] += f"/edge:{edge}"
+        row["median_s"] *= factor
+    found = programs.of(reader.read(file.write(tmp_path / "result.json")), FITTED)
+    return [choice for choice in found.choices if choice.fastest.group == "traversal"]
+
+
+def test_the_same_way_is_fastest(tmp_path):
+    (choice,) = choices_of(tmp_path, ("merged", 8, 1.0), ("merged_aligned", 8, 1.5))
+    assert choice.fastest.row.case.axes["access"] == "merged"
+    assert choice.same
+
+
+def test_ways_that_are_predicted_alike_are_no_other_choice(tmp_path):
+    (choice,) = choices_of(tmp_path, ("merged", 8, 1.2), ("merged_aligned", 8, 1.0))
+    assert choice.same
+
+
+def test_ways_within_their_uncertainty_are_no_choice(tmp_path):
+    assert choices_of(tmp_path, ("merged", 8, 1.0), ("merged_aligned", 8, 1.01)) == []
+
+
+# Where it shows
+
+
+def test_the_summary_and_the_figure_have_it(known, capsys, tmp_path):
+    path = predictable().write(tmp_path / "result.json")
+    assert main(["summary", "--full", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "programs predicted from microbenchmarks" in out
+    assert main(["summary", "--json", str(path)]) == 0
+    groups = {one["group"]: one for one in json.loads(capsys.readouterr().out)["predicted"]}
+    assert groups["gather"]["rows"] == 9
+    assert groups["gather"]["median_error"] < 0.03
+    (entry,) = [one for one in FIGURES if one.id == "20"]
+    made = figure(entry, machines([known]))
+    assert [panel.title.partition(":")[0] for panel in made.panels] == ["gather", "traversal"]
+    points = [
+        point for panel in made.panels for curve in panel.curves if curve.marked for point in curve.points
+    ]
+    assert len(points) == 11
+    assert Analysis(machines([known])[0]).predictions.rows
+
+
+# Buying
+
+
+TOML = """
+name = "searches"
+reference = "{reference}"
+[[component]]
+name = "search"
+share = 0.7
+where = {{ family = "{family}", {where} }}
+metric = "median_s"
+[[component]]
+name = "pieces"
+share = 0.3
+where = {{ family = "grain/pieces", method = "copy_engine", path = "host_to_gpu" }}
+along = "grain"
+sizes = {{ "1MiB" = 1 }}
+[[candidate]]
+name = "A"
+files = ["{one}"]
+[[candidate]]
+name = "B"
+files = ["{two}"]
+"""
+KRON19 = 'graph = "kron19", placement = "mapped", edge = 8'
+
+
+def judged(tmp_path, reference, one, two, family="traversal/bfs", where=KRON19) -> dict:
+    path = tmp_path / "workload.toml"
+    path.write_text(TOML.format(reference=reference, one=one, two=two, family=family, where=where))
+    return verdict.reach(workload.load(path), 200, 1)
+
+
+def test_a_component_is_predicted_on_all_machines_where_one_ran_quick_only(tmp_path):
+    lacking = ROOT / "acceptance/h100-a.json.gz"  # of scale 20
+    said = judged(tmp_path, QUICK, QUICK, lacking)
+    assert said["components"][0]["label"] == "predicted"
+    assert said["components"][0]["name"] == "search (predicted)"
+    assert "predicted on every machine and measured on none, because of B" in said["warnings"][0]
+    by_name = {one["name"]: one for one in said["candidates"]}
+    assert by_name["A"]["time"]["value"] == pytest.approx(1.0)
+    assert by_name["A"]["time"]["low"] == by_name["A"]["time"]["high"] == pytest.approx(1.0)
+    told = by_name["B"]["time"]
+    # Another H100 takes about as long; how sure that is has the error of the model.
+    assert told["value"] == pytest.approx(1.0, abs=0.1)
+    assert told["high"] / told["low"] > 1.25
+    assert said["components"][1]["label"] == "measured"
+
+
+def test_what_is_predicted_is_not_mixed_with_what_was_measured(tmp_path):
+    path = tmp_path / "workload.toml"
+    lacking = ROOT / "acceptance/h100-a.json.gz"
+    path.write_text(
+        TOML.format(reference=QUICK, one=QUICK, two=lacking, family="traversal/bfs", where=KRON19)
+    )
+    asked = workload.load(path)
+    reference, found = buying.read(asked)
+    slow = replace(
+        reference, nodes=tuple(tuple(slowed(one, 3.0) for one in node) for node in reference.nodes)
+    )
+    medians = []
+    for one in (reference, slow):
+        changed, *machines_of, substitutes = predicted.with_predictions(asked, one, found)
+        assert [component.label for component in changed.components] == ["predicted", "measured"]
+        assert [each.component for each in substitutes] == ["search"]
+        rows = [row for machine in (machines_of[0], *machines_of[1]) for row in machine.results[0].rows]
+        made = [row for row in rows if row.label == "predicted"]
+        assert {row.case.family for row in made} == {"traversal/bfs"}
+        medians.append([row.median_s for row in made])
+    assert len(medians[0]) > 3
+    assert medians[0] == medians[1]
+
+
+def test_rows_of_another_kind_are_asked_for_as_before(tmp_path):
+    lacking = ROOT / "acceptance/h100-a.json.gz"
+    with pytest.raises(NotComparableError):
+        judged(tmp_path, QUICK, QUICK, lacking, "pipeline/graphsage", 'graph = "kron19", gpus = 1, row = 512')
+
+
+def test_what_a_machine_could_not_measure_is_not_predicted(tmp_path):
+    where = 'store = "mapped", mode = "masked", row = 128, span = "8GiB", indices = "uniform"'
+    reference = predictable().write(tmp_path / "reference.json")
+    file = predictable(date="2026-11-21T10:15:00+00:00")
+    cases = [row["case"] for row in file.rows]
+    beyond = [one for one in cases if one["family"] == "gather" and one["axes"]["span"] == 8 * GIB]
+    file.rows = [row for row in file.rows if row["case"] not in beyond]
+    for one in beyond:
+        file.lose("skipped", "the table does not fit", one["family"], one["axes"], one["site"])
+    other = file.write(tmp_path / "other.json")
+    said = judged(tmp_path, reference, reference, other, "gather", where)
+    assert [one["passed"] for one in said["candidates"]] == [True, False]
+    assert said["components"][0]["label"] == "measured"
+
+
+def test_what_cannot_be_predicted_is_refused(tmp_path):
+    reference = ROOT / "h200x2-full.json.gz"
+    where = 'store = "multi_gpu", indices = "uniform", row = 1028, hot = 100'
+    with pytest.raises(ReportError, match="cannot be predicted: rates of multi_gpu"):
+        judged(tmp_path, reference, reference, QUICK, "gather", where)
