@@ -549,7 +549,6 @@ reach/gather
   full        memory=$other_memories  locality=local   gpu=first  span=256MiB,1GiB,8GiB  row=4096
   full        memory=managed_host     locality=local   gpu=first  span=64MiB,1GiB,4GiB,8GiB,32GiB  row=32,64,128,512
   full        memory=managed_host     locality=local   gpu=first  span=8GiB  touch_threads=1
-  full paper  memory=managed_host     locality=local   gpu=first  span=1GiB  largest_piece=4KiB,64KiB  row=128
   full        memory=host_alloc,managed_host  locality=local  gpu=first  span=2GiB,32GiB  gpus=2
   full paper  memory=host_alloc,managed_host  locality=local  gpu=first  span=8GiB  beside=host_read,host_write
   full        memory=host_alloc       locality=remote  gpu=first  span=256MiB,1GiB,8GiB  order=as_asked,sorted

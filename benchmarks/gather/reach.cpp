@@ -112,7 +112,6 @@ const char* const kAsAsked = "as_asked";
 const char* const kSorted = "sorted";
 const char* const kUsual = "usual";
 const char* const kMost = "most";
-const char* const kBlock = "block";
 
 // What CPUs of the memory's node do to it while a GPU reads it.
 enum class Beside { none, host_read, host_write };
@@ -308,8 +307,7 @@ struct Listed {
 
   [[nodiscard]] auto order() const {
     return std::tuple(point.on_host(), gpu.ordinal, wall, point.where.home, point.where.kind,
-                      point.where.touch_threads, point.where.largest_piece, point.gpus,
-                      point.gather.span_bytes);
+                      point.where.touch_threads, point.gpus, point.gather.span_bytes);
   }
 };
 
@@ -375,16 +373,6 @@ class Lister {
       return;
     }
     Point point{{.kind = kind, .gpu = gpu.ordinal, .home = home, .touch_threads = threads}, gather};
-    point.where.largest_piece = values.is("largest_piece", kBlock) ? 0 : values.number("largest_piece");
-    if (point.where.largest_piece > 0 && kind != cuda::MemoryKind::managed_host) {
-      grids_.leave_out(
-          "pieces are of managed memory, which the driver takes by blocks: largest_piece is block");
-      return;
-    }
-    if (point.where.largest_piece % (4 * kKiB) != 0) {
-      grids_.leave_out("memory is taken by pages of 4 KiB: largest_piece is a multiple of it");
-      return;
-    }
     if (!add_others(values, point)) {
       return;
     }
@@ -459,9 +447,6 @@ class Lister {
     }
     if (point.beside != Beside::none) {
       axes.push_back({"beside", beside_name(point.beside)});
-    }
-    if (point.where.largest_piece > 0) {
-      axes.push_back({"largest_piece", static_cast<std::int64_t>(point.where.largest_piece)});
     }
     if (point.where.touch_threads != kTouchThreads) {
       axes.push_back({"touch_threads", std::int64_t{point.where.touch_threads}});
@@ -549,11 +534,6 @@ Family reach_gather(const Spans& spans) {
                  cuda::name(cuda::MemoryKind::host_alloc)),
        number_axis("touch_threads", "threads that touch host memory first, where the driver does not",
                    {1, 256}, std::to_string(kTouchThreads)),
-       size_axis(
-           "largest_piece",
-           "bytes of the largest piece by which managed memory is laid out, as on a host whose memory is "
-           "fragmented: a multiple of 4 KiB; block: 2 MiB",
-           {4 * kKiB, kMiB}, false, kBlock, {kBlock}),
        number_axis("gpus", "GPUs that read the memory at once, each as many rows", {1, gnn::kMostGpus}, "1"),
        word_axis("beside", "what CPUs of the memory's node do to it meanwhile",
                  names_of(kBesides, beside_name), beside_name(Beside::none)),

@@ -152,9 +152,6 @@ class MappedMemory::Held::Managed final : public Held {
         advise_all(cudaMemAdviseSetAccessedBy, Location::gpu(gpu), "be mapped by the GPU");
       }
     }
-    if (request.largest_piece > 0) {
-      take_by_pieces(request.largest_piece, several ? Location::host_node(request.home) : Location::host());
-    }
     touch(touching_threads(request.touch_threads));
     expect_on_node(surroundings.topology, buffer_.data(), bytes, request.home);
     expect_on_host();
@@ -189,16 +186,6 @@ class MappedMemory::Held::Managed final : public Held {
   void advise_all(cudaMemoryAdvise advice, Location where, const char* what) const {
     check(advise(buffer_.data(), buffer_.bytes(), advice, where),
           "advise " + format_bytes(buffer_.bytes()) + " of managed memory to " + what);
-  }
-  // The driver takes no larger piece of host memory than what a prefetch asks for.
-  void take_by_pieces(std::uint64_t piece, Location host) const {
-    const Stream stream;
-    auto* const begin = static_cast<std::byte*>(buffer_.data());
-    for (std::uint64_t at = 0; at < buffer_.bytes(); at += piece) {
-      check(prefetch(begin + at, std::min(piece, buffer_.bytes() - at), host, stream.get()),
-            "have a piece of " + format_bytes(piece) + " of managed memory taken by itself");
-    }
-    stream.synchronize();
   }
   void touch(int threads) const {
     const std::uint64_t blocks = buffer_.bytes() / kBlockBytes;

@@ -5,14 +5,13 @@
 namespace grainscope {
 
 using transfer::Endpoint;
-using transfer::Placement;
 
 int TransferTest::node() const {
   return topology_.usable_nodes().front();
 }
 
-transfer::Transfer TransferTest::one_way(transfer::Engine engine, Placement host, Placement gpu, bool to_gpu,
-                                         std::uint64_t bytes) const {
+transfer::Transfer TransferTest::one_way(transfer::Engine engine, transfer::Placement host,
+                                         transfer::Placement gpu, bool to_gpu, std::uint64_t bytes) const {
   transfer::Transfer transfer;
   transfer.engine = engine;
   transfer.source = Endpoint::host(host, node());
@@ -25,18 +24,18 @@ transfer::Transfer TransferTest::one_way(transfer::Engine engine, Placement host
 }
 
 Endpoint TransferTest::host() const {
-  return Endpoint::host(Placement::pinned, node());
+  return Endpoint::host(transfer::Placement::pinned, node());
 }
 
 Endpoint TransferTest::card() {
-  return Endpoint::gpu(Placement::device, 0);
+  return Endpoint::gpu(transfer::Placement::device, 0);
 }
 
 std::vector<transfer::Route> TransferTest::routes() const {
   std::vector<transfer::Route> all{route(host(), card()), route(card(), host()), route(card(), card())};
   for (const cuda::PeerLink& peer : runtime().peers) {
     if (peer.from == 0 && peer.access) {
-      all.push_back(route(card(), Endpoint::gpu(Placement::device, peer.to)));
+      all.push_back(route(card(), Endpoint::gpu(transfer::Placement::device, peer.to)));
     }
   }
   return all;

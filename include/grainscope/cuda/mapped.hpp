@@ -71,9 +71,6 @@ struct MappedRequest {
   std::uint64_t others = 0;  // GPUs that read managed memory beside it, a bit each
   // That touch host memory first, where the driver does not: more than there are CPUs are not started.
   int touch_threads = 16;
-  // Of managed memory: the largest piece by which the driver can take host memory, as where that is
-  // fragmented; 0: its block of 2 MiB.
-  std::uint64_t largest_piece = 0;
   friend bool operator==(const MappedRequest&, const MappedRequest&) = default;
 };
 

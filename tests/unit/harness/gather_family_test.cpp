@@ -388,7 +388,7 @@ TEST(ListsOfTrace, are_windows_in_turn_cut_to_one_length) {
 
 TEST(MakeTrace, asks_for_rows_of_the_graph_and_for_low_ones_most) {
   const graph::GraphSpec spec = graph::parse_graph_spec("kron:12");
-  const auto sampled = make_trace(spec, {spec.name(), "10x25", 20, 8}, {});
+  const auto sampled = make_trace(spec, {spec.name(), "10x25", 20, 8}, {}, {});
   const gnn::Trace* const trace = &sampled->trace;
   ASSERT_EQ(trace->batches(), 8U);
   std::uint64_t hot = 0;
@@ -406,7 +406,7 @@ TEST(MakeTrace, asks_for_rows_of_the_graph_and_for_low_ones_most) {
 TEST(MakeTrace, of_a_graph_so_small_that_nothing_is_labelled_is_refused) {
   const graph::GraphSpec spec = graph::parse_graph_spec("kron:2");
   try {
-    static_cast<void>(make_trace(spec, {spec.name(), "10x25", 20, 8}, {}));
+    static_cast<void>(make_trace(spec, {spec.name(), "10x25", 20, 8}, {}, {}));
     FAIL();
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("labels none"), std::string::npos) << error.what();
@@ -415,7 +415,7 @@ TEST(MakeTrace, of_a_graph_so_small_that_nothing_is_labelled_is_refused) {
 
 TEST(MakeTrace, with_a_fan_out_of_zero_is_refused) {
   const graph::GraphSpec spec = graph::parse_graph_spec("power");
-  EXPECT_THROW(static_cast<void>(make_trace(spec, {spec.name(), "10x0", 20, 8}, {})), UsageError);
+  EXPECT_THROW(static_cast<void>(make_trace(spec, {spec.name(), "10x0", 20, 8}, {}, {})), UsageError);
 }
 
 }  // namespace

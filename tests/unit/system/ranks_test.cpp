@@ -27,16 +27,16 @@ namespace grainscope {
 namespace {
 
 using test::contains;
-using Environment = std::map<std::string, std::string>;
+using Variables = std::map<std::string, std::string>;
 
-RankPlace place_of(const Environment& environment, const std::string& where = kMeetByEnvironment) {
+RankPlace place_of(const Variables& environment, const std::string& where = kMeetByEnvironment) {
   return rank_place(where, [&](const char* name) {
     const auto found = environment.find(name);
     return found == environment.end() ? nullptr : found->second.c_str();
   });
 }
 
-std::string why_no_place(const Environment& environment, const std::string& where = kMeetByEnvironment) {
+std::string why_no_place(const Variables& environment, const std::string& where = kMeetByEnvironment) {
   try {
     static_cast<void>(place_of(environment, where));
   } catch (const UsageError& error) {
@@ -62,27 +62,27 @@ TEST(RankPlaces, are_those_of_torchrun_whose_store_has_the_port) {
 }
 
 TEST(RankPlaces, are_those_of_mpirun_and_mpiexec) {
-  const Environment address{{"MASTER_ADDR", "a"}, {"MASTER_PORT", "1234"}};
-  Environment open_mpi = address;
+  const Variables address{{"MASTER_ADDR", "a"}, {"MASTER_PORT", "1234"}};
+  Variables open_mpi = address;
   open_mpi.insert(
       {{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}});
   EXPECT_EQ(place_of(open_mpi).launcher, "mpirun");
   EXPECT_EQ(place_of(open_mpi).local_rank, 0);
   EXPECT_EQ(place_of(open_mpi).meeting, "a:1234");
-  Environment pmi = address;
+  Variables pmi = address;
   pmi.insert({{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}});
   EXPECT_EQ(place_of(pmi).launcher, "mpiexec");
   EXPECT_EQ(place_of(pmi).local_rank, 3) << "not told: as on one node";
 }
 
 TEST(RankPlaces, of_srun_need_no_address) {
-  const Environment slurm{{"SLURM_PROCID", "1"},      {"SLURM_STEP_NUM_TASKS", "2"},
+  const Variables slurm{{"SLURM_PROCID", "1"},      {"SLURM_STEP_NUM_TASKS", "2"},
                           {"SLURM_LOCALID", "0"},     {"SLURM_STEP_NODELIST", "gpu[08-09]"},
                           {"SLURM_JOB_ID", "123456"}, {"SLURM_STEP_ID", "2"}};
   const RankPlace place = place_of(slurm);
   EXPECT_EQ(place.launcher, "srun");
   EXPECT_EQ(place.meeting, "gpu08:" + std::to_string(20000 + (123456 * 7 + 2) % 20000));
-  Environment with_address = slurm;
+  Variables with_address = slurm;
   with_address.insert({{"MASTER_ADDR", "elsewhere"}, {"MASTER_PORT", "9"}});
   EXPECT_EQ(place_of(with_address).meeting, "elsewhere:9");
 }
@@ -93,7 +93,7 @@ TEST(RankPlaces, of_a_batch_script_that_srun_did_not_start_are_none) {
 
 TEST(RankPlaces, that_make_no_sense_say_why) {
   EXPECT_TRUE(contains(why_no_place({}), "torchrun, mpirun, mpiexec or srun"));
-  const Environment known{{"RANK", "1"}, {"WORLD_SIZE", "2"}};
+  const Variables known{{"RANK", "1"}, {"WORLD_SIZE", "2"}};
   EXPECT_TRUE(contains(why_no_place(known), "set MASTER_ADDR and MASTER_PORT"));
   EXPECT_TRUE(contains(why_no_place(known, "nothing"), "neither env, HOST:PORT nor a path with a slash"));
   EXPECT_TRUE(contains(why_no_place(known, "host:port"), "is 'port', which is no number"));
