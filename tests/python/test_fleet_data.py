@@ -413,6 +413,13 @@ def test_several_processes_take_in_the_same(tmp_path, monkeypatch):
 
 
 @needs_engine
+def test_too_little_memory_for_the_answer_is_said(alike, capsys, monkeypatch):
+    monkeypatch.setitem(store.MEMORY, "asking", "1MB")
+    assert main(["fleet", str(alike)]) == 2
+    assert "has more nodes than can be looked at in 1MB of memory" in capsys.readouterr().err
+
+
+@needs_engine
 def test_a_folder_of_something_else_is_not_made_a_data_set(tmp_path, capsys):
     (tmp_path / "letter.txt").write_text("mine")
     assert main(["store", "add", str(tmp_path), str(QUICK[0])]) == 2

@@ -174,6 +174,11 @@ def opened(path: Path) -> Iterator[Any]:
         for table in TABLES:
             connection.execute(f"CREATE VIEW {table} AS SELECT * FROM {_parquet(path / table)}")
         yield connection
+    except engine().OutOfMemoryException:
+        raise ReportError(
+            f"{path} has more nodes than can be looked at in {MEMORY['asking']} of memory and the free space "
+            f"of {spill.parent}: set TMPDIR to a larger one"
+        ) from None
     except engine().Error as error:
         said = str(error).splitlines()[0]
         raise ReportError(
