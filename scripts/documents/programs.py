@@ -26,6 +26,7 @@ RUNS = {
 }  # fmt: skip
 SHIPPED = "scripts/grainscope_report/programs.json"
 DIGITS = 3
+PROMISED = 0.25  # nine in ten rows of a kind of GPU are within
 
 
 def shipped() -> str:
@@ -138,6 +139,18 @@ def what_if() -> str:
 
 def _off(errors: list[float]) -> float:
     return median([abs(error) for error in errors])
+
+
+@part("model.single")
+def single() -> str:
+    """The runs in which nine in ten rows of a group are not within what is promised of all runs together."""
+    found = [
+        f"{one.group} in `{name}` ({format_percent(one.ninth)})"
+        for name in (name for runs in RUNS.values() for name in runs)
+        for one in held.of(result(name)).qualities
+        if one.ninth > PROMISED
+    ]
+    return ", ".join(found) or "none"
 
 
 @part("model.same")

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 from synthetic import GIB, MIB, File
+from synthetic_traversals import statistics_of
 
 SITE = {"gpu": 0, "numa": 0}
 HERE = {"locality": "local"}
@@ -153,7 +154,7 @@ def add_search(file: File, true: Machine, placement: str, access: str = "merged_
     counters = {"edges_read": float(edges)}
     if placement == "mapped":
         counters |= {"requests_with_cache": requests, "bytes_with_cache": size}
-    file.add(
+    row = file.add(
         "traversal/bfs",
         {"access": access, "placement": placement, "edge": 8, "graph": "kron20", "order": "original", **HERE},
         SITE, seconds, bytes=8 * edges, counters=counters,
@@ -161,10 +162,13 @@ def add_search(file: File, true: Machine, placement: str, access: str = "merged_
             {"level": at, "active": active, "edges": found, "seconds": seconds / 3}
             for at, (active, found) in enumerate(levels)
         ],
-        trials=[{"label": "source:1", "samples_s": [seconds],
-                 "counters": {"levels": 3.0, "edges_read": float(edges)}}],
+        trials=[{"label": f"source:{source}", "samples_s": [seconds],
+                 "counters": {"levels": 3.0, "edges_read": float(edges)}} for source in range(4)],
         graph={"vertices": 1 << 20, "entries": edges, "degree_cdf": [[1, 0.1], [1024, 1.0]]},
     )  # fmt: skip
+    row.update(statistics_of([seconds] * 4))
+    row["bandwidth_gb_s"] = row["bytes"] / row["median_s"] / 1e9
+    row["link_fraction"] = row["bandwidth_gb_s"] / (true.copy_rate / 1e9)
 
 
 def add_programs(file: File, true: Machine) -> None:
