@@ -123,6 +123,11 @@ TEST_F(Collectives, that_wait_for_a_reason_to_stop_end_with_it) {
 // Two processes, one a GPU.
 class CollectiveLaunches : public Collectives {
  protected:
+  // What an earlier test of this process had the library write is not for the processes that are launched.
+  CollectiveLaunches() {
+    ::unsetenv("NCCL_DEBUG");
+    ::unsetenv("NCCL_DEBUG_FILE");
+  }
   [[nodiscard]] test::Variables variables(int rank, const test::Variables& more) const {
     test::Variables all{
         {"RANK", std::to_string(rank)}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", std::to_string(rank)}};

@@ -32,6 +32,7 @@ REACHED = {
     "transfer/local": "d2d",
     "transfer/peer": "p2p",
     "transfer/collective": "ring",
+    "transfer/relay": "borrowed links",
     "collective/all_reduce": "allreduce",
     "collective/all_gather": "all gather",
     "collective/reduce_scatter": "reduce scatter",
