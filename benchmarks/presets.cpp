@@ -534,7 +534,7 @@ reach/gather
   smoke       memory=host_alloc       locality=remote  span=64MiB
   smoke       memory=host_alloc       locality=local   span=64MiB  row=128,4096
   smoke       memory=host_alloc       locality=local   span=64MiB  order=sorted
-  smoke       memory=managed_host     locality=local   span=64MiB  beside=host_read,host_write
+  smoke       memory=managed_host     locality=local   span=64MiB  beside=host_write
   quick       memory=peer                              span=256MiB,2GiB
   quick       memory=$other_memories  locality=local   span=256MiB,2GiB
   quick       memory=managed_host     locality=local   span=2GiB  row=32,512
@@ -582,7 +582,7 @@ gather
   smoke  mode=masked           row=1028  span=64MiB
   smoke  mode=address_ordered  row=128   span=64MiB
   smoke  mode=bulk             row=1024  span=64MiB
-  smoke  mode=masked           row=512   span=64MiB  store=managed  rows=4096  hint=$hints
+  smoke  mode=masked           row=512   span=64MiB  store=managed  rows=4096  hint=read_mostly,preferred_host
   smoke  indices=sampled  graph=power  batch=100  row=128  mode=address_ordered
   smoke  indices=sampled  graph=power  batch=100  mode=cpu_gather  store=pageable  features=given
 

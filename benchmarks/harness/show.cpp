@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
@@ -97,21 +99,41 @@ std::string beginning(const std::string& text, std::size_t room) {
 
 std::string families_text(const std::vector<Family>& families, std::size_t width, bool whole) {
   constexpr std::size_t kNameWidth = 23;
-  constexpr std::ptrdiff_t kMostLines = 40;
+  constexpr std::size_t kMostLines = 40;
   std::string text;
   for (const Family& family : families) {
     text += wrapped(family.name, family.question, kNameWidth, width);
   }
-  if (whole || std::count(text.begin(), text.end(), '\n') <= kMostLines) {
+  if (whole || static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) <= kMostLines) {
     return text;
   }
-  text.clear();
+  std::vector<std::string> lines;
   const std::size_t room = width - std::min(width - 1, kNameWidth);
+  const auto add = [&](const std::string& name, const std::string& what) {
+    lines.push_back(filled(name, kNameWidth) + (letters(what) <= room ? what : beginning(what, room)) + "\n");
+  };
   for (const Family& family : families) {
-    const bool fits = letters(family.question) <= room;
-    text +=
-        filled(family.name, kNameWidth) + (fits ? family.question : beginning(family.question, room)) + "\n";
+    add(family.name, family.question);
   }
+  // The last groups stand in a line each, as many of them as it takes.
+  for (auto last = families.end(); last != families.begin() && lines.size() >= kMostLines;) {
+    const std::string group = (last - 1)->name.substr(0, (last - 1)->name.find('/') + 1);
+    const auto first = std::find_if_not(
+        std::make_reverse_iterator(last), families.rend(),
+        [&](const Family& family) { return !group.empty() && family.name.starts_with(group); });
+    const auto begin = std::min(first.base(), last - 1);
+    if (last - begin > 1) {
+      std::string names;
+      for (auto family = begin; family != last; ++family) {
+        names += (names.empty() ? "" : ", ") + family->name.substr(group.size());
+      }
+      const auto behind = static_cast<std::ptrdiff_t>(families.end() - last);
+      lines.erase(lines.end() - behind - (last - begin), lines.end() - behind);
+      lines.insert(lines.end() - behind, filled(group + "..", kNameWidth) + names + "\n");
+    }
+    last = begin;
+  }
+  text = std::accumulate(lines.begin(), lines.end(), std::string());
   return text + "--families --full has the questions whole, --explain FAMILY its axes\n";
 }
 

@@ -470,9 +470,8 @@ const char* written_grammar() {
          "  SIZE     64KiB; several by commas; 4KiB..1GiB is every octave of a range\n"
          "  OPTION   flush, pieces SIZE, stride SIZE, submission, accessed_by, offset N, width N, blocks N,\n"
          "           access strided|merged|scattered, threads N, host_threads N, by_source, no_peer_access,\n"
-         "           node N, background, repeats N; via N (other GPUs pass on a part: 1+2), share N, chunk "
-         "SIZE,\n"
-         "           buffers N\n"
+         "           node N, background, repeats N, via N (other GPUs pass on a part: 1+2), share N,\n"
+         "           chunk SIZE, buffers N\n"
          "  ;        transfers that start at once; compute(gpu:N), 5ms is a kernel that computes beside them";
 }
 

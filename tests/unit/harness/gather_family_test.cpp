@@ -267,9 +267,9 @@ TEST_F(GatherFamilies, sampled_rows_are_shared_by_all_gpus_that_there_are) {
 
 TEST_F(GatherFamilies, presets_keep_to_their_size) {
   const Machine machine = test::machine_without_gpu();
-  EXPECT_LE(listed(gather(), machine, Preset::smoke).size(), 5U);
-  EXPECT_LE(listed(gather(), machine, Preset::quick).size(), 46U);
-  EXPECT_LE(listed(gather(), machine, Preset::full).size(), 250U);
+  EXPECT_LE(listed(gather(), machine, Preset::smoke).size(), 7U);
+  EXPECT_LE(listed(gather(), machine, Preset::quick).size(), 48U);
+  EXPECT_LE(listed(gather(), machine, Preset::full).size(), 256U);
   EXPECT_LE(listed(gather_bag(), machine, Preset::quick).size(), 4U);
   EXPECT_LE(listed(model_gather(), machine, Preset::quick).size(), 80U);
 }
