@@ -328,7 +328,7 @@ def test_evaluate_draws_it_and_plot_says_so(tmp_path, capsys):
     assert "evaluate WORKLOAD --format png" in capsys.readouterr().err
 
 
-NAMES = (COMM_SCOPE, EMOGI, DISSERTATION)
+NAMES = (COMM_SCOPE, EMOGI, DISSERTATION, GRAPHPEG)
 EVERY_NUMBER = [(name, number) for name in NAMES for number in paper(name).numbers.values()]
 
 
