@@ -656,8 +656,8 @@ OF_DISSERTATION = (
         "training_naive_one_gpu_least",
         "naive zero-copy, speed over gathers by the CPU, one GPU",
         sped("cpu_gather_dma pinned", "naive mapped", FEATURES),
-        "Our naive gather is held to 8 multiprocessors, as all of ours are; theirs takes the whole GPU and "
-        "the computation waits for it.",
+        "Our naive gather is held to few multiprocessors, as all of ours are; theirs takes the whole GPU, "
+        "and the computation waits for it.",
         most="training_naive_one_gpu_most",
     ),
     Headline(
@@ -835,7 +835,7 @@ OF_GRAPHPEG = (
         "even_multiprocessors",
         "imbalance of blocks, gathered edges over a warp a list",
         faster("edge_gather mapped 8", EDGES, FULL, "kron21 urand21", "bfs", "imbalance of blocks"),
-        "Blocks that gather for themselves are the less even ones: what the exchange between blocks is for.",
+        "Blocks that gather for themselves are the less even ones, with an exchange between them, too.",
         side="above",
     ),
     Headline(
@@ -843,7 +843,8 @@ OF_GRAPHPEG = (
         "faster_than_vertex_centric",
         "a warp a list over gathered edges, edges over the link, time",
         faster(EDGES, "edge_gather mapped 8", FULL, "kron21 urand21", "bfs"),
-        "In software, and over a link that bounds both; the paper simulates hardware and a GPU's own memory.",
+        "In software, and over a link that bounds both; the paper has hardware, and edges in "
+        "the GPU's memory.",
         side="above",
     ),
     Headline(

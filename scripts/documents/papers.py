@@ -1,5 +1,6 @@
 """docs/papers.md: what the papers report, what reference runs have of it, and by how much they differ."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 
@@ -97,9 +98,22 @@ def trained() -> list[Row]:
 def all_of(axis: str) -> str:
     """The values that an axis of training has, in order."""
     values = {row.case.axes[axis] for row in trained() if axis in row.case.axes}
-    return ", ".join(
-        str(value).replace("x", "×") for value in sorted(values, key=lambda one: (isinstance(one, str), one))
-    )
+    return ", ".join(str(value).replace("x", "×") for value in sorted(values, key=in_order))
+
+
+def in_order(value: str | float) -> tuple[float, str]:
+    """Numbers by size, written as text or not; then words."""
+    try:
+        return float(value), ""
+    except ValueError:
+        return math.inf, str(value)
+
+
+@part("papers.gather_sms")
+def gather_sms() -> str:
+    """How many multiprocessors a gather in training is held to."""
+    held = {row.counters["gather_sms"] for row in trained() if row.counters.get("gather_sms")}
+    return ", ".join(f"{count:.0f}" for count in sorted(held))
 
 
 def machines(of: Callable[[dict], str]) -> str:
@@ -121,10 +135,8 @@ def cards(environment: dict) -> str:
 SETUP: dict[str, Callable[[], str]] = {
     "graph": lambda: f"generated: {all_of('graph')}",
     "vertices": lambda: (
-        ", ".join(
-            f"{count / 1e6:.1f}" for count in sorted({row.graph.vertices for row in trained() if row.graph})
-        )
-        + " million"
+        ", ".join(sorted({f"{row.graph.vertices / 1e6:.1f}" for row in trained() if row.graph}))
+        + " million each"
     ),
     "row": lambda: f"rows of {all_of('row')} bytes, float32",
     "sampler": lambda: "our own, on the GPU beside the training; on the CPU for `cpu_only`",
@@ -133,12 +145,7 @@ SETUP: dict[str, Callable[[], str]] = {
     "hidden": lambda: all_of("hidden"),
     "model": lambda: "our own GraphSAGE on cuBLAS, plain SGD",
     "gather": lambda: (
-        ", ".join(
-            f"{held:.0f}"
-            for held in sorted(
-                {row.counters["gather_sms"] for row in trained() if row.counters.get("gather_sms")}
-            )
-        )
+        gather_sms()
         + " multiprocessors for every mapped or tiered gather, `naive` too; by MPS "
         + all_of("percent").replace(", ", " %, ")
         + " %"

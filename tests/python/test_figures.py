@@ -19,7 +19,7 @@ from grainscope_report.figures.model import CurvePanel, DotPanel, why_absent
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.loading import load
 from grainscope_report.machine import machines
-from grainscope_report.resources import COMM_SCOPE, DISSERTATION, EMOGI, paper
+from grainscope_report.resources import COMM_SCOPE, DISSERTATION, EMOGI, GRAPHPEG, paper
 from planted import (
     ENTRIES,
     SITE,
