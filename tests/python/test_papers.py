@@ -1,4 +1,4 @@
-"""docs/papers.md: words for headlines are computed, from rows that are there; none is reproduced by a model."""
+"""docs/papers.md: words for headlines are computed, of rows that are there; no model reproduces one."""
 
 import math
 from dataclasses import replace
