@@ -76,6 +76,8 @@ WHAT: dict[str, Callable[[Row], float]] = {
     "hits of the first 25 %": counter("hit_rate_25"),
     "use of lanes": counter("lane_use"),
     "imbalance of blocks": counter("block_imbalance"),
+    "bytes of the GPU's memory": counter("gpu_memory_bytes"),
+    "bytes mapped": lambda row: row.case.axes["bytes"],
     **TRAFFIC,
 }
 
