@@ -234,7 +234,8 @@ class Headline:
     def here(self) -> str:
         if self.absent:
             return ""
-        ends = f" ({plain(min(self.values))}–{plain(max(self.values))})" if len(self.values) > 1 else ""
+        ends = "–".join(dict.fromkeys(plain(end(self.values)) for end in (min, max)))
+        ends = f" ({ends})" if "–" in ends else ""
         return plain(self.mean) + ends + (", modelled" if self.modelled else "")
 
 
