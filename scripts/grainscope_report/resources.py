@@ -19,6 +19,7 @@ DISTRIBUTION = "grainscope-report"
 COMM_SCOPE = "comm_scope_2019"
 EMOGI = "emogi_2020"
 DISSERTATION = "dissertation_2022"
+GRAPHPEG = "graphpeg_2021"
 
 
 def in_checkout() -> bool:

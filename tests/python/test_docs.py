@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 import documents
-from documents import gather, lean, programs, suite, traversal
+from documents import gather, lean, papers, programs, suite, traversal
 from grainscope_report.cli import parser
 from planted import gpu_file
 from synthetic_busy import add_pages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PARTS = (gather, lean, programs, suite, traversal)
+PARTS = (gather, lean, papers, programs, suite, traversal)
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
 REFERENCE = ROOT / "results" / "reference" / "README.md"
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *GUIDES, ROOT / "docs" / "figures" / "README.md", REFERENCE]
@@ -94,7 +94,7 @@ def test_a_document_that_cites_a_run_that_is_not_there_stays_and_is_named(monkey
 
 # Without the program, what does not need it.
 @pytest.mark.skipif(bool(PROGRAM), reason="the next test has it")
-@pytest.mark.parametrize("path", ["docs/lean.md", "docs/traversal.md", "docs/gather.md", "docs/pipeline.md"])
+@pytest.mark.parametrize("path", ["docs/lean.md", "docs/traversal.md", "docs/gather.md", "docs/papers.md"])
 def test_numbers_in_documents_are_those_of_the_result_files(path):
     text = (ROOT / path).read_text()
     assert documents.filled(text) == text, "run scripts/docs"

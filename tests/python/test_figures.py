@@ -19,7 +19,7 @@ from grainscope_report.figures.model import CurvePanel, DotPanel, why_absent
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.loading import load
 from grainscope_report.machine import machines
-from grainscope_report.resources import COMM_SCOPE, DISSERTATION, EMOGI, paper
+from grainscope_report.resources import COMM_SCOPE, DISSERTATION, EMOGI, GRAPHPEG, paper
 from planted import (
     ENTRIES,
     SITE,
@@ -328,7 +328,7 @@ def test_evaluate_draws_it_and_plot_says_so(tmp_path, capsys):
     assert "evaluate WORKLOAD --format png" in capsys.readouterr().err
 
 
-NAMES = (COMM_SCOPE, EMOGI, DISSERTATION)
+NAMES = (COMM_SCOPE, EMOGI, DISSERTATION, GRAPHPEG)
 EVERY_NUMBER = [(name, number) for name in NAMES for number in paper(name).numbers.values()]
 
 

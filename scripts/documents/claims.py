@@ -1,0 +1,245 @@
+"""Headlines of papers as data: what is claimed, rows of ours that answer it, and the word for both.
+
+A headline names numbers of results/papers and rows of results/reference by family and axes. Rows of one ratio
+are of one run.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from documents import digits, rows_of
+from grainscope_report.model import Row
+from grainscope_report.resources import paper
+
+REPRODUCED, IN_FORM, NOT, ABSENT = "reproduced", "in form", "not", "not measured"
+WORDS = (REPRODUCED, IN_FORM, NOT, ABSENT)
+CLOSE = (0.85, 1.15)  # ours over theirs, to be reproduced
+NEAR = (0.5, 2.0)  # ours over theirs, to be in form
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper reports: a number or a range, or where `stated` is false only a side of `even`.
+
+    `even` is the ratio at which neither side is ahead; None of a share, which has no sides.
+    """
+
+    least: float
+    most: float
+    even: float | None = 1.0
+    stated: bool = True
+
+
+def verdict(ours: float, claim: Claim, modelled: bool = False) -> str:
+    """The word for a value of ours: how near it is to the nearest value that the claim admits."""
+    nearest = min(max(ours, claim.least), claim.most)
+    even = claim.even
+    if even is not None and nearest != even and (ours - even) * (nearest - even) <= 0:
+        return NOT
+    if not claim.stated:
+        return IN_FORM if ours == nearest and ours != even else NOT
+    ratio = ours / nearest
+    if CLOSE[0] <= ratio <= CLOSE[1] and not modelled:
+        return REPRODUCED
+    return IN_FORM if NEAR[0] <= ratio <= NEAR[1] else NOT
+
+
+def of_requests(chosen: Callable[[int], bool]) -> Callable[[Row], float]:
+    """The share of requests whose bytes are chosen."""
+
+    def share(row: Row) -> float:
+        sizes = row.traffic.requests_by_size
+        return sum(count for size, count in sizes.items() if chosen(int(size))) / sum(sizes.values())
+
+    return share
+
+
+def counter(name: str) -> Callable[[Row], float]:
+    return lambda row: row.counters[name]
+
+
+# What of a row is compared; those of TRAFFIC are modelled also where the row's time is measured.
+TRAFFIC = {
+    "share of requests of 128 bytes": of_requests(lambda size: size == 128),
+    "share of requests above 32 bytes": of_requests(lambda size: size > 32),
+    "requests": lambda row: row.traffic.requests,
+    "bytes read over bytes of the edge list": counter("amplification_data_set"),
+}
+WHAT: dict[str, Callable[[Row], float]] = {
+    "time": lambda row: row.median_s,
+    "GB/s": lambda row: row.bandwidth_gb_s,
+    "GB/s that the link can have": lambda row: row.limit_gb_s,
+    "GB/s on the link": counter("link_gb_s"),
+    "bytes over the link": lambda row: row.link_bytes_least,
+    "hits of the first 10 %": counter("hit_rate_10"),
+    "hits of the first 25 %": counter("hit_rate_25"),
+    "use of lanes": counter("lane_use"),
+    "imbalance of blocks": counter("block_imbalance"),
+    "bytes of the GPU's memory": counter("gpu_memory_bytes"),
+    "bytes mapped": lambda row: row.case.axes["bytes"],
+    **TRAFFIC,
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of one row: the only row of a run and family with these axes (`axis=value`)."""
+
+    run: str
+    family: str
+    axes: tuple[str, ...]
+    what: str
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows with these axes."""
+        wanted = dict(axis.split("=") for axis in self.axes)
+        return [
+            row
+            for row in rows_of(self.run)
+            if row.ok
+            and row.case.family == self.family
+            and all(str(place_and_axes(row).get(axis, "")) == value for axis, value in wanted.items())
+        ]
+
+    @property
+    def row(self) -> Row:
+        found = self.rows
+        if len(found) != 1:
+            asked = " ".join(self.axes)
+            raise ValueError(f"{self.run} has {len(found)} rows of {self.family} with {asked}")
+        return found[0]
+
+    value = property(lambda self: float(WHAT[self.what](self.row)))
+    cells = property(lambda self: [self])
+
+    @property
+    def modelled(self) -> bool:
+        row = self.row
+        counted = row.traffic is not None and row.traffic.label == "counted"
+        return row.label == "modelled" or (self.what in TRAFFIC and not counted)
+
+
+def place_and_axes(row: Row) -> dict:
+    return {**row.case.site, **row.case.axes}
+
+
+@dataclass(frozen=True)
+class Fewest:
+    """The fewest multiprocessors that reach so much of the best rate of rows that differ in them alone."""
+
+    of: Cell
+    enough: float = 0.95
+
+    @property
+    def cells(self) -> list[Cell]:
+        asked = sorted({row.case.axes["sms"] for row in self.of.rows})
+        return [replace(self.of, axes=(*self.of.axes, f"sms={count}")) for count in asked]
+
+    modelled = property(lambda self: any(cell.modelled for cell in self.cells))
+
+    @property
+    def value(self) -> float:
+        best = max(cell.value for cell in self.cells)
+        return next(cell.row.case.axes["sms"] for cell in self.cells if cell.value >= self.enough * best)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One number over another of the same run; or what the first saves of the second."""
+
+    top: "Cell | Fewest | Ratio"
+    bottom: "Cell | Fewest | Ratio"
+    saved: bool = False
+
+    @property
+    def cells(self) -> list[Cell]:
+        cells = [*self.top.cells, *self.bottom.cells]
+        if len({cell.run for cell in cells}) > 1:
+            raise ValueError(f"a ratio of several runs: {', '.join(cell.run for cell in cells)}")
+        return cells
+
+    modelled = property(lambda self: any(cell.modelled for cell in self.cells))
+
+    @property
+    def value(self) -> float:
+        ratio = self.top.value / self.bottom.value if self.cells else math.nan
+        return 1 - ratio if self.saved else ratio
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A claim of a paper by the ids of its numbers, and what we have of it.
+
+    `most` ends a range, `over` is what the number is divided by. `side` is what the claim admits beside a
+    number, or alone where none is stated: `above`, `below`, or `up to`, `from` a number.
+    """
+
+    paper: str
+    number: str
+    says: str
+    ours: Sequence[Cell | Fewest | Ratio] = ()
+    why: str = ""
+    most: str = ""
+    over: str = ""
+    side: str = ""
+    even: float | None = 1.0
+    absent: str = ""
+
+    @property
+    def claim(self) -> Claim:
+        numbers = paper(self.paper)
+        if self.side in ("above", "below"):
+            ends = (self.even, math.inf) if self.side == "above" else (-math.inf, self.even)
+            return Claim(*ends, self.even, stated=False)
+        divisor = numbers[self.over].value if self.over else 1
+        least = numbers[self.number].value / divisor
+        most = numbers[self.most].value / divisor if self.most else least
+        least, most = (
+            (-math.inf if self.side == "up to" else least),
+            (math.inf if self.side == "from" else most),
+        )
+        return Claim(least, most, self.even)
+
+    @property
+    def values(self) -> list[float]:
+        return [one.value for one in self.ours]
+
+    @property
+    def mean(self) -> float:
+        """The geometric mean of what we have; the arithmetic one where something is lost instead of saved."""
+        if min(self.values) <= 0:
+            return math.fsum(self.values) / len(self.values)
+        return math.exp(math.fsum(map(math.log, self.values)) / len(self.values))
+
+    @property
+    def modelled(self) -> bool:
+        return any(one.modelled for one in self.ours)
+
+    @property
+    def word(self) -> str:
+        return ABSENT if self.absent else verdict(self.mean, self.claim, self.modelled)
+
+    @property
+    def there(self) -> str:
+        claim = self.claim
+        if not claim.stated:
+            return f"{self.side} {claim.even:g}"
+        if self.side:
+            return f"{self.side} {plain(claim.most if self.side == 'up to' else claim.least)}"
+        return "–".join(dict.fromkeys(map(plain, (claim.least, claim.most))))
+
+    @property
+    def here(self) -> str:
+        if self.absent:
+            return ""
+        ends = "–".join(dict.fromkeys(plain(end(self.values)) for end in (min, max)))
+        ends = f" ({ends})" if "–" in ends else ""
+        return plain(self.mean) + ends + (", modelled" if self.modelled else "")
+
+
+def plain(value: float) -> str:
+    """Three significant digits, without zeros that say nothing."""
+    text = digits(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
