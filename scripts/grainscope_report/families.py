@@ -122,6 +122,8 @@ HEADLINES = (
     Best("CPU loads from its nearest cache", "host/latency", least=True, at=(BYTES, min)),
     Best("CPUs' first touch of memory", "host/first_touch"),
     Best("malloc and fill, the largest", "host/malloc", {"what": "malloc_and_fill"}, True, (BYTES, max)),
+    Best("taking host memory that a GPU reads", "call", {"what": "take_mapped"}, True, (BYTES, max)),
+    Best("copies over a neighbour's link, too", "transfer/relay", {"path": "pinned_to_gpu"}),
 )
 
 

@@ -77,8 +77,8 @@ TEST(RankPlaces, are_those_of_mpirun_and_mpiexec) {
 
 TEST(RankPlaces, of_srun_need_no_address) {
   const Variables slurm{{"SLURM_PROCID", "1"},      {"SLURM_STEP_NUM_TASKS", "2"},
-                          {"SLURM_LOCALID", "0"},     {"SLURM_STEP_NODELIST", "gpu[08-09]"},
-                          {"SLURM_JOB_ID", "123456"}, {"SLURM_STEP_ID", "2"}};
+                        {"SLURM_LOCALID", "0"},     {"SLURM_STEP_NODELIST", "gpu[08-09]"},
+                        {"SLURM_JOB_ID", "123456"}, {"SLURM_STEP_ID", "2"}};
   const RankPlace place = place_of(slurm);
   EXPECT_EQ(place.launcher, "srun");
   EXPECT_EQ(place.meeting, "gpu08:" + std::to_string(20000 + (123456 * 7 + 2) % 20000));
