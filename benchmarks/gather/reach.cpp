@@ -216,8 +216,8 @@ class GatherBesideHost final : public Operation {
 
   void pass(std::uint64_t block) const {
     const std::uint64_t at = block * kBlockBytes;
-    auto* const begin = static_cast<volatile std::uint64_t*>(
-        static_cast<void*>(static_cast<std::byte*>(chunks_[at / chunk_bytes_]) + at % chunk_bytes_));
+    auto* const begin = reinterpret_cast<volatile std::uint64_t*>(
+        static_cast<std::byte*>(chunks_[at / chunk_bytes_]) + at % chunk_bytes_);
     constexpr std::uint64_t kWords = kBlockBytes / sizeof(std::uint64_t);
     for (std::uint64_t i = 0; i < kWords; ++i) {
       const std::uint64_t word = begin[i];

@@ -125,7 +125,7 @@ std::string families_text(const std::vector<Family>& families, std::size_t width
     if (last - begin > 1) {
       std::string names;
       for (auto family = begin; family != last; ++family) {
-        names += (names.empty() ? "" : ", ") + family->name.substr(group.size());
+        names.append(names.empty() ? "" : ", ").append(family->name, group.size());
       }
       const auto behind = static_cast<std::ptrdiff_t>(families.end() - last);
       lines.erase(lines.end() - behind - (last - begin), lines.end() - behind);

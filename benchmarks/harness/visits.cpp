@@ -39,7 +39,7 @@ void shuffle(std::vector<T>& items, std::mt19937_64& random) {
 }
 
 // In place of a family's name, of cases that share something with those of other families.
-const std::string kSeveralFamilies = "several";
+constexpr const char* kSeveralFamilies = "several";
 
 // What cases share that is costly to make: a graph, a span of memory. Empty where they share nothing.
 std::string shared_by(const Benchmark& benchmark) {
@@ -63,7 +63,7 @@ std::vector<std::size_t> visit_order(const std::vector<Benchmark>& cases, std::u
   std::map<std::string, std::vector<Group>> groups;
   std::map<std::pair<std::string, std::string>, std::size_t> of_shared;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const std::string& family = cases[i].shares.empty() ? cases[i].id.family : kSeveralFamilies;
+    const std::string family = cases[i].shares.empty() ? cases[i].id.family : kSeveralFamilies;
     std::vector<Group>& own = groups[family];
     if (own.empty()) {
       families.push_back(family);
