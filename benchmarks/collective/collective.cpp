@@ -45,19 +45,13 @@ using TeamCache = ClaimCache<std::vector<int>, Team>;
 
 // All links of one GPU that NVML tells of, else what joins it to a peer.
 std::optional<PhysicalLimit> links_limit(const Machine& machine, int gpu, int peer) {
-  const GpuReport* report = machine.find_gpu(gpu);
-  double gb_s = 0;
-  int links = 0;
-  if (report != nullptr && report->nvml && report->nvml->nvlinks) {
-    for (const NvmlNvlink& link : *report->nvml->nvlinks) {
-      if (link.active && link.speed_mb_s) {
-        gb_s += static_cast<double>(*link.speed_mb_s) * 1e-3;
-        ++links;
-      }
-    }
+  const PeerWire wire = nvlinks_of(machine, gpu);
+  if (!wire.nvlinks) {
+    return peer_link_limit(machine, gpu, peer);
   }
-  return links > 0 ? PhysicalLimit{gb_s, std::to_string(links) + " NVLinks of a GPU"}
-                   : peer_link_limit(machine, gpu, peer);
+  return wire.gb_s
+             ? std::optional(PhysicalLimit{*wire.gb_s, std::to_string(*wire.nvlinks) + " NVLinks of a GPU"})
+             : std::nullopt;
 }
 
 struct Point {

@@ -139,6 +139,9 @@ class Follower {
       leader_.answer(std::string(kDone) + " " + done(word, words));
     } catch (const SkipError& skip) {
       leader_.answer(std::string("skip ") + skip.what());
+    } catch (const RankLostError& lost) {
+      leader_.answer(std::string("lost ") + lost.what());
+      throw;
     } catch (const std::exception& error) {
       leader_.answer(std::string(prepares ? "failed " : "lost ") + error.what());
       if (!prepares) {
@@ -255,15 +258,17 @@ int lead_ranks(Launch& ranks, const Options& options, const Machine& machine,
 }
 
 int follow_ranks(const Launch& ranks, const Options& options, const Machine& machine) {
-  RankMember leader(ranks.place, facts_of(ranks, machine), options.rank_timeout_s);
   const GpuReport* const gpu = machine.find_gpu(ranks.gpu);
   std::optional<GpuLock> lock;
   if (gpu != nullptr && !gpu->uuid.empty()) {
     lock.emplace(std::vector<std::string>{gpu->uuid}, options.wait_for_gpu,
                  [] { return signal_received() != 0; });
   }
+  RankMember leader(ranks.place, facts_of(ranks, machine), options.rank_timeout_s);
+  // Outlives the handler, which ends the process: what it holds may wait for a rank that is gone.
+  Follower follower(leader, ranks.gpu, options.rank_timeout_s);
   try {
-    return Follower(leader, ranks.gpu, options.rank_timeout_s).run();
+    return follower.run();
   } catch (const RankLostError& lost) {
     std::cerr << "grainscope: rank " << ranks.place.rank << " ends: " << lost.what() << std::endl;
     end_at_once(static_cast<int>(ExitStatus::failed));
@@ -292,7 +297,10 @@ Team::Team(std::shared_ptr<Launch> ranks, std::vector<int> members) : ranks_(std
 }
 
 Team::~Team() {
-  finish();
+  if (ranks_ != nullptr && !ranks_->group->why_lost().empty()) {
+    communicators_->abort();
+  }
+  part_.reset();
   if (ranks_ != nullptr && ranks_->group->why_lost().empty()) {
     try {
       ranks_->group->tell(others_, kLeave);
@@ -344,9 +352,19 @@ std::vector<std::string> Team::together(const std::string& line, const std::stri
   try {
     own();
   } catch (const std::exception& error) {
+    communicators_->abort();
     group.fail(error.what());
   }
-  return group.answers(others_, word);
+  return answers(word);
+}
+
+std::vector<std::string> Team::answers(const std::string& word) {
+  try {
+    return ranks_->group->answers(others_, word);
+  } catch (const RankLostError&) {
+    communicators_->abort();
+    throw;
+  }
 }
 
 void Team::begin(const Work& work, bool gated) {
@@ -366,9 +384,12 @@ void Team::begin(const Work& work, bool gated) {
     own = std::current_exception();  // once the others have said what became of them
   }
   if (ranks_ != nullptr) {
-    static_cast<void>(ranks_->group->answers(others_, kDone));
+    static_cast<void>(answers(kDone));
   }
   if (own) {
+    if (ranks_ != nullptr && communicators_->aborted()) {
+      ranks_->group->fail("rank 0 cannot go on with the communicators that it has");
+    }
     std::rethrow_exception(own);
   }
   static_cast<void>(together(kStart, kDone, [&] { part_->start(); }));

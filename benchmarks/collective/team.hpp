@@ -68,6 +68,8 @@ class Team {
   // The others are told a line, this process works meanwhile, and the others' numbers come back.
   std::vector<std::string> together(const std::string& line, const std::string& word,
                                     const std::function<void()>& own);
+  // What the others say, behind that word of theirs. Where one is gone, the communicators are aborted first.
+  std::vector<std::string> answers(const std::string& word);
   double slowest(double own_s, const std::vector<std::string>& others);
 
   std::shared_ptr<Launch> ranks_;  // null: this process is alone

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstring>
 #include <latch>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "claim_cache.hpp"
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/statistics.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/model/link.hpp"
 #include "grainscope/reach/row_gather.hpp"
@@ -54,13 +54,13 @@ void add_bytes(const reach::GatherRequest& gather, std::uint64_t unique_rows, Me
   measurement.bytes = gather.asked_bytes();
   measurement.link_bytes_asked = measurement.bytes;
   measurement.link_bytes_least = unique_bytes;
-  measurement.counters = {
-      {"unique_rows", static_cast<double>(unique_rows)},
-      {"unique_bytes", static_cast<double>(unique_bytes)},
-      {"unique_gb_s", unique_gb_s},
-      {"link_gb_s", unique_gb_s},
-      {"rows_per_s", rows / median_s},
-      {"rows_per_granule", rows * static_cast<double>(kGranule) / static_cast<double>(gather.span_bytes)}};
+  measurement.counters.insert(
+      {{"unique_rows", static_cast<double>(unique_rows)},
+       {"unique_bytes", static_cast<double>(unique_bytes)},
+       {"unique_gb_s", unique_gb_s},
+       {"link_gb_s", unique_gb_s},
+       {"rows_per_s", rows / median_s},
+       {"rows_per_granule", rows * static_cast<double>(kGranule) / static_cast<double>(gather.span_bytes)}});
 }
 
 void add_traffic(const reach::GatherRequest& gather, const std::vector<std::uint64_t>& rows,
@@ -193,16 +193,17 @@ class GatherBesideHost final : public Operation {
     for (std::uint64_t thread = 0; thread < threads_; ++thread) {
       gb_s += gb_per_s(static_cast<double>(done[thread] * kBlockBytes), seconds[thread]);
     }
-    host_gb_s_ = gb_s;
+    host_gb_s_.push_back(gb_s);
     return gather_s;
   }
+  void run_counted() override { gather_.run_counted(); }
 
   std::string verify() override { return gather_.verify(); }
   [[nodiscard]] Timing timing() const override { return gather_.timing(); }
   [[nodiscard]] bool on_callers_thread() const override { return false; }
   void describe(Measurement& measurement) override {
     gather_.describe(measurement);
-    measurement.counters["host_gb_s"] = host_gb_s_;
+    measurement.counters["host_gb_s"] = summarize(host_gb_s_).median;
     measurement.counters["threads"] = static_cast<double>(threads_);
   }
 
@@ -233,7 +234,7 @@ class GatherBesideHost final : public Operation {
   std::uint64_t blocks_;
   Beside beside_;
   std::uint64_t threads_ = 1;
-  double host_gb_s_ = 0;  // of the last sample
+  std::vector<double> host_gb_s_;  // of each sample, warm-ups among them
 };
 
 Measurement measure(Session& session, const Point& point, SpanCache& cache, SpanCache::Claim& claim) {
@@ -269,11 +270,9 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   }
   Operation& measured = beside ? static_cast<Operation&>(*beside) : *gather;
   Measurement measurement = harness::measure(session, measured, options);
-  const std::map<std::string, double> described = measurement.counters;
   GatherRequest asked = point.gather;
   asked.rows *= point.gpus;
   add_bytes(asked, gather->unique_rows(), measurement);
-  measurement.counters.insert(described.begin(), described.end());
   if (const auto share = contiguous_share(lease.memory())) {
     measurement.counters["contiguous_share"] = *share;
   }
@@ -294,7 +293,8 @@ Explanation explain() {
           "the first list's loads with no cache, by the model; rows_per_granule = rows / (span / 64 KiB)",
           "GraphBolt sorts rows for it; no public suite measures it",
           "whether the GPU or the host's IOMMU misses cannot be told; sorting is not timed; memory is shared "
-          "by the cases of a kind, not new in each visit"};
+          "by the cases of a kind, not new in each visit; with `beside` up to 8 threads go over the memory "
+          "meanwhile (host_gb_s), and bring back what may have left the host"};
 }
 
 // Sorted so that every memory is read in one go, by rising spans. Those of peers come first and the walls
@@ -377,7 +377,7 @@ class Lister {
       return;
     }
     point.beside = enumerator(values.word("beside"), kBesides, beside_name);
-    if (point.beside != Beside::none && (!point.on_host() || gather.span_bytes < kGiB / 1024)) {
+    if (point.beside != Beside::none && (!point.on_host() || gather.span_bytes < kMiB)) {
       grids_.leave_out(point.on_host() ? "what CPUs go over beside a gather is 1 MiB or more"
                                        : "no CPU goes over a peer's memory: beside is none");
       return;

@@ -55,6 +55,15 @@ bool all_lead_elsewhere(const Machine& machine, const Links& links) {
 
 }  // namespace
 
+PeerWire nvlinks_of(const Machine& machine, int gpu) {
+  const GpuReport* const report = machine.find_gpu(gpu);
+  if (report == nullptr || !report->nvml || !report->nvml->nvlinks) {
+    return {};
+  }
+  const Links active = links_that(*report->nvml->nvlinks, [](const auto& link) { return link.active; });
+  return active.empty() ? PeerWire{} : nvlink_wire(active);
+}
+
 PeerWire peer_wire(const Machine& machine, int from, int to) {
   const GpuReport* source = machine.find_gpu(from);
   const GpuReport* target = machine.find_gpu(to);

@@ -26,6 +26,9 @@ struct PeerWire {
 // What NVML says of the way from one GPU to another.
 [[nodiscard]] PeerWire peer_wire(const Machine& machine, int from, int to);
 
+// All active links of a GPU together, wherever they lead; without number where there are none.
+[[nodiscard]] PeerWire nvlinks_of(const Machine& machine, int gpu);
+
 // The fastest that bytes can go from one GPU to another that reaches its memory, each way; absent where the
 // machine tells nothing of what joins them.
 [[nodiscard]] std::optional<PhysicalLimit> peer_link_limit(const Machine& machine, int from, int to);

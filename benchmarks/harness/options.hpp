@@ -67,9 +67,9 @@ struct Options {
   std::optional<int> visits;
   bool one_process = false;              // for all of them
   std::vector<graph::GraphSpec> graphs;  // empty: those of each family
-  std::string features;
+  std::string features;                  // path of a .npy file; empty: synthetic ones
   std::string labels;
-  std::string train_ids;  // path of a .npy file; empty: synthetic ones
+  std::string train_ids;
   std::optional<int> trials;
   std::vector<std::uint64_t> hot_budgets;
   std::vector<std::pair<std::string, std::string>> axes;  // values in place of the preset's

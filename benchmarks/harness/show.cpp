@@ -88,6 +88,11 @@ std::string family_text(const Family& family) {
   return text;
 }
 
+// transfer/memcpy is of the group transfer.
+std::string group_of(const std::string& family) {
+  return family.substr(0, family.find('/'));
+}
+
 // As many of its words as there is room for.
 std::string beginning(const std::string& text, std::size_t room) {
   constexpr std::string_view kMore = " ..";
@@ -107,34 +112,36 @@ std::string families_text(const std::vector<Family>& families, std::size_t width
   if (whole || static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) <= kMostLines) {
     return text;
   }
-  std::vector<std::string> lines;
-  const std::size_t room = width - std::min(width - 1, kNameWidth);
-  const auto add = [&](const std::string& name, const std::string& what) {
-    lines.push_back(filled(name, kNameWidth) + (letters(what) <= room ? what : beginning(what, room)) + "\n");
-  };
+  std::vector<std::vector<const Family*>> groups;
   for (const Family& family : families) {
-    add(family.name, family.question);
-  }
-  // The last groups stand in a line each, as many of them as it takes.
-  for (auto last = families.end(); last != families.begin() && lines.size() >= kMostLines;) {
-    const std::string group = (last - 1)->name.substr(0, (last - 1)->name.find('/') + 1);
-    const auto first = std::find_if_not(
-        std::make_reverse_iterator(last), families.rend(),
-        [&](const Family& family) { return !group.empty() && family.name.starts_with(group); });
-    const auto begin = std::min(first.base(), last - 1);
-    if (last - begin > 1) {
-      std::string names;
-      for (auto family = begin; family != last; ++family) {
-        names.append(names.empty() ? "" : ", ").append(family->name, group.size());
-      }
-      const auto behind = static_cast<std::ptrdiff_t>(families.end() - last);
-      lines.erase(lines.end() - behind - (last - begin), lines.end() - behind);
-      lines.insert(lines.end() - behind, filled(group + "..", kNameWidth) + names + "\n");
+    if (groups.empty() || group_of(groups.back().front()->name) != group_of(family.name)) {
+      groups.emplace_back();
     }
-    last = begin;
+    groups.back().push_back(&family);
   }
-  text = std::accumulate(lines.begin(), lines.end(), std::string());
-  return text + "--families --full has the questions whole, --explain FAMILY its axes\n";
+  const std::size_t room = width - std::min(width - 1, kNameWidth);
+  const auto line = [&](const std::string& name, const std::string& what) {
+    return filled(name, kNameWidth) + (letters(what) <= room ? what : beginning(what, room)) + "\n";
+  };
+  text = "--families --full has the questions whole, --explain FAMILY its axes\n";
+  std::size_t lines = families.size() + 1;
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    std::string part;
+    if (group->size() > 1 && lines > kMostLines) {  // the last groups stand in a line each
+      const std::string title = group_of(group->front()->name) + "/";
+      for (const Family* family : *group) {
+        part.append(part.empty() ? "" : ", ").append(family->name, title.size());
+      }
+      part = line(title + "..", part);
+      lines -= group->size() - 1;
+    } else {
+      for (const Family* family : *group) {
+        part += line(family->name, family->question);
+      }
+    }
+    text.insert(0, part);
+  }
+  return text;
 }
 
 std::string families_json(const std::vector<Family>& families) {
@@ -194,11 +201,6 @@ std::string plan_line(const std::string& name, const std::array<std::string, 4>&
 std::string plan_line(const std::string& name, const FamilyPlan& plan) {
   return plan_line(name, {std::to_string(plan.cases), format_seconds(plan.seconds),
                           format_bytes(plan.most.host_bytes), format_bytes(plan.most.device_bytes)});
-}
-
-// transfer/memcpy is of the group transfer.
-std::string group_of(const std::string& family) {
-  return family.substr(0, family.find('/'));
 }
 
 }  // namespace

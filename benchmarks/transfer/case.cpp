@@ -207,12 +207,12 @@ Measurement measure_mover(Session& session, const MakeOperation& make, const tra
   return measurement;
 }
 
-double median_s(transfer::Mover& mover, std::size_t lane) {
+double median_s(transfer::Mover& mover, std::optional<std::size_t> lane) {
   constexpr int kRuns = 9;
   std::vector<double> seconds;
   for (int i = 0; i <= kRuns; ++i) {
     mover.prepare();
-    const double run_s = mover.run_alone(lane);
+    const double run_s = lane ? mover.run_alone(*lane) : mover.run();
     if (i > 0) {
       seconds.push_back(run_s);
     }

@@ -46,8 +46,8 @@ void skip_without_relays(Benchmark& benchmark, const Machine& machine, const tra
 [[nodiscard]] Measurement measure_mover(Session& session, const MakeOperation& make,
                                         const transfer::Transfer& transfer);
 
-// Median time of a few runs of one lane alone, after one that does not count.
-[[nodiscard]] double median_s(transfer::Mover& mover, std::size_t lane = 0);
+// Median time of a few runs of one lane alone, or of all at once, after one that does not count.
+[[nodiscard]] double median_s(transfer::Mover& mover, std::optional<std::size_t> lane = 0);
 
 // One of several transfers that run at once; without a transfer, a kernel that computes.
 struct PlannedLane {

@@ -22,7 +22,6 @@
 #include "case.hpp"
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/statistics.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/transfer/mover.hpp"
 #include "transfer/peer_case.hpp"
@@ -42,19 +41,6 @@ const char* const kFound = "found";
 const char* const kUsual = "usual";
 constexpr int kLooks = 4;
 constexpr std::uint64_t kMostLookedAt = 256 * kMiB;
-constexpr int kRunsAtOnce = 9;
-
-double median_at_once_s(transfer::Mover& mover) {
-  std::vector<double> seconds;
-  for (int i = 0; i <= kRunsAtOnce; ++i) {
-    mover.prepare();
-    const double run_s = mover.run();
-    if (i > 0) {
-      seconds.push_back(run_s);
-    }
-  }
-  return summarize(seconds).median;
-}
 
 // The share at which both parts of a copy take as long.
 int find_share(Session& session, Transfer transfer) {
@@ -98,11 +84,10 @@ double at_once_s(Session& session, const Transfer& transfer) {
     lane.relay = {};
     lane.bytes = transfer.bytes / gpus.size() / sizeof(std::uint64_t) * sizeof(std::uint64_t);
     (lane.to_gpu() ? lane.destination : lane.source).id = gpu;
-    lane.walk.kernels = 1;
     lanes.push_back({transfer::make_lane(lane, session.surroundings())});
   }
   transfer::Mover mover(std::move(lanes), session.surroundings());
-  const double seconds = median_at_once_s(mover);
+  const double seconds = median_s(mover, {});
   static_cast<void>(mover.verify());
   return seconds;
 }

@@ -344,8 +344,8 @@ namespace {
 // entries of what was reached, half of them in undirected graphs, over the time; the harmonic mean over
 // sources. Source: EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance.
 // Of managed edges counters.moved_bytes are the pages that left the host in a trial: none where a hint has
-// them read in place, and none of read-mostly ones, of which the host keeps its own. Limits: managed edges
-// are cold in each trial, and oversubscribed only where
+// them read in place, and read-mostly ones are counted, of which the host keeps its own. Limits: managed
+// edges are cold in each trial, and oversubscribed only where
 // --allow-managed-oversubscription lets them: else the papers' thrashing is model/uvm's.
 
 using graph::GraphSpec;

@@ -446,7 +446,7 @@ OF_COMM_SCOPE = (
         "duplex_over_one_way_pinned",
         "pinned copies both ways over one way",
         (both_ways("pinned", "pinned_to_gpu", 256),),
-        "Large copies share the host's memory; smaller ones, which its cache holds, come nearer to twice.",
+        "Copies of that size share the host's memory.",
     ),
     Headline(
         COMM_SCOPE,

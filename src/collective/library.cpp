@@ -255,7 +255,7 @@ std::map<std::string, std::string> steering_variables(const char* const* environ
     const auto equals = text.find('=');
     const std::string_view name = text.substr(0, equals);
     if (!name.starts_with("NCCL_") || equals == std::string_view::npos ||
-        (!ours.empty() && name.starts_with("NCCL_DEBUG"))) {
+        (!ours.empty() && (name == "NCCL_DEBUG" || name == "NCCL_DEBUG_FILE"))) {
       continue;
     }
     const std::string_view value = text.substr(equals + 1);

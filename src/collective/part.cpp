@@ -199,11 +199,12 @@ struct Communicators::State {
 
   // Waits for all streams, as nccl-tests does.
   void complete() {
-    constexpr unsigned kBetweenLooks = 1024;
+    constexpr double kBetweenLooks_s = 0.05;
     const double start_s = steady_now_s();
+    double next_look_s = start_s + kBetweenLooks_s;
     std::size_t left = members.size();
-    std::vector<char> done(left, 0);
-    for (unsigned polls = 1; left > 0; ++polls) {
+    done.assign(left, 0);
+    while (left > 0) {
       bool idle = true;
       for (std::size_t i = 0; i < members.size(); ++i) {
         if (done[i] != 0) {
@@ -215,10 +216,12 @@ struct Communicators::State {
           --left;
           idle = false;
         } else if (status != cudaErrorNotReady) {
+          abort();
           cuda::check(status, "carry out a collective operation");
         }
       }
-      if (left > 0 && polls % kBetweenLooks == 0) {
+      if (left > 0 && steady_now_s() > next_look_s) {
+        next_look_s = steady_now_s() + kBetweenLooks_s;
         require_well();
         const std::string why = patience.why_stop ? patience.why_stop() : "";
         if (!why.empty()) {
@@ -244,6 +247,7 @@ struct Communicators::State {
   std::vector<int> gpus;
   std::vector<std::pair<int, int>> apart;  // (gpu, peer): access to be disabled again
   std::vector<Member> members;
+  std::vector<char> done;  // of members, while they are waited for: allocated at the first operation
   std::atomic<bool> aborted{false};
   std::unique_ptr<Watchdog> watchdog;
 };
@@ -303,6 +307,10 @@ int Communicators::ranks() const noexcept {
 
 const std::vector<int>& Communicators::gpus() const noexcept {
   return state_->gpus;
+}
+
+void Communicators::abort() noexcept {
+  state_->abort();
 }
 
 bool Communicators::aborted() const noexcept {
@@ -585,7 +593,7 @@ void Part::close() {
 }
 
 double Part::open_s(double at_s) {
-  state_->gated->open(at_s);
+  state_->gated->open(at_s, [this] { state_->all.complete(); });
   state_->gated.reset();
   double slowest_s = 0;
   for (std::size_t i = 0; i < state_->starts.size(); ++i) {

@@ -14,6 +14,7 @@
 #include "calls.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
+#include "grainscope/core/statistics.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/gate.hpp"
@@ -534,7 +535,7 @@ class MappedProbe final : public CallProbe {
 
   std::string verify() override {
     const std::string read = "the GPU read every word that the CPU had written";
-    return forks() ? read + ", before the forks and after them; no page had moved" : read;
+    return forks() ? read + ", before the forks and after them, and no page left the host as it read" : read;
   }
 
   [[nodiscard]] Timing timing() const override {
@@ -554,9 +555,9 @@ class MappedProbe final : public CallProbe {
 
   void describe(Measurement& measurement) override {
     measurement.operations = 1;
-    measurement.counters["gpu_memory_bytes"] = static_cast<double>(gpu_bytes_);
-    if (forks()) {
-      measurement.counters["pages_unmapped_share"] = unmapped_share_;
+    measurement.counters["gpu_memory_bytes"] = summarize(gpu_bytes_).median;
+    if (!unmapped_shares_.empty()) {
+      measurement.counters["pages_unmapped_share"] = summarize(unmapped_shares_).median;
     }
   }
 
@@ -572,7 +573,7 @@ class MappedProbe final : public CallProbe {
     const double seconds = steady_now_s() - start_s;
     const std::uint64_t free_after = free_on_gpu();
     // Others may use the card meanwhile.
-    gpu_bytes_ = free_before > free_after ? free_before - free_after : 0;
+    gpu_bytes_.push_back(free_before > free_after ? static_cast<double>(free_before - free_after) : 0);
     return {std::move(memory), seconds};
   }
 
@@ -581,8 +582,8 @@ class MappedProbe final : public CallProbe {
     grainscope::fill_pattern(static_cast<std::uint32_t*>(memory.host_data()), words(), ++seed_);
     expect_read(memory);
   }
+  // The CPU wrote or read all of it just before, so only after the GPU's read is it worth a look.
   void expect_read(const MappedMemory& memory) {
-    memory.expect_on_host();
     if (const auto wrong =
             find_mismatch(static_cast<const std::uint32_t*>(memory.device_data()), words(), seed_, stream_)) {
       throw FailedError("wrong result: the GPU does not read what the CPU wrote to word " +
@@ -605,11 +606,11 @@ class MappedProbe final : public CallProbe {
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    // Where the kernel takes the CPU's mapping away, each page faults once more; it has not moved.
+    // Where the kernel takes the CPU's mapping away, each page faults once more.
     const auto presence = pages_present(kept_->host_data(), spec_.bytes, kPagesLookedAt);
     if (presence && presence->present + presence->absent > 0) {
-      unmapped_share_ =
-          static_cast<double>(presence->absent) / static_cast<double>(presence->present + presence->absent);
+      unmapped_shares_.push_back(static_cast<double>(presence->absent) /
+                                 static_cast<double>(presence->present + presence->absent));
     }
     if (const auto wrong = grainscope::find_mismatch(static_cast<const std::uint32_t*>(kept_->host_data()),
                                                      words(), seed_)) {
@@ -624,8 +625,8 @@ class MappedProbe final : public CallProbe {
   DeviceGuard guard_;
   Stream stream_;
   std::optional<MappedMemory> kept_;
-  std::uint64_t gpu_bytes_ = 0;
-  double unmapped_share_ = 0;
+  std::vector<double> gpu_bytes_;        // each time that it is taken
+  std::vector<double> unmapped_shares_;  // after each fork
   std::uint32_t seed_ = 0;
 };
 

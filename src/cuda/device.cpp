@@ -66,6 +66,10 @@ Event::Event() {
   event_.reset(event);
 }
 
+void Stream::wait_for(const Event& event) const {
+  check(cudaStreamWaitEvent(get(), event.get(), 0), "let a stream wait for an event");
+}
+
 void Event::record(const Stream& stream) const {
   check(cudaEventRecord(get(), stream.get()), "record an event");
 }

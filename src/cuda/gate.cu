@@ -110,13 +110,16 @@ void GatedRun::let_go() noexcept {
   }
 }
 
-GatedRun::Times GatedRun::open(double start_s) {
+GatedRun::Times GatedRun::open(double start_s, const std::function<void()>& wait) {
   Times times;
   while (steady_now_s() < start_s) {
   }
   times.begun_s = steady_now_s();
   gate_.open();
   times.opened_s = steady_now_s();
+  if (wait) {
+    wait();
+  }
   for (const GatedWork& work : works_) {
     if (work.stop != nullptr) {
       work.stop->synchronize();

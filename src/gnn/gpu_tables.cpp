@@ -244,9 +244,15 @@ class ManagedStore final : public FeatureStore {
 
   [[nodiscard]] std::optional<std::uint64_t> moved_bytes() const override {
     const auto pages = presence();
-    if (pages && pages->absent > 0 && cuda::is_read_in_place(request().hint)) {
-      throw FailedError("a managed table that is to be read in place has left the host: " +
-                        std::to_string(pages->absent) + " of its pages are elsewhere");
+    if (cuda::is_read_in_place(request().hint)) {
+      if (!pages) {
+        throw FailedError(
+            "/proc/self/pagemap cannot be read: nothing shows that a managed table is read in place");
+      }
+      if (pages->absent > 0) {
+        throw FailedError("a managed table that is to be read in place has left the host: " +
+                          std::to_string(pages->absent) + " of its pages are elsewhere");
+      }
     }
     return pages ? std::optional(pages->absent * base_page_bytes()) : std::nullopt;
   }

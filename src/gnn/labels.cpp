@@ -238,8 +238,11 @@ void OwnLabels::require_of(Vertex vertices, const std::string& graph) const {
 }
 
 std::vector<Vertex> OwnLabels::trained_on(Vertex vertices, double percent, std::uint64_t seed) const {
+  if (has_train_ids()) {
+    return chosen_;
+  }
   const std::uint64_t wanted = labelled_count(vertices, percent);
-  if (has_train_ids() || wanted >= chosen_.size()) {
+  if (wanted >= chosen_.size()) {
     return chosen_;
   }
   std::vector<Vertex> drawn =

@@ -127,10 +127,6 @@ std::unique_ptr<Producer> make_producer(const TableView& view, const PipelineReq
 
 namespace {
 
-void wait_for(const cuda::Event& event, const cuda::Stream& stream) {
-  cuda::check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "let a stage wait for another");
-}
-
 // A part for gathering where one is asked for and the driver can; else all share all.
 cuda::SmSplit split_for(const PipelineRequest& request, int gpu) {
   if (request.gather_sms > 0) {
@@ -196,7 +192,7 @@ std::uint64_t Replica::rows_before(std::uint64_t window, std::uint64_t at) const
 void Replica::sample(std::uint64_t window) {
   const cuda::DeviceGuard guard(gpu_);
   Slot& into = slot(window);
-  wait_for(into.trained, sampling_);
+  sampling_.wait_for(into.trained);
   auto* const reported = static_cast<std::uint64_t*>(sizes_.device_data());
   for (std::uint64_t at = 0; at < window_; ++at) {
     const std::uint64_t batch = (window * window_ + at) * ranks_ + rank_;
@@ -227,8 +223,8 @@ void Replica::gather(std::uint64_t window) {
   const cuda::DeviceGuard guard(gpu_);
   Slot& from = slot(window);
   Rows& to = rows(window);
-  wait_for(from.drawn, gathering_);
-  wait_for(to.trained, gathering_);
+  gathering_.wait_for(from.drawn);
+  gathering_.wait_for(to.trained);
   const std::uint32_t* list = from.sampled.front()->view().nodes;
   if (window_ > 1) {
     auto* const joined = static_cast<std::uint32_t*>(window_list_.data());
@@ -251,7 +247,7 @@ void Replica::gradient(std::uint64_t step) {
   const std::uint64_t at = step % window_;
   Slot& from = slot(window);
   Rows& gathered = rows(window);
-  wait_for(gathered.gathered, training_);
+  training_.wait_for(gathered.gathered);
   const std::uint64_t* const counts = sizes(window, at);
   SageBatch batch;
   batch.sampled = &from.sampled[at]->view();
@@ -274,7 +270,7 @@ void Replica::update(const std::vector<std::unique_ptr<Replica>>& all) {
   gradients.reserve(all.size());
   for (const auto& each : all) {
     if (each.get() != this) {
-      wait_for(each->ready_, training_);
+      training_.wait_for(each->ready_);
     }
     gradients.push_back(each->model_->gradient());
   }
@@ -286,7 +282,7 @@ void Replica::follow(const std::vector<std::unique_ptr<Replica>>& all) {
   const cuda::DeviceGuard guard(gpu_);
   for (const auto& each : all) {
     if (each.get() != this) {
-      wait_for(each->updated_, training_);
+      training_.wait_for(each->updated_);
     }
   }
 }

@@ -357,9 +357,9 @@ EdgeList pareto_edges(int scale, int degree) {
 //   often. Half of the draws cite the candidate. The others cite what one of its references cites: so what is
 //   cited often is cited again (preferential attachment by copying, Kumar et al., FOCS 2000).
 // A candidate is always earlier, so there is no cycle. Self-loops (of the first paper) and repeats go when
-// the graph is built: with 2^22 papers nearly 15 references a paper remain, three of four within the topic,
-// and the most cited 1 % of the papers have nearly a third of the citations: as much as the dissertation
-// (4.4.2) says of ogbn-papers100M.
+// the graph is built: some 15 references a paper remain in large graphs, three of four within the topic. A
+// part of the papers is cited far more often than others, as the dissertation (4.4.2) says of
+// ogbn-papers100M.
 //
 // Everything is a hash of a seed, the paper and the reference's number: nothing depends on the machine.
 

@@ -136,9 +136,17 @@ class CudaPlacedGraph final : public PlacedGraph {
 
   void expect_on_host() const override {
     for_each_array([](const PlacedArray& array) { array.expect_on_host(); });
-    if (is_managed() && cuda::is_read_in_place(request().hint) && moved_bytes().value_or(0) > 0) {
+    if (!is_managed() || !cuda::is_read_in_place(request().hint)) {
+      return;
+    }
+    const auto moved = moved_bytes();
+    if (!moved) {
+      throw FailedError(
+          "/proc/self/pagemap cannot be read: nothing shows that managed edges are read in place");
+    }
+    if (*moved > 0) {
       throw FailedError("managed edges that are to be read in place have left the host: " +
-                        format_bytes(*moved_bytes()));
+                        format_bytes(*moved));
     }
   }
 

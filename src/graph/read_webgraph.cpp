@@ -85,12 +85,15 @@ class PropertiesFile {
     }
     Properties properties;
     properties.vertices = number("nodes", UINT32_MAX, {});
-    properties.arcs = number("arcs", std::uint64_t{1} << 48, {});
+    properties.arcs = number("arcs", properties.vertices * properties.vertices, {});
     properties.window = number("windowsize", UINT32_MAX, properties.window);
     properties.least_run = number("minintervallength", UINT32_MAX, properties.least_run);
     properties.zeta_k = number("zetak", 16, properties.zeta_k);
     if (properties.vertices == 0) {
       refuse_value("nodes", "a graph has at least one vertex");
+    }
+    if (properties.zeta_k == 0) {
+      refuse_value("zetak", "a code of it has at least one bit");
     }
     read_flags(properties);
     return properties;
@@ -292,7 +295,11 @@ class Lists {
     const std::size_t runs = others_.size();
     read_rest(v, length - copied_.size() - runs);
     std::inplace_merge(others_.begin(), others_.begin() + static_cast<std::ptrdiff_t>(runs), others_.end());
-    std::merge(copied_.begin(), copied_.end(), others_.begin(), others_.end(), graph_.targets.data() + begin);
+    Vertex* const list = graph_.targets.data() + begin;
+    std::merge(copied_.begin(), copied_.end(), others_.begin(), others_.end(), list);
+    if (const Vertex* twice = std::adjacent_find(list, list + length); twice != list + length) {
+      bits_.refuse("successor " + std::to_string(*twice) + " is there twice");
+    }
   }
 
   void read_copied(std::uint64_t v, std::uint64_t length) {

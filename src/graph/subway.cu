@@ -155,7 +155,7 @@ std::uint64_t ActiveLists::send_to_host(const LevelSummary& summary, const cuda:
   come_ = 0;
   scan_.submit(lists().degrees, lists().positions, count_ + 1, stream.get());
   laid_out_.record(stream);
-  cuda::check(cudaStreamWaitEvent(to_host_.get(), laid_out_.get(), 0), "wait for a level's lists");
+  to_host_.wait_for(laid_out_);
   std::uint64_t bytes = 0;
   for (std::uint64_t first = 0; first < count_; first += kChunkLists) {
     const std::uint64_t lists = std::min(kChunkLists, count_ - first);

@@ -54,7 +54,7 @@ GraphView EdgeBuffers::bring(const Partition& partition, const ListSequence& lis
   buffer.level = levels_.size() - 1;
   ++levels_.back().partitions;
   levels_.back().edge_bytes += partition.elements() * element_bytes(request_);
-  cuda::check(cudaStreamWaitEvent(walker.get(), buffer.copied.get(), 0), "wait for a partition's copy");
+  walker.wait_for(buffer.copied);
   buffer.walk_begun.record(walker);
 
   GraphView view;

@@ -141,21 +141,18 @@ class StagedSegments {
     const std::uint64_t begin = run.first * kSegmentWords;
     const std::uint64_t words = std::min(run.last * kSegmentWords, placed_.words) - begin;
     std::uint32_t* const into = memory_.data() + half * group_words_;
-    wait(copying_, walked_[half]);
+    copying_.wait_for(walked_[half]);
     cuda::check(cudaMemcpyAsync(into, placed_.host + begin, words * sizeof(std::uint32_t),
                                 cudaMemcpyHostToDevice, copying_.get()),
                 "copy a run of segments");
     copied_[half].record(copying_);
-    wait(compute_, copied_[half]);
+    compute_.wait_for(copied_[half]);
     point(run.first, run.last, into, compute_);
     walk();
     point(run.first, run.last, placed_.device + begin, compute_);
     walked_[half].record(compute_);
   }
 
-  static void wait(const cuda::Stream& stream, const cuda::Event& event) {
-    cuda::check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "let a stream wait for another");
-  }
   void point(std::uint32_t first, std::uint32_t last, const std::uint32_t* base,
              const cuda::Stream& stream) const {
     point_segments<<<1, kLeanThreads, 0, stream.get()>>>(table_.data(), first, last, base);

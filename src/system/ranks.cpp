@@ -9,8 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -22,8 +20,6 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -202,10 +198,13 @@ std::string hello_of(const RankFacts& facts) {
 // Nothing where it is no hello of this program: then somebody else has connected.
 std::optional<RankFacts> facts_of(const std::string& hello) {
   const json said = json::parse(hello, nullptr, false);
-  if (!said.is_object() || said.value("grainscope", "") != "rank") {
+  if (!said.is_object()) {
     return std::nullopt;
   }
   try {
+    if (said.value("grainscope", "") != "rank") {
+      return std::nullopt;
+    }
     return RankFacts{said.at("rank"),    said.at("host"), said.at("boot"), said.at("commit"),
                      said.at("library"), said.at("gpu"),  said.at("pid")};
   } catch (const json::exception&) {
@@ -237,8 +236,15 @@ void set_option(const Socket& socket, int level, int option, int value) {
 }
 
 bool is_readable(const Socket& socket, double timeout_s) {
-  pollfd wanted{socket.get(), POLLIN, 0};
-  return poll(&wanted, 1, static_cast<int>(std::max(0.0, timeout_s) * 1e3)) > 0;
+  const double end_s = steady_now_s() + timeout_s;
+  for (;;) {
+    pollfd wanted{socket.get(), POLLIN, 0};
+    const int found = poll(&wanted, 1, static_cast<int>(std::max(0.0, timeout_s) * 1e3));
+    if (found >= 0 || errno != EINTR) {
+      return found > 0;
+    }
+    timeout_s = end_s - steady_now_s();  // a signal that somebody else handles
+  }
 }
 
 struct Addresses {

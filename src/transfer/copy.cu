@@ -255,10 +255,10 @@ class RelayLane final : public EndsLane {
       part->issue(start_);
     }
     for (const auto& part : parts_) {
-      wait(arrivals_, part->done());
+      arrivals_.wait_for(part->done());
     }
     relays_.record(arrivals_);
-    wait(stream, relays_);
+    stream.wait_for(relays_);
   }
 
   [[nodiscard]] bool launches_kernels() const override { return by_kernel_; }
@@ -278,10 +278,6 @@ class RelayLane final : public EndsLane {
   }
 
  private:
-  static void wait(const cuda::Stream& stream, const cuda::Event& event) {
-    cuda::check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "let a stream wait for another GPU's");
-  }
-
   // What one GPU, which is current when it is made, passes on. Its streams and events are that GPU's.
   class Part {
    public:
@@ -290,8 +286,7 @@ class RelayLane final : public EndsLane {
           gpu_(gpu),
           first_(first),
           bytes_(bytes),
-          there_(gpu, lane.gpu()),
-          back_(lane.gpu(), gpu),
+          reach_(Endpoint::gpu(Placement::device, gpu), Endpoint::gpu(Placement::device, lane.gpu())),
           chunk_(relay_chunk_bytes(lane.transfer())) {
       if (lane.by_kernel_) {
         cuda::load_kernel(copy_elements, "load the kernel that copies");
@@ -306,7 +301,7 @@ class RelayLane final : public EndsLane {
 
     void issue(const cuda::Event& start) const {
       const cuda::DeviceGuard guard(gpu_);
-      wait(in_, start);
+      in_.wait_for(start);
       if (lane_.by_kernel_) {
         launch_copy(lane_.source().device_data() + first_, lane_.destination().device_data() + first_, bytes_,
                     blocks_, in_);
@@ -318,11 +313,11 @@ class RelayLane final : public EndsLane {
         const std::uint64_t size = std::min(chunk_, bytes_ - at);
         std::byte* const held = static_cast<std::byte*>(held_->data()) + buffer * chunk_;
         if (chunk >= filled_.size()) {
-          wait(in_, emptied_[buffer]);
+          in_.wait_for(emptied_[buffer]);
         }
         copy(held, lane_.source().data() + first_ + at, size, in_);
         filled_[buffer].record(in_);
-        wait(out_, filled_[buffer]);
+        out_.wait_for(filled_[buffer]);
         copy(lane_.destination().data() + first_ + at, held, size, out_);
         emptied_[buffer].record(out_);
       }
@@ -335,8 +330,7 @@ class RelayLane final : public EndsLane {
     int gpu_;
     std::uint64_t first_;
     std::uint64_t bytes_;
-    cuda::PeerAccess there_;
-    cuda::PeerAccess back_;
+    PeerReach reach_;
     std::uint64_t chunk_;
     unsigned blocks_ = 1;
     cuda::Stream in_;

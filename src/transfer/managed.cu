@@ -355,7 +355,7 @@ class DiscardLane final : public HostManagedLane {
 
   std::string verify() override {
     if (dropped_.empty()) {
-      throw FailedError("wrong result: no page was discarded");
+      throw FailedError("wrong result: no sample was taken, and so nothing discarded");
     }
     expect_pattern(by_host(), kPayload);
     const std::string residency = transfer().page_call == PageCall::discard

@@ -86,10 +86,10 @@ class Detour {
   void run(const cuda::Stream& stream, const Work& work) {
     reached_.record(stream);
     const cuda::DeviceGuard guard(gpu_);
-    cuda::check(cudaStreamWaitEvent(stream_->get(), reached_.get(), 0), "wait for another GPU's stream");
+    stream_->wait_for(reached_);
     work(*stream_);
     done_->record(*stream_);
-    cuda::check(cudaStreamWaitEvent(stream.get(), done_->get(), 0), "wait for another GPU's stream");
+    stream.wait_for(*done_);
   }
 
  private:

@@ -367,15 +367,13 @@ TEST_F(PageCalls, that_discard_leave_what_is_written_afterwards) {
       for (const std::uint64_t piece : {std::uint64_t{0}, 64 * kKiB}) {
         SCOPED_TRACE(std::string(name(call)) + (to_gpu ? " to GPU, " : " from GPU, ") + format_bytes(piece));
         const Measurement measurement = described(pages(call, to_gpu, 8 * kMiB, piece));
-        const double dropped = measurement.counters.at("dropped_share");
-        EXPECT_GE(dropped, 0);
-        EXPECT_LE(dropped, 1);
+        EXPECT_TRUE(measurement.counters.contains("dropped_share"));
       }
     }
   }
 }
 
-TEST_F(PageCalls, that_discarded_nothing_are_caught) {
+TEST_F(PageCalls, without_a_sample_are_caught) {
   const auto mover = make(pages(PageCall::discard, true, kMiB, 0));
   EXPECT_THROW(static_cast<void>(mover->verify()), FailedError);
   mover->prepare();

@@ -94,7 +94,9 @@ def test_a_document_that_cites_a_run_that_is_not_there_stays_and_is_named(monkey
 
 # Without the program, what does not need it.
 @pytest.mark.skipif(bool(PROGRAM), reason="the next test has it")
-@pytest.mark.parametrize("path", ["docs/lean.md", "docs/traversal.md", "docs/gather.md", "docs/papers.md"])
+@pytest.mark.parametrize(
+    "path", ["docs/lean.md", "docs/traversal.md", "docs/gather.md", "docs/pipeline.md", "docs/papers.md"]
+)
 def test_numbers_in_documents_are_those_of_the_result_files(path):
     text = (ROOT / path).read_text()
     assert documents.filled(text) == text, "run scripts/docs"

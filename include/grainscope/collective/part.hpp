@@ -39,6 +39,9 @@ class Communicators {
 
   [[nodiscard]] int ranks() const noexcept;
   [[nodiscard]] const std::vector<int>& gpus() const noexcept;
+  // Ends what GPUs do for NCCL: where a rank is gone they would wait for it, and what they hold could not be
+  // given back.
+  void abort() noexcept;
   // Whether nothing more can be done by them.
   [[nodiscard]] bool aborted() const noexcept;
 

@@ -39,6 +39,8 @@ struct MemoryInfo {
 // Multiprocessors of a GPU.
 [[nodiscard]] int sm_count(int gpu);
 
+class Event;
+
 // A stream that does not synchronise with the default one, on the GPU current at construction.
 class Stream {
  public:
@@ -48,6 +50,8 @@ class Stream {
   [[nodiscard]] cudaStream_t get() const noexcept { return stream_.get(); }
   // Waits for all its work; throws FailedError for an error of any of it.
   void synchronize() const;
+  // What comes behind waits for what the event recorded last, on whichever GPU.
+  void wait_for(const Event& event) const;
 
  private:
   struct Destroy {

@@ -67,9 +67,10 @@ class GatedRun {
     double opened_s = 0;
     double ended_s = 0;
   };
-  // Opens the gate, at a moment of that clock or at once where it is past, and waits. Throws FailedError for
-  // a failed operation or a gate that timed out.
-  Times open(double start_s = 0);
+  // Opens the gate, at a moment of that clock or at once where it is past, and waits: by `wait` first, where
+  // work may never end by itself. Throws FailedError for a failed operation or a gate that timed out, and
+  // what `wait` throws.
+  Times open(double start_s = 0, const std::function<void()>& wait = {});
 
  private:
   void let_go() noexcept;

@@ -44,8 +44,8 @@ struct ReadOptions {
 // Whether a file has weights of its own, by its format and header. Throws as read_graph.
 [[nodiscard]] bool holds_weights(const std::string& path);
 
-// How many vertices the graph of a file has: of formats that begin with the number by that, of others it is
-// read. Throws as read_graph.
+// How many vertices the graph of a file has: of .sg, .wsg and WebGraph by what says so, of others it is read.
+// Throws as read_graph.
 [[nodiscard]] std::uint64_t vertices_in(const std::string& path);
 
 // The graph, checked, with `name` from the file's stem. Neighbours are cleaned as build_csr does where the

@@ -10,7 +10,7 @@ Sources: Rousseeuw and Croux, Alternatives to the median absolute deviation, J. 
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -321,8 +321,8 @@ def _labels(connection: Any) -> _Labels:
         f"WHERE node IN (SELECT node FROM ({_NAMES})) GROUP BY machine",
     )
     folders = {machine: PurePosixPath(source).parent.name or machine for machine, source in rows}
-    names = list(folders.values())
-    return _Labels({key: name if names.count(name) == 1 else key for key, name in folders.items()})
+    counts = Counter(folders.values())
+    return _Labels({key: name if counts[name] == 1 else key for key, name in folders.items()})
 
 
 def _slow(connection: Any, threshold: float, labels: _Labels) -> list[Slow]:

@@ -24,8 +24,9 @@ ROWS_AT_A_TIME = 10_000
 _OF_NODE = "(? IS NULL OR node = ? OR machine = ?)"
 
 _POINTS = """
-WITH mine AS (SELECT run, started, concat_ws(', ', 'driver ' || driver, 'firmware ' || firmware,
-      'kernel ' || kernel, 'GrainScope ' || version || ' ' || "commit") AS software
+WITH mine AS (SELECT run, started, ['driver ' || coalesce(driver, 'unknown'),
+      'firmware ' || coalesce(firmware, 'unknown'), 'kernel ' || coalesce(kernel, 'unknown'),
+      'GrainScope ' || version || ' ' || "commit"] AS software
     FROM runs WHERE machine = ?),
   timed AS (SELECT c.run, family, clock, gpu, question, site, ln(coalesce(operation_s, median_s)) AS y, a, b
     FROM cases c WHERE run IN (SELECT run FROM mine) AND status = 'ok' AND label = 'measured' AND median_s >
@@ -52,7 +53,7 @@ class Point:
 
     started: datetime
     run: str
-    software: str
+    software: tuple[str, ...]
     value: float
     questions: int
     uncertainty: float
@@ -95,7 +96,9 @@ def of(connection: Any, node: str | None, threshold: float) -> Trend:
     for family, clock, gpu, started, run, software, value, count, known in connection.execute(
         _POINTS, [machine]
     ).fetchall():
-        groups[family, clock, gpu].append(Point(started, run, software, value, count, max(known, 1e-6)))
+        groups[family, clock, gpu].append(
+            Point(started, run, tuple(software), value, count, max(known, 1e-6))
+        )
     found = []
     for key, points in groups.items():
         steps = changes.find([p.value for p in points], [p.uncertainty for p in points], len(groups))
@@ -174,8 +177,8 @@ def _title(text: str, rows: tuple[Any, ...], most: int | None) -> str:
 
 def _step(one: Series, step: changes.Step) -> tuple[str, ...]:
     before, after = one.points[step.at - 1], one.points[step.at]
-    was, now = before.software.split(", "), after.software.split(", ")
-    changed = ", ".join(f"{x} → {y.split(' ', 1)[-1]}" for x, y in zip(was, now, strict=False) if x != y)
+    pairs = zip(before.software, after.software, strict=True)
+    changed = ", ".join(f"{was} → {now.split(' ', 1)[-1]}" for was, now in pairs if was != now)
     ends = (step.size - step.half, step.size + step.half)
     return (
         one.family, one.clock or "", "" if one.gpu is None else str(one.gpu),
@@ -193,7 +196,13 @@ def as_json(trend: Trend) -> dict[str, Any]:
         "runs": trend.runs,
         "series": [
             {"family": one.family, "clock": one.clock, "gpu": one.gpu}
-            | {"points": [vars(point) | {"started": point.started.isoformat()} for point in one.points]}
+            | {
+                "points": [
+                    vars(point)
+                    | {"started": point.started.isoformat(), "software": ", ".join(point.software)}
+                    for point in one.points
+                ]
+            }
             | {
                 "steps": [
                     {

@@ -263,7 +263,7 @@ TEST(GenerateCitation, has_edges_to_earlier_papers_alone) {
 TEST(GenerateCitation, cites_few_papers_often_and_mostly_the_own_field) {
   const GraphSpec spec = parse_graph_spec("citation:17");
   const Csr graph = make_graph(spec, false);
-  EXPECT_GT(mean_degree(graph), 11);  // 14.8 with 2^22 papers: fewer repeats
+  EXPECT_GT(mean_degree(graph), 11);  // the more papers, the fewer repeats
   EXPECT_LT(mean_degree(graph), 16);
   EXPECT_LE(largest_degree(graph), 48);
   const Csr citing = transpose(graph);

@@ -329,6 +329,8 @@ TEST_F(WebGraph, says_which_property_is_wrong) {
   EXPECT_EQ(complaint_with("arcs", "13").find("w.graph: byte 9: in the list of vertex 8: the lists hold 12"),
             0U);
   EXPECT_EQ(complaint_with("arcs", "11").find("w.graph: byte 8: in the list of vertex 6: 1 successors"), 0U);
+  EXPECT_NE(complaint_with("arcs", "82"), "");  // of nine vertices no more than 81
+  EXPECT_NE(complaint_with("zetak", "0").find("at least one bit"), std::string::npos);
   EXPECT_EQ(complaint_with("nodes", "8").find("w.graph: byte 7: in the list of vertex 4: successor 8"), 0U);
   EXPECT_EQ(complaint_with("version", "1").find("w.properties:8: version='1': version 0"), 0U);
   EXPECT_EQ(complaint_with("graphclass", "it.unimi.dsi.webgraph.EFGraph")

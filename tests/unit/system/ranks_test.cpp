@@ -275,6 +275,25 @@ TEST_F(RankGroups, that_hear_nothing_of_a_rank_in_time_name_it) {
   kill(one, SIGCONT);
 }
 
+// A launcher passes its signals on to every rank; who handles one goes on.
+TEST_F(RankGroups, go_on_after_a_signal_that_a_rank_handles) {
+  const pid_t one = start([&] {
+    struct sigaction handled {};
+    handled.sa_handler = [](int) {};
+    sigaction(SIGUSR1, &handled, nullptr);
+    return serve(1, 2, 10);
+  });
+  RankGroup group(place(0, 2), facts(0), 10);
+  for (int i = 0; i < 5; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    kill(one, SIGUSR1);
+  }
+  group.tell({1}, "x");
+  EXPECT_EQ(group.answers({1}, "done"), (Answers{"xx"}));
+  group.end(0);
+  EXPECT_EQ(end_of(one), 0);
+}
+
 TEST_F(RankGroups, whose_rank_0_dies_end) {
   const pid_t zero = start([&] {
     const RankGroup group(place(0, 2), facts(0), 10);
