@@ -85,13 +85,13 @@ class PropertiesFile {
     }
     Properties properties;
     properties.vertices = number("nodes", UINT32_MAX, {});
+    if (properties.vertices == 0) {
+      refuse_value("nodes", "a graph has at least one vertex");
+    }
     properties.arcs = number("arcs", properties.vertices * properties.vertices, {});
     properties.window = number("windowsize", UINT32_MAX, properties.window);
     properties.least_run = number("minintervallength", UINT32_MAX, properties.least_run);
     properties.zeta_k = number("zetak", 16, properties.zeta_k);
-    if (properties.vertices == 0) {
-      refuse_value("nodes", "a graph has at least one vertex");
-    }
     if (properties.zeta_k == 0) {
       refuse_value("zetak", "a code of it has at least one bit");
     }
