@@ -129,10 +129,11 @@ std::string families_text(const std::vector<Family>& families, std::size_t width
     std::string part;
     if (group->size() > 1 && lines > kMostLines) {  // the last groups stand in a line each
       const std::string title = group_of(group->front()->name) + "/";
+      std::string names;
       for (const Family* family : *group) {
-        part.append(part.empty() ? "" : ", ").append(family->name, title.size());
+        names.append(names.empty() ? "" : ", ").append(family->name, title.size());
       }
-      part = line(title + "..", part);
+      part = line(title + "..", names);
       lines -= group->size() - 1;
     } else {
       for (const Family* family : *group) {

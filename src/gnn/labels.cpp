@@ -60,7 +60,7 @@ template <class T>
 void read_elements(const BinaryFile& file, const NpyHeader& header, std::vector<Number>& numbers) {
   file.for_elements<T>(header.array_at, numbers.size(),
                        [&](std::uint64_t first, const T* elements, std::uint64_t n) {
-                         std::transform(elements, elements + n, numbers.begin() + first,
+                         std::transform(elements, elements + n, numbers.data() + first,
                                         [](T element) { return static_cast<Number>(element); });
                        });
 }
