@@ -322,8 +322,8 @@ struct Labelling {
 std::optional<Labelling> labelling_of(const Csr& csr, const DescribeOptions& options) {
   std::vector<std::int32_t> label;
   if (!options.labels.empty()) {
-    gnn::OwnLabels(options.labels, {}).require_of(csr.vertices(), csr.name);
     label = gnn::read_labels(options.labels);
+    gnn::require_label_for_each(options.labels, label.size(), csr.vertices(), csr.name);
   } else if (!looks_like_a_file(options.graph)) {
     const GraphSpec spec = graph::parse_graph_spec(options.graph);
     if (spec.has_topics()) {

@@ -148,6 +148,10 @@ std::string text_of(Number number) {
   kind.refuse(path, "element " + std::to_string(element) + ": " + why);
 }
 
+std::string size_of(const std::string& graph, Vertex vertices) {
+  return "the graph " + graph + " has " + std::to_string(vertices) + " vertices";
+}
+
 void require_different(const std::string& path, const std::vector<Vertex>& sorted) {
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end()) {
@@ -175,6 +179,14 @@ std::vector<std::int32_t> read_labels(const std::string& path) {
     kLabelFile.refuse(path, "no vertex has a label");
   }
   return labels;
+}
+
+void require_label_for_each(const std::string& path, std::uint64_t labels, Vertex vertices,
+                            const std::string& graph) {
+  if (labels != vertices) {
+    kLabelFile.refuse(path, std::to_string(labels) + " labels; " + size_of(graph, vertices) +
+                                ", and each needs one, -1 or nan where it has none");
+  }
 }
 
 std::vector<Vertex> read_train_ids(const std::string& path) {
@@ -225,15 +237,12 @@ std::string OwnLabels::stem() const {
 }
 
 void OwnLabels::require_of(Vertex vertices, const std::string& graph) const {
-  const std::string the_graph = "the graph " + graph + " has " + std::to_string(vertices) + " vertices";
-  if (!labels_path_.empty() && labels_ != vertices) {
-    kLabelFile.refuse(labels_path_, std::to_string(labels_) + " labels; " + the_graph +
-                                        ", and each needs one, -1 or nan "
-                                        "where it has none");
+  if (!labels_path_.empty()) {
+    require_label_for_each(labels_path_, labels_, vertices, graph);
   }
   if (chosen_.back() >= vertices) {
     kIdFile.refuse(ids_path_, "the training id " + std::to_string(chosen_.back()) +
-                                  " is no vertex: " + the_graph + ", counted from 0");
+                                  " is no vertex: " + size_of(graph, vertices) + ", counted from 0");
   }
 }
 

@@ -153,9 +153,17 @@ std::uint64_t vertices_in(const std::string& path) {
       return serialised_vertices(path, format == Format::wsg);
     case Format::webgraph:
       return webgraph_vertices(without_ending(path));
-    default:
-      return read_graph(path).vertices();
+    case Format::matrix_market:
+      return matrix_market_vertices(TextFile(path).text());
+    case Format::metis:
+      return metis_vertices(TextFile(path).text());
+    case Format::el:
+    case Format::wel:
+    case Format::snap:
+    case Format::bel:
+      return read_graph(path).vertices();  // only its edges tell
   }
+  return 0;
 }
 
 Csr read_graph(const std::string& path, const ReadOptions& options) {

@@ -333,6 +333,10 @@ Csr read_matrix_market(const Text& text, const ReadOptions& options) {
   return build_csr(std::move(edges), {.symmetrise = header.symmetric || !options.directed});
 }
 
+std::uint64_t matrix_market_vertices(const Text& text) {
+  return header_of(text).vertices;
+}
+
 bool matrix_market_has_weights(const Text& text) {
   return !header_of(text).pattern;
 }

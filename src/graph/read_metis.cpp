@@ -230,6 +230,10 @@ Csr read_metis(const Text& text, const ReadOptions& options) {
   return graph;
 }
 
+std::uint64_t metis_vertices(const Text& text) {
+  return header_of(text).vertices;
+}
+
 bool metis_has_weights(const Text& text) {
   return header_of(text).weighted;
 }

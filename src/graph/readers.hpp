@@ -29,6 +29,9 @@ namespace grainscope::graph {
 [[nodiscard]] Csr read_webgraph(const std::string& stem, const ReadOptions& options);
 [[nodiscard]] std::uint64_t webgraph_vertices(const std::string& stem);
 
+// By what stands before the edges.
+[[nodiscard]] std::uint64_t matrix_market_vertices(const Text& text);
+[[nodiscard]] std::uint64_t metis_vertices(const Text& text);
 // Whether a text has weights; false for one that cannot be read at all.
 [[nodiscard]] bool snap_has_weights(const Text& text);
 [[nodiscard]] bool matrix_market_has_weights(const Text& text);

@@ -22,6 +22,10 @@ inline constexpr std::int32_t kNoLabel = -1;
 // cut off, and a file without labels.
 [[nodiscard]] std::vector<std::int32_t> read_labels(const std::string& path);
 
+// Throws UsageError, with both numbers, unless a file of so many labels has one for each vertex of the graph.
+void require_label_for_each(const std::string& path, std::uint64_t labels, graph::Vertex vertices,
+                            const std::string& graph);
+
 // Vertices, ascending. Throws UsageError, with the line or the element, for what is no number of a vertex,
 // one that is there twice, a file that is cut off, and an empty one.
 [[nodiscard]] std::vector<graph::Vertex> read_train_ids(const std::string& path);

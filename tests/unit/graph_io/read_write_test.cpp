@@ -108,6 +108,15 @@ TEST_F(ReadText, a_metis_file_may_weigh_edges_and_vertices) {
   EXPECT_EQ(read("m.graph", "2 1 10\n9 2\n9 1\n").edges(), 2);
 }
 
+TEST_F(ReadText, how_many_vertices_stands_before_the_edges_or_follows_from_them) {
+  EXPECT_EQ(vertices_in(put("v.el", "0 6\n")), 7U);
+  EXPECT_EQ(vertices_in(put("v.graph", "3 2\n2\n1 3\n2\n")), 3U);
+  EXPECT_EQ(vertices_in(put("v.mtx", "%%MatrixMarket matrix coordinate pattern general\n4 4 1\n1 2\n")), 4U);
+  // Of these two the edges, which are damaged here, are not read.
+  EXPECT_EQ(vertices_in(put("w.graph", "3 2\n2\nnone\n2\n")), 3U);
+  EXPECT_EQ(vertices_in(put("w.mtx", "%%MatrixMarket matrix coordinate pattern general\n4 4 1\n")), 4U);
+}
+
 TEST_F(ReadText, the_formats_with_weights_are_known) {
   EXPECT_FALSE(holds_weights(put("g.el", "0 1\n")));
   EXPECT_TRUE(holds_weights(put("g.wel", "0 1 2\n")));

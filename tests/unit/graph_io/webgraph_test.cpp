@@ -321,6 +321,18 @@ TEST_F(WebGraph, that_holds_other_bits_is_refused_or_another_graph) {
   }
 }
 
+TEST_F(WebGraph, that_names_a_successor_twice_is_refused) {
+  // Two lists, bit by bit: 0 has the successor 1; 1 copies that list, and has one more, which is 1 again.
+  const Properties properties{{"version", "0"},
+                              {"graphclass", "it.unimi.dsi.webgraph.BVGraph"},
+                              {"nodes", "2"},
+                              {"arcs", "3"},
+                              {"minintervallength", "0"}};
+  const std::string bits("\x5b\x6e\x00", 3);  // 010 1 1 011, 011 01 1 1 00
+  EXPECT_EQ(complaint_of(put_both(text_of(properties), bits)),
+            "w.graph: byte 2: in the list of vertex 1: successor 1 is there twice");
+}
+
 TEST_F(WebGraph, says_which_property_is_wrong) {
   EXPECT_EQ(complaint_with("nodes", "").find("w.properties: nodes is missing"), 0U);
   EXPECT_EQ(complaint_with("nodes", "0").find("w.properties:7: nodes='0': a graph has at least one"), 0U);
