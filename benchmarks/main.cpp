@@ -162,6 +162,7 @@ int act(Options options) {
   }
   Machine machine = read_machine();
   add_openmp_warning(machine, options);
+  leave_gpu_memory(machine, options.gpu_memory, options.gpus);
   if (options.action == Action::environment) {
     return print_environment(options, machine);
   }

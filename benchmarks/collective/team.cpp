@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
+#include <limits>
+#include <numeric>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -15,6 +18,7 @@
 #include "grainscope/collective/library.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "harness/run.hpp"
 #include "worker_process.hpp"
 
@@ -29,6 +33,9 @@ using collective::Work;
 
 // From the moment at which all ranks are told when to open their gates until then.
 constexpr double kToOpen_s = 2e-3;
+// What waits for a rank that opens later than this takes longer by that: once more.
+constexpr double kLate_s = 1e-5;
+constexpr int kMostTries = 32;
 
 constexpr const char* kJoin = "join";
 constexpr const char* kBegin = "begin";
@@ -41,6 +48,12 @@ constexpr const char* kFinish = "finish";
 constexpr const char* kLeave = "leave";
 constexpr const char* kEnd = "end";
 constexpr const char* kDone = "done";  // every answer's first word
+
+double second_number(const std::string& text) {
+  char* rest = nullptr;
+  static_cast<void>(std::strtod(text.c_str(), &rest));
+  return std::strtod(rest, nullptr);
+}
 
 std::string hexadecimal(const Id& id) {
   constexpr const char* kDigits = "0123456789abcdef";
@@ -174,7 +187,8 @@ class Follower {
     } else if (word == kOpen) {
       double at_s = 0;
       words >> at_s;
-      return exact_text(part().open_s(at_s));
+      const Part::Call call = part().open(at_s);
+      return exact_text(call.seconds) + " " + exact_text(call.late_s);
     } else if (word == kVerify) {
       return part().why_wrong();
     } else if (word == kFinish) {
@@ -263,6 +277,10 @@ int follow_ranks(const Launch& ranks, const Options& options, const Machine& mac
   if (gpu != nullptr && !gpu->uuid.empty()) {
     lock.emplace(std::vector<std::string>{gpu->uuid}, options.wait_for_gpu,
                  [] { return signal_received() != 0; });
+  }
+  std::shared_ptr<void> held;
+  if (gpu != nullptr && gpu->cuda->held_memory_bytes > 0) {
+    held = cuda::hold_memory(ranks.gpu, gpu->cuda->held_memory_bytes);
   }
   RankMember leader(ranks.place, facts_of(ranks, machine), options.rank_timeout_s);
   // Outlives the handler, which ends the process: what it holds may wait for a rank that is gone.
@@ -428,12 +446,28 @@ double Team::loop_s(int launches) {
 }
 
 double Team::call_s() {
-  static_cast<void>(together(kClose, kDone, [&] { part_->close(); }));
-  const double at_s = ranks_ == nullptr ? 0 : steady_now_s() + kToOpen_s;
-  double own_s = 0;
-  const auto others =
-      together(std::string(kOpen) + " " + exact_text(at_s), kDone, [&] { own_s = part_->open_s(at_s); });
-  return slowest(own_s, others);
+  if (ranks_ == nullptr) {
+    part_->close();
+    return slowest(part_->open().seconds, {});
+  }
+  double least_late_s = std::numeric_limits<double>::infinity();
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    static_cast<void>(together(kClose, kDone, [&] { part_->close(); }));
+    const double at_s = steady_now_s() + kToOpen_s;
+    Part::Call own;
+    const auto others =
+        together(std::string(kOpen) + " " + exact_text(at_s), kDone, [&] { own = part_->open(at_s); });
+    const double late_s = std::transform_reduce(
+        others.begin(), others.end(), own.late_s, [](double a, double b) { return std::max(a, b); },
+        [](const std::string& text) { return second_number(text); });
+    if (late_s <= kLate_s) {
+      return slowest(own.seconds, others);
+    }
+    least_late_s = std::min(least_late_s, late_s);
+  }
+  throw FailedError("the ranks did not begin at one moment: in " + std::to_string(kMostTries) +
+                    " tries one of them was " + std::to_string(std::lround(least_late_s * 1e6)) +
+                    " us late or more; are there idle CPUs?");
 }
 
 void Team::verify() {

@@ -478,7 +478,7 @@ class Lister {
 
   [[nodiscard]] std::uint64_t memory_of_gpu(int gpu) const {
     const GpuReport* report = machine_.find_gpu(gpu);
-    return report != nullptr && report->cuda ? report->cuda->total_memory_bytes : 0;
+    return report != nullptr && report->cuda ? report->cuda->memory_bytes() : 0;
   }
   [[nodiscard]] std::uint64_t most_on_gpu(int gpu) const { return memory_of_gpu(gpu) / 100 * kLargestShare; }
 

@@ -19,6 +19,7 @@
 #include "build_info.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/core/units.hpp"
 #include "grainscope/system/conditions.hpp"
 #include "grainscope/system/numa.hpp"
 #include "row.hpp"
@@ -201,6 +202,24 @@ void CaseRunner::stop(const std::string& why, benchmark::State& state) {
   state.SkipWithError(why.c_str());
 }
 
+// From the first case on each GPU to the end of this process.
+void CaseRunner::hold_gpu_memory(const Benchmark& benchmark) {
+  for (const Site& site : benchmark.id.site) {
+    const auto gpu = static_cast<int>(site.value);
+    const GpuReport* report = is_gpu(site) ? machine_.find_gpu(gpu) : nullptr;
+    if (report == nullptr || report->cuda->held_memory_bytes == 0 || held_.contains(gpu)) {
+      continue;
+    }
+    try {
+      held_[gpu] = cuda::hold_memory(gpu, report->cuda->held_memory_bytes);
+    } catch (const SkipError& too_much) {
+      throw SkipError("--gpu-memory " + format_bytes(report->cuda->memory_bytes()) +
+                      " is less than a context and other processes take: to hold the rest, it " +
+                      too_much.what());
+    }
+  }
+}
+
 // Null where it was interrupted.
 json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measurement) {
   const double begun_s = steady_now_s();
@@ -227,6 +246,7 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
   hooks_.starting(benchmark.id.name());
   Session session(machine_, plan_, peaks_, &managed_, interrupted, &pinned_, &quiet_);
   try {
+    hold_gpu_memory(benchmark);
     measurement = benchmark.run(session);
     const std::string why = why_impossible(measurement);
     return row(why.empty() ? Status::ok : Status::failed, why);

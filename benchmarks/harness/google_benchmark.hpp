@@ -7,6 +7,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -59,12 +61,14 @@ class CaseRunner {
   [[nodiscard]] std::string why_not_start() const;
   void stop(const std::string& why, benchmark::State& state);
   [[nodiscard]] nlohmann::json measured_row(const Benchmark& benchmark, Measurement& measurement);
+  void hold_gpu_memory(const Benchmark& benchmark);
 
   const Machine& machine_;
   SamplingPlan plan_;
   LinkPeaks& peaks_;
   cuda::ManagedBudget managed_;
   cuda::PinnedReserve pinned_;
+  std::map<int, std::shared_ptr<void>> held_;  // of each GPU, what --gpu-memory lets no case have
   QuietCpu quiet_;
   Hooks hooks_;
   std::string why_incomplete_;

@@ -91,6 +91,31 @@ Machine read_machine(const Roots& roots) {
                  std::move(warnings)};
 }
 
+void leave_gpu_memory(Machine& machine, std::optional<std::uint64_t> bytes, const std::vector<int>& wanted) {
+  if (!bytes) {
+    return;
+  }
+  const auto leave = [&](cuda::DeviceProperties& device) {
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), device.ordinal) == wanted.end()) {
+      return;
+    }
+    if (*bytes > device.total_memory_bytes) {
+      throw EnvironmentError("--gpu-memory " + format_bytes(*bytes) + " is more than GPU " +
+                             std::to_string(device.ordinal) +
+                             " has: " + format_bytes(device.total_memory_bytes));
+    }
+    device.held_memory_bytes = device.total_memory_bytes - *bytes;
+  };
+  for (cuda::DeviceProperties& device : machine.runtime.devices) {
+    leave(device);
+  }
+  for (GpuReport& gpu : machine.environment.gpus) {
+    if (gpu.cuda) {
+      leave(*gpu.cuda);
+    }
+  }
+}
+
 bool is_gpu(const Site& site) {
   return site.key.starts_with("gpu") || site.key == "peer";
 }
@@ -229,7 +254,7 @@ std::string why_no_memory(const Machine& machine, cuda::MemoryKind kind, int gpu
     return "the GPU does not read managed memory in place (CUDA attribute concurrentManagedAccess is 0): "
            "host_alloc is the next best";
   }
-  const std::uint64_t most = report->cuda->total_memory_bytes / 4 * 3;
+  const std::uint64_t most = report->cuda->memory_bytes() / 4 * 3;
   if (bytes > most) {
     return "needs " + format_bytes(bytes) + " of managed memory that stays on the host; " +
            format_bytes(most) +
@@ -252,7 +277,7 @@ std::uint64_t largest_buffer(const Machine& machine, int gpu) {
   std::uint64_t most =
       machine.environment.memory.available.bytes().value_or(8 * (std::uint64_t{1} << 30)) / 2;
   if (const GpuReport* report = machine.find_gpu(gpu)) {
-    most = std::min(most, report->cuda->total_memory_bytes / 2);
+    most = std::min(most, report->cuda->memory_bytes() / 2);
   }
   return std::bit_floor(most);
 }

@@ -37,6 +37,7 @@ struct RawOptions {
   std::string labels;
   std::string train_ids;
   std::string hot_budgets;
+  std::string gpu_memory;
   std::vector<std::string> axes;
   std::vector<std::string> transfers;
   std::string max_time;
@@ -230,11 +231,23 @@ constexpr const char* kInsteadOfRunning = "Instead of running";
 constexpr const char* kOutput = "Google Benchmark's output flags";
 
 // Of the groups that the short help shows, the flags that few need.
-constexpr std::array kRare{
-    "--ask",         "--numa",     "--shard",        "--ci-target",
-    "--one-process", "--features", "--labels",       "--train-ids",
-    "--hot-budget",  "--trials",   "--transfer",     "--graph-cache",
-    "--no-wait",     "--ranks",    "--rank-timeout", "--allow-managed-oversubscription"};
+constexpr std::array kRare{"--ask",
+                           "--numa",
+                           "--shard",
+                           "--ci-target",
+                           "--one-process",
+                           "--features",
+                           "--labels",
+                           "--train-ids",
+                           "--hot-budget",
+                           "--trials",
+                           "--transfer",
+                           "--graph-cache",
+                           "--gpu-memory",
+                           "--no-wait",
+                           "--ranks",
+                           "--rank-timeout",
+                           "--allow-managed-oversubscription"};
 constexpr std::size_t kHelpWidth = 100;
 constexpr std::size_t kHelpIndent = 27;
 
@@ -303,6 +316,9 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--hot-budget", raw.hot_budgets,
                  "GPU memory for edges in lean/, beside the preset's shares of the edge list, e.g. 2GiB; "
                  "several by commas")
+      ->group(group);
+  app.add_option("--gpu-memory", raw.gpu_memory,
+                 "Memory that each GPU is to have, e.g. 16GiB: the rest is held, as if the card were smaller")
       ->group(group);
   app.add_option("--transfer", raw.transfers,
                  "Run what is written and nothing else, e.g. 'host(pinned) -> gpu:0 by copy_engine, 64KiB'; "
@@ -592,6 +608,14 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
   }
   if (!raw.hot_budgets.empty()) {
     options.hot_budgets = parse_sizes(raw.hot_budgets, "--hot-budget");
+  }
+  if (!raw.gpu_memory.empty()) {
+    const std::vector<std::uint64_t> sizes = parse_sizes(raw.gpu_memory, "--gpu-memory");
+    if (sizes.size() > 1) {
+      throw UsageError("--gpu-memory " + raw.gpu_memory +
+                       " names several sizes: it takes one, for every GPU");
+    }
+    options.gpu_memory = sizes.front();
   }
   options.axes = parse_axes(raw.axes);
   for (const std::string& line : raw.transfers) {

@@ -72,6 +72,7 @@ struct Options {
   std::string train_ids;
   std::optional<int> trials;
   std::vector<std::uint64_t> hot_budgets;
+  std::optional<std::uint64_t> gpu_memory;  // what each GPU is to have; else all that it has
   std::vector<std::pair<std::string, std::string>> axes;  // values in place of the preset's
   std::vector<transfer::WrittenLanes> transfers;
   bool allow_managed_oversubscription = false;

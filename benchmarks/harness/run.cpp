@@ -193,6 +193,7 @@ int run_families(const std::vector<Family>& families, const Options& given, Mach
     journal = read_journal(options.out_dir);
     options = resumed_options(given, *journal, machine);
   }
+  leave_gpu_memory(machine, options.gpu_memory, options.gpus);
   const Scope scope = scope_of(options, machine);
   Selection selection = selection_of(families, options, machine, scope);
   std::cerr << understood_text(selection, scope);
@@ -213,6 +214,7 @@ int run_families(const std::vector<Family>& families, const Options& given, Mach
 void run_visits(const std::vector<Family>& families, const std::vector<std::string>& flags,
                 Machine& machine) {
   const Options options = parse_options(flags);
+  leave_gpu_memory(machine, options.gpu_memory, options.gpus);
   const Scope scope = scope_of(options, machine);
   run_round({options, machine, scope, selection_of(families, options, machine, scope)});
 }

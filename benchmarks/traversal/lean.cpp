@@ -326,9 +326,9 @@ class Lister {
       return kNoDirectedComponents;
     }
     const GpuReport* report = machine_.find_gpu(gpu.ordinal);
-    if (report != nullptr && report->cuda && point.hot.bytes > report->cuda->total_memory_bytes) {
+    if (report != nullptr && report->cuda && point.hot.bytes > report->cuda->memory_bytes()) {
       return std::string(point.hot.given_by) + ": " + format_bytes(point.hot.bytes) + " are more than GPU " +
-             std::to_string(gpu.ordinal) + " has: " + format_bytes(report->cuda->total_memory_bytes);
+             std::to_string(gpu.ordinal) + " has: " + format_bytes(report->cuda->memory_bytes());
     }
     const std::uint64_t edges = point.spec.most_entries().value_or(0) * sizeof(graph::Vertex);
     return why_no_memory(machine_, point.memory, gpu.ordinal, edges);

@@ -63,7 +63,7 @@ void Part::close() {
   refuse();
 }
 
-double Part::open_s(double /*at_s*/) {
+Part::Call Part::open(double /*at_s*/) {
   refuse();
 }
 

@@ -592,14 +592,15 @@ void Part::close() {
   state_->gated.emplace(*state_->gate, std::move(works));
 }
 
-double Part::open_s(double at_s) {
-  state_->gated->open(at_s, [this] { state_->all.complete(); });
+Part::Call Part::open(double at_s) {
+  const cuda::GatedRun::Times times = state_->gated->open(at_s, [this] { state_->all.complete(); });
   state_->gated.reset();
-  double slowest_s = 0;
+  Call call;
+  call.late_s = times.opened_s - at_s;
   for (std::size_t i = 0; i < state_->starts.size(); ++i) {
-    slowest_s = std::max(slowest_s, cuda::elapsed_s(*state_->starts[i], *state_->stops[i]));
+    call.seconds = std::max(call.seconds, cuda::elapsed_s(*state_->starts[i], *state_->stops[i]));
   }
-  return slowest_s;
+  return call;
 }
 
 std::string Part::why_wrong() {

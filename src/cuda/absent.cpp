@@ -20,6 +20,10 @@ std::uint64_t free_memory(int /*gpu*/) {
   throw SkipError("built without CUDA");
 }
 
+std::shared_ptr<void> hold_memory(int /*gpu*/, std::uint64_t /*bytes*/) {
+  throw SkipError("built without CUDA");
+}
+
 ProfileRange::ProfileRange(const char* /*name*/) {}
 
 ProfileRange::~ProfileRange() = default;

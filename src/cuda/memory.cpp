@@ -46,6 +46,10 @@ DeviceBuffer::DeviceBuffer(int gpu, std::uint64_t bytes) : bytes_(bytes) {
   data_.reset(data);
 }
 
+std::shared_ptr<void> hold_memory(int gpu, std::uint64_t bytes) {
+  return std::make_shared<DeviceBuffer>(gpu, bytes);
+}
+
 void DeviceBuffer::Free::operator()(void* data) const noexcept {
   static_cast<void>(cudaFree(data));
 }

@@ -153,6 +153,7 @@ json cuda_json(const cuda::DeviceProperties& device) {
        std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor)},
       {"sm_count", told(device.sm_count)},
       {"total_memory_bytes", told(device.total_memory_bytes)},
+      {"held_memory_bytes", device.held_memory_bytes},
       {"l2_bytes", told(device.l2_bytes)},
       {"memory_clock_hz", told(device.memory_clock_hz)},
       {"memory_bus_width_bits", told(device.memory_bus_width_bits)},

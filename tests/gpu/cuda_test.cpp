@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -145,6 +146,17 @@ TEST_F(Memory, a_buffer_larger_than_the_card_is_skipped_with_the_numbers) {
   } catch (const SkipError& error) {
     EXPECT_NE(std::string(error.what()).find("GiB"), std::string::npos) << error.what();
   }
+}
+
+TEST_F(Memory, that_is_held_is_not_free_until_it_is_let_go) {
+  const std::uint64_t before = free_memory(0);
+  std::shared_ptr<void> held = hold_memory(0, before - 2 * kGiB);
+  EXPECT_LE(free_memory(0), 2 * kGiB);
+  EXPECT_THROW(const DeviceBuffer buffer(0, 2 * kGiB), SkipError);
+  EXPECT_LE(ManagedBudget().available(0), kGiB / 2);
+  held.reset();
+  // Others on the card take and give back, too.
+  EXPECT_GT(free_memory(0), 2 * kGiB);
 }
 
 TEST_F(Memory, that_was_given_back_is_taken_again_where_it_is_large_enough) {

@@ -78,6 +78,8 @@ GROUPS = {
         "--train-ids=train.txt --graph=power,pgp",
         "--train-ids=none.txt --graph=power",
         "--hot-budget=0",
+        "--gpu-memory=0",
+        "--gpu-memory=16GiB,8GiB",
         "--transfer=nothing",
         "--transfer='host(pinned) -> gpu:0 by wind, 64KiB'",
         "--transfer='host(pinned) -> gpu:0 by copy_engine, 64KiB' --gpu=0",

@@ -56,7 +56,7 @@ class Communicators {
 // memory or NCCL does not register buffers.
 class Part {
  public:
-  // `gated`: close and open_s will be asked for.
+  // `gated`: close and open will be asked for.
   Part(Communicators& communicators, const Work& work, bool gated);
   ~Part();
   Part(const Part&) = delete;
@@ -68,8 +68,13 @@ class Part {
   [[nodiscard]] double loop_s(int launches);
   // Encloses one operation in two events behind a gate on every GPU of this process.
   void close();
-  // Opens the gates, at a moment of steady_now_s or at once where it is past: seconds of the slowest GPU.
-  [[nodiscard]] double open_s(double at_s = 0);
+  // Opens the gates, at a moment of steady_now_s or at once where it is past: seconds of the slowest GPU, and
+  // how long after that moment the gates were open.
+  struct Call {
+    double seconds = 0;
+    double late_s = 0;
+  };
+  [[nodiscard]] Call open(double at_s = 0);
   // Gives inputs their values and outputs others, carries the operation out once, and says, naming the first,
   // where an element of an output is not right; nothing where all are.
   [[nodiscard]] std::string why_wrong();

@@ -1,8 +1,8 @@
 #ifndef GRAINSCOPE_CUDA_BUDGET_HPP
 #define GRAINSCOPE_CUDA_BUDGET_HPP
 
-// What a run may take of managed memory, and the pinned memory that its cases hand on. Knows nothing of
-// the toolkit.
+// What a run may take of a GPU's memory and of managed memory, and the pinned memory that its cases hand on.
+// Knows nothing of the toolkit.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,6 +19,10 @@ namespace grainscope::cuda {
 
 // Bytes that a GPU has free now. Throws SkipError in a build without CUDA.
 [[nodiscard]] std::uint64_t free_memory(int gpu);
+
+// Takes bytes of a GPU's memory by an ordinary allocation, so that the card stands in for a smaller one until
+// what it returns is gone. Throws SkipError where it has not so many free beside what a context needs.
+[[nodiscard]] std::shared_ptr<void> hold_memory(int gpu, std::uint64_t bytes);
 
 // Whether managed memory may come to a GPU, or is to stay on the host and be read from there.
 enum class ManagedUse { may_migrate, stays_on_host };

@@ -20,6 +20,7 @@ struct DeviceProperties {
   int compute_minor = 0;
   int sm_count = 0;
   std::uint64_t total_memory_bytes = 0;
+  std::uint64_t held_memory_bytes = 0;  // of these, what --gpu-memory lets no case have
   std::uint64_t l2_bytes = 0;
   std::uint64_t memory_clock_hz = 0;  // 0: not told
   int memory_bus_width_bits = 0;      // 0: not told
@@ -32,6 +33,9 @@ struct DeviceProperties {
   bool ecc_enabled = false;
   int copy_engines = 0;
   int host_numa_node = -1;  // as the driver tells it; -1 is unknown
+
+  // What cases may plan with.
+  [[nodiscard]] std::uint64_t memory_bytes() const { return total_memory_bytes - held_memory_bytes; }
 };
 
 // The first compute capability whose GPUs have bulk copies (TMA).

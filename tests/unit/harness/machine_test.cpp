@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "fakes.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/system/warnings.hpp"
 #include "harness/axes.hpp"
 #include "harness/link_peaks.hpp"
 #include "harness/machine.hpp"
@@ -90,6 +93,41 @@ TEST(GpuTargets, a_prohibited_gpu_is_listed_and_cannot_be_used) {
   Machine machine = machine_with_gpus(1);
   machine.environment.gpus[0].nvml.emplace().compute_mode = "prohibited";
   EXPECT_NE(gpu_targets(machine, {}).at(0).unavailable.find("nvidia-smi -c DEFAULT"), std::string::npos);
+}
+
+TEST(LeaveGpuMemory, cases_plan_with_what_is_left_of_the_gpus_that_are_asked_for) {
+  Machine machine = test::machine_with_gpus(2);
+  leave_gpu_memory(machine, {}, {});
+  EXPECT_EQ(machine.find_gpu(0)->cuda->memory_bytes(), 80 * kGiB);
+
+  leave_gpu_memory(machine, 16 * kGiB, {1});
+  EXPECT_EQ(machine.find_gpu(0)->cuda->held_memory_bytes, 0);
+  EXPECT_EQ(machine.find_gpu(1)->cuda->held_memory_bytes, 64 * kGiB);
+  EXPECT_EQ(machine.find_gpu(1)->cuda->memory_bytes(), 16 * kGiB);
+  EXPECT_EQ(machine.runtime.devices[1].memory_bytes(), 16 * kGiB);
+  EXPECT_LE(largest_buffer(machine, 1), 8 * kGiB);
+  EXPECT_EQ(why_no_memory(machine, cuda::MemoryKind::managed_host, 1, 12 * kGiB), "");
+  EXPECT_NE(why_no_memory(machine, cuda::MemoryKind::managed_host, 1, 13 * kGiB), "");
+  EXPECT_EQ(why_no_memory(machine, cuda::MemoryKind::managed_host, 0, 13 * kGiB), "");
+}
+
+TEST(LeaveGpuMemory, more_than_a_gpu_has_is_refused) {
+  Machine machine = test::machine_with_gpus(2);
+  leave_gpu_memory(machine, 80 * kGiB, {});
+  EXPECT_EQ(machine.find_gpu(0)->cuda->held_memory_bytes, 0);
+  try {
+    leave_gpu_memory(machine, 81 * kGiB, {0});
+    ADD_FAILURE() << "81 GiB of a card of 80";
+  } catch (const EnvironmentError& error) {
+    EXPECT_EQ(std::string(error.what()), "--gpu-memory 81 GiB is more than GPU 0 has: 80 GiB");
+  }
+}
+
+TEST(LeaveGpuMemory, the_file_tells_what_is_held) {
+  Machine machine = test::machine_with_gpus(1);
+  leave_gpu_memory(machine, 16 * kGiB, {});
+  const nlohmann::json environment = environment_json(machine.environment, {});
+  EXPECT_EQ(environment.at("gpus").at(0).at("cuda").at("held_memory_bytes"), 64 * kGiB);
 }
 
 TEST(NodeTargets, one_that_does_not_exist_is_refused_with_those_there_are) {

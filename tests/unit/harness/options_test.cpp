@@ -37,9 +37,10 @@ TEST(Options, a_filter_is_taken_letter_by_letter) {
 }
 
 TEST(Options, everything_that_says_what_is_run_is_understood) {
-  const Options options = parse_options({"--preset", "full", "--gpu", "1,0,1", "--numa=2", "--shard", "2/4",
-                                         "--min-bytes", "4KiB", "--max-bytes=1GiB", "--ci-target", "0.01",
-                                         "--benchmark_repetitions=3", "--hot-budget=2GiB,512MiB,2GiB"});
+  const Options options =
+      parse_options({"--preset", "full", "--gpu", "1,0,1", "--numa=2", "--shard", "2/4", "--min-bytes",
+                     "4KiB", "--max-bytes=1GiB", "--ci-target", "0.01", "--benchmark_repetitions=3",
+                     "--hot-budget=2GiB,512MiB,2GiB", "--gpu-memory=16GiB"});
   EXPECT_EQ(options.preset, Preset::full);
   EXPECT_EQ(options.gpus, (std::vector{0, 1}));
   EXPECT_EQ(options.nodes, std::vector{2});
@@ -50,6 +51,7 @@ TEST(Options, everything_that_says_what_is_run_is_understood) {
   EXPECT_EQ(options.ci_target, 0.01);
   EXPECT_EQ(options.visits, 3);
   EXPECT_EQ(options.hot_budgets, (std::vector<std::uint64_t>{512 * kMiB, 2 * kGiB}));
+  EXPECT_EQ(options.gpu_memory, 16 * kGiB);
 }
 
 TEST(Options, all_gpus_and_nodes_are_no_restriction) {
@@ -128,6 +130,7 @@ void expect_same_selection(const Words& given) {
   EXPECT_EQ(again.max_bytes, first.max_bytes);
   EXPECT_EQ(again.ci_target, first.ci_target);
   EXPECT_EQ(again.visits, first.visits);
+  EXPECT_EQ(again.gpu_memory, first.gpu_memory);
   EXPECT_EQ(again.allow_managed_oversubscription, first.allow_managed_oversubscription);
 }
 
@@ -136,7 +139,7 @@ TEST(SelectionFlags, parse_into_the_selection_they_came_from) {
   expect_same_selection({"--benchmark_filter=-a=b|[0-9],c$"});
   expect_same_selection({"--preset=acceptance", "--gpu", "0,2", "--numa", "1", "--shard=3/7", "--min-bytes",
                          "64 KiB", "--max-bytes=2G", "--ci-target=0.05", "--benchmark_repetitions", "4"});
-  expect_same_selection({"--gpu=all", "--numa=all", "--preset=smoke"});
+  expect_same_selection({"--gpu=all", "--numa=all", "--preset=smoke", "--gpu-memory=16GiB"});
 }
 
 TEST(SelectionFlags, a_switch_comes_back_as_it_was_set) {
@@ -261,6 +264,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"--shard=1/2/3"}, {"e.g. 2/4"}}, Refused{{"--shard=1.0/2"}, {"e.g. 2/4"}},
         Refused{{"--hot-budget=much"}, {"'much' is not a size", "64KiB"}},
         Refused{{"--hot-budget=1GiB,0"}, {"--hot-budget 1GiB,0", "above 0"}},
+        Refused{{"--gpu-memory=much"}, {"'much' is not a size", "64KiB"}},
+        Refused{{"--gpu-memory=0"}, {"--gpu-memory 0", "above 0"}},
+        Refused{{"--gpu-memory=16GiB,8GiB"}, {"--gpu-memory 16GiB,8GiB", "several sizes"}},
         Refused{{"--min-bytes=big"}, {"'big' is not a size", "64KiB"}},
         Refused{{"--max-bytes=-1"}, {"'-1' is not a size", "64KiB"}},
         Refused{{"--min-bytes=2MiB", "--max-bytes=1MiB"}, {"--min-bytes 2MiB", "--max-bytes 1MiB"}},

@@ -192,6 +192,10 @@ TEST(LeanFamily, names_what_gave_a_budget_that_is_too_large_or_too_small) {
     const std::vector<Benchmark> all = list_all({lean_traversal()}, machine, scope);
     ASSERT_FALSE(all.empty());
     EXPECT_EQ(all.front().skip, name + ": 512 GiB are more than GPU 0 has: 80 GiB");
+    Machine smaller = test::machine_with_gpus(1);
+    leave_gpu_memory(smaller, 16 * kGiB, {});
+    EXPECT_EQ(list_all({lean_traversal()}, smaller, scope).front().skip,
+              name + ": 512 GiB are more than GPU 0 has: 16 GiB");
 
     const HotBudget small{.bytes = 4, .given_by = name.c_str()};
     const graph::Csr graph = graph::make_graph(graph::parse_graph_spec("urand:10"), false);
