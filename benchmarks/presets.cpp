@@ -661,6 +661,8 @@ gather
   paper  store=device     row=1260  span=4GiB  mode=masked
   paper  store=tiered     row=1260  span=4GiB  mode=masked  indices=zipf  hot=10,25
   paper  store=multi_gpu  row=1260  span=4GiB  mode=masked  indices=zipf
+  paper  row=128,512  span=4GiB,32GiB  mode=masked  memory=host_alloc,managed_host  neighbours=0,1  gpu=first
+  paper  row=128      span=32GiB  mode=address_ordered  window=4  neighbours=0,1  gpu=first
   paper  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=naive,circular_shift,masked,graphbolt
   paper  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=address_ordered  window=1,4,16
   paper  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=cpu_gather_dma  store=pinned
@@ -894,6 +896,16 @@ pipeline/graphsage
   paper       graph=kron:22,pareto:22        fanout=10x10x10  batches=72  store=device,mapped,tiered  mode=masked
   paper       graph=kron:22,pareto:22        fanout=10x10x10  batches=72  store=mapped                mode=naive,circular_shift,address_ordered
   paper       graph=kron:22,pareto:22        batches=72  store=mapped                mode=masked                                percent=2.5,5,7.5,10,15,20,25,30,40,50
+  paper       graph=pareto:22                batches=72  row=$rows  store=mapped                mode=naive,circular_shift,masked           bounded=off  gpus=1,2
+  paper       graph=pareto:22                batches=72  store=pinned                mode=cpu_gather_dma                        placement=host  gpus=1,2
+  paper       graph=pareto:22                batches=72  store=mapped,tiered         mode=masked                                placement=host  gpus=1,2
+  paper       graph=pareto:22                batches=72  store=mapped                mode=masked                                placement=mapped  gpus=1,2
+  paper       graph=pareto:22                batches=72  store=mapped,multi_gpu      mode=masked                                placement=interleaved  gpus=2,all
+  paper       graph=pareto:22                batches=72  store=multi_gpu             mode=masked                                hot=1,5,10,25,50  gpus=2,all
+  paper       graph=pareto:22                fanout=12x12x12,25x15  batches=72  store=mapped,tiered,device  mode=masked
+  paper       graph=pareto:22                hidden=16,32,64,256,512  batches=72  store=mapped,device  mode=masked
+  paper       graph=pareto:20                row=4KiB,8KiB,16KiB  batches=72  store=mapped,device  mode=masked  gpus=1,2
+  paper       graph=pareto:20                row=4KiB,8KiB,16KiB  batches=72  store=mapped         mode=naive   bounded=on,off  gpus=1,2
 
 # ---- model ---------------------------------------------------------------------------------------------------
 

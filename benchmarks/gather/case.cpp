@@ -93,7 +93,15 @@ void add_limits(const Session& session, const GatherSite& site, Measurement& mea
     measurement.limit = cpu_limit(gathering_threads());
   } else if (measurement.link_bytes_least.value_or(0) > 0) {
     measurement.limit = host_link_limit(session.machine(), site.gpu->ordinal);
-    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(site.node, site.gpu->ordinal));
+    double peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(site.node, site.gpu->ordinal));
+    for (const int neighbour : site.neighbours) {
+      peak_gb_s += session.link_peak_gb_s(LinkPath::host_to_gpu(site.node, neighbour));
+    }
+    measurement.link_peak_gb_s = peak_gb_s;
+    if (measurement.limit && !site.neighbours.empty()) {
+      measurement.limit->gb_s *= static_cast<double>(1 + site.neighbours.size());
+      measurement.limit->source += ", and as many of its neighbours";
+    }
   } else {
     measurement.limit = gpu_memory_limit(session.machine(), site.gpu->ordinal, 0);
   }
@@ -123,7 +131,21 @@ std::vector<Axis> gather_axes(const GatherPoint& point) {
     axes.push_back({"replicated", std::int64_t{point.replicated}});
     axes.push_back({"gpus", std::int64_t{point.gpus}});
   }
+  if (point.neighbours > 0) {
+    axes.push_back({"neighbours", std::int64_t{point.neighbours}});
+  }
   return axes;
+}
+
+SpanKey span_key(const GatherPoint& point, const GatherSite& site) {
+  SpanKey key{.kind = point.memory, .gpu = site.gpu ? site.gpu->ordinal : 0, .home = site.node};
+  // What the driver locked it has mapped for every GPU.
+  if (point.memory == cuda::MemoryKind::managed_host) {
+    for (const int neighbour : site.neighbours) {
+      key.others |= std::uint64_t{1} << neighbour;
+    }
+  }
+  return key;
 }
 
 Case gather_id(const GatherPoint& point, const GatherSite& site) {
@@ -191,11 +213,12 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
                           const gnn::RowLists& lists, gnn::FeatureStore& store,
                           const reach::SpanMemory* host) {
   const gnn::TableShape& table = store.shape();
-  const auto gather = gnn::make_gather(store, lists, {point.mode, point.width, 0, gathering_threads()});
+  const auto gather =
+      gnn::make_gather(store, lists, {point.mode, point.width, 0, gathering_threads(), site.neighbours});
 
   MeasureOptions options;
-  if (site.gpu) {
-    options.gpu = site.gpu->ordinal;
+  if (site.gpu && site.neighbours.empty()) {
+    options.gpu = site.gpu->ordinal;  // whose board the energy is of: not that of several
   }
   options.residency = residency_of(host);
   Measurement measurement = measure(session, *gather, options);
@@ -277,6 +300,18 @@ std::vector<int> gpus_with_rows(const GatherPoint& point, std::vector<int> shari
   return sharing;
 }
 
+std::vector<int> gpus_that_help(const Machine& machine, const GatherPoint& point,
+                                const std::vector<int>& sharing) {
+  std::vector<int> help;
+  for (std::size_t i = 1; i < sharing.size() && static_cast<int>(help.size()) < point.neighbours; ++i) {
+    const std::vector<int> reached = sharing_gpus(machine, sharing[i]);
+    if (std::find(reached.begin(), reached.end(), sharing.front()) != reached.end()) {
+      help.push_back(sharing[i]);
+    }
+  }
+  return help;
+}
+
 bool shares_memory(const GatherPoint& point) {
   return point.store == Store::mapped || point.store == Store::pinned || has_hot_rows(point.store);
 }
@@ -309,6 +344,12 @@ std::string why_no_store(const Machine& machine, const Scope& scope, const Gathe
   }
   if (point.store == Store::managed) {
     return why_no_migration(machine, gpu.ordinal);
+  }
+  if (static_cast<int>(site.neighbours.size()) < point.neighbours) {
+    return site.neighbours.empty()
+               ? why_no_sharing(machine, gpu.ordinal)
+               : "of the other GPUs " + std::to_string(site.neighbours.size()) + " reach GPU " +
+                     std::to_string(gpu.ordinal) + ", not " + std::to_string(point.neighbours);
   }
   if (!shares_memory(point)) {
     return {};

@@ -37,6 +37,7 @@ struct GatherPoint {
   int hot = 0;         // percent of the rows that are on GPUs: tiered, multi_gpu
   int replicated = 0;  // percent that each of several GPUs has, before those: multi_gpu
   int gpus = 1;        // that share the hot rows: multi_gpu
+  int neighbours = 0;  // GPUs that gather a share each over their own links: kernels, mapped
 
   [[nodiscard]] std::uint64_t asked_rows() const { return rows * static_cast<std::uint64_t>(window); }
   [[nodiscard]] std::uint64_t asked_bytes() const { return asked_rows() * row_bytes; }
@@ -46,8 +47,9 @@ struct GatherPoint {
 // Where a point is measured.
 struct GatherSite {
   int node = 0;
-  std::optional<GpuTarget> gpu;  // absent: the CPU alone
-  std::vector<int> gpus;         // that share the hot rows of a multi_gpu store, the reading one first
+  std::optional<GpuTarget> gpu;      // absent: the CPU alone
+  std::vector<int> gpus;             // that share the hot rows of a multi_gpu store, the reading one first
+  std::vector<int> neighbours = {};  // that gather for the reading one; fewer where the machine has fewer
 
   [[nodiscard]] int ordinal() const { return gpu ? gpu->ordinal : -1; }
 };
@@ -71,9 +73,7 @@ struct GatherSite {
 
 // Whether its rows on the host lie in memory of a SpanCache, and in which.
 [[nodiscard]] bool shares_memory(const GatherPoint& point);
-[[nodiscard]] inline SpanKey span_key(const GatherPoint& point, const GatherSite& site) {
-  return {.kind = point.memory, .gpu = site.gpu ? site.gpu->ordinal : 0, .home = site.node};
-}
+[[nodiscard]] SpanKey span_key(const GatherPoint& point, const GatherSite& site);
 
 // How many threads gather, bound as the calling one is.
 [[nodiscard]] int gathering_threads();
@@ -85,6 +85,9 @@ struct GatherSite {
 // The axis `gpus`, and what its name `all` means of GPUs that share: at least two.
 [[nodiscard]] DeclaredAxis sharing_axis();
 [[nodiscard]] NamedNumbers sharing_names(const std::vector<int>& gpus);
+// Those of `sharing` that gather for the first of them, whose memory they reach.
+[[nodiscard]] std::vector<int> gpus_that_help(const Machine& machine, const GatherPoint& point,
+                                              const std::vector<int>& sharing);
 // Those of `sharing` that have rows of a point.
 [[nodiscard]] std::vector<int> gpus_with_rows(const GatherPoint& point, std::vector<int> sharing);
 

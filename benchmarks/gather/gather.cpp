@@ -113,10 +113,11 @@ namespace {
 // the GPU's L2 cache before each sample, sending managed pages home, and checking the whole output after each
 // sample. Four lists of rows take turns. Bytes: rows asked for × bytes of a row; link bytes: each different
 // row that lies on the host once, the least that can cross the link. `traffic` is the model's count of
-// requests, with no cache, for the first list. Source: dissertation chapters 3 and 4 (naive, circular_shift,
-// tiers, listing 4.1), DGL GraphBolt (masked, graphbolt); address_ordered is ours, and docs/method.md tells
-// of the translation wall that it is for. Limits: rows are drawn from a law, not from a graph, unless indices
-// are `sampled`. docs/gather.md.
+// requests, with no cache, for the first list. With `neighbours` each of so many other GPUs gathers a share
+// of the rows over its own link and writes it into the memory of the GPU that asked. Source: dissertation
+// chapters 3 and 4 (naive, circular_shift, tiers, listing 4.1), DGL GraphBolt (masked, graphbolt);
+// address_ordered is ours, and docs/method.md tells of the translation wall that it is for. Limits: rows are
+// drawn from a law, not from a graph, unless indices are `sampled`. docs/gather.md.
 //
 // Time on an H100: 0.2 to 0.6 s a case, with drawing and counting; locking memory 0.3 to 0.7 s a GiB, for
 // 8 GiB in quick, and in full for nothing that reach/gather has not locked before. quick 13 s; full,
@@ -154,7 +155,9 @@ Explanation explain(const GatherPoint& point) {
   const std::string hint =
       point.hint == cuda::Hint::none ? "" : std::string(", ") + meaning(point.hint) + ",";
   return {std::string("the rate at which rows of a table that is ") + name(point.store) + hint +
-              " are gathered by " + name(point.mode) + ", in the order asked",
+              " are gathered by " + name(point.mode) +
+              (point.neighbours > 0 ? ", each GPU of several a share, into the memory of one" : "") +
+              ", in the order asked",
           std::string(point.hint == cuda::Hint::prefetch
                           ? "a prefetch of the whole table, in which the driver works, and the gather by one "
                             "kernel, sorted first where the mode sorts, between two events on an idle stream"
@@ -210,6 +213,7 @@ GatherPoint point_of(const Values& values, const gnn::NpyFile* own) {
     point.replicated = values.number_as<int>("replicated");
     point.gpus = values.number_as<int>("gpus");
   }
+  point.neighbours = values.number_as<int>("neighbours");
   return point;
 }
 
@@ -252,10 +256,19 @@ std::string why_no_gather(const GatherPoint& point, const gnn::NpyFile* own) {
   if (point.mode == Mode::row_dma && point.memory == cuda::MemoryKind::managed_host) {
     return "copies from managed memory wait for the stream that they stand in: row_dma reads none";
   }
+  if (point.neighbours > 0 && !(gnn::is_kernel(point.mode) && point.store == Store::mapped)) {
+    return "neighbours gather by kernels from a table that is mapped";
+  }
+  if (point.neighbours > 0 && point.memory == cuda::MemoryKind::vmm_host) {
+    return "neighbours read host memory that is mapped for each of them: memory is not vmm_host";
+  }
   if (point.hint != cuda::Hint::none && point.store != Store::managed) {
     return "hints are of managed memory: store is managed";
   }
   const bool from_file = own != nullptr && point.indices == Indices::sampled;
+  if (from_file && point.neighbours > 0) {
+    return "rows of --features are gathered by one GPU";
+  }
   if (from_file && point.memory != cuda::MemoryKind::host_alloc) {
     return "a table of --features is of memory host_alloc";
   }
@@ -275,7 +288,8 @@ struct Listed {
   [[nodiscard]] bool is_sampled() const { return point.gather.indices == Indices::sampled; }
   [[nodiscard]] auto order() const {
     return std::tuple(site.ordinal(), site.node, is_sampled(), point.trace.graph, point.trace.fanout,
-                      point.trace.seeds, point.gather.memory, point.gather.span_bytes);
+                      point.trace.seeds, point.gather.memory, span_key(point.gather, site).others,
+                      point.gather.span_bytes);
   }
 };
 
@@ -336,6 +350,7 @@ class Lister {
   void collect_point(const Values& values, const Grid& grid, const graph::GraphSpec* spec, GatherSite site) {
     const GatherPoint point = point_of(values, own_);
     const bool sampled = spec != nullptr;
+    site.neighbours = gpus_that_help(machine_, point, site.gpus);
     site.gpus = gpus_with_rows(point, std::move(site.gpus));
     std::string why = why_no_gather(point, own_);
     if (values.is("span", kOfGraph) != sampled) {
@@ -497,7 +512,10 @@ Family gather(const Spans& spans) {
                    "10"),
        number_axis("replicated", "percent of the rows that each GPU has: of a store multi_gpu", {0, 100},
                    "0"),
-       sharing_axis(), std::move(graph),
+       sharing_axis(),
+       number_axis("neighbours", "GPUs that each gather a share over their own links and pass it on",
+                   {0, gnn::kMostGpus - 1}, "0"),
+       std::move(graph),
        checked_axis(
            "fanout", "neighbours that are sampled in each hop, as 10x25",
            [](const std::string& text) { static_cast<void>(gnn::parse_fanouts(text)); }, "10x25"),

@@ -48,6 +48,32 @@ DeclaredAxis fanout_axis(std::string otherwise) {
       [](const std::string& text) { static_cast<void>(gnn::parse_fanouts(text)); }, std::move(otherwise));
 }
 
+namespace {
+
+using gnn::ListPlacement;
+
+const char* const kHost = "host";  // sampled by the CPU
+constexpr ListPlacement kPlacements[] = {ListPlacement::device, ListPlacement::mapped,
+                                         ListPlacement::interleaved};
+
+const char* name_of(ListPlacement placement) {
+  return gnn::name(placement);
+}
+
+}  // namespace
+
+DeclaredAxis placement_axis(std::string otherwise) {
+  std::vector<std::string> placements = names_of(kPlacements, name_of);
+  placements.insert(placements.begin(), kHost);
+  return word_axis("placement", "where lists lie: host, the CPU samples; else a GPU does",
+                   std::move(placements), std::move(otherwise));
+}
+
+std::optional<ListPlacement> placement_of(const Values& values) {
+  const std::string& placement = values.word("placement");
+  return placement == kHost ? std::nullopt : std::optional(enumerator(placement, kPlacements, name_of));
+}
+
 std::uint64_t gnn_host_bytes(const graph::GraphSpec& spec) {
   const std::uint64_t lists = spec.most_entries().value_or(0) * sizeof(graph::Vertex);
   const std::uint64_t offsets = spec.vertices().value_or(0) * sizeof(graph::Edge);

@@ -15,9 +15,11 @@
 
 #include "claim_cache.hpp"
 #include "families.hpp"
+#include "grainscope/gnn/gpu_sampling.hpp"
 #include "grainscope/gnn/labels.hpp"
 #include "grainscope/gnn/sampling.hpp"
 #include "grainscope/graph/generate.hpp"
+#include "harness/axes.hpp"
 #include "harness/benchmark.hpp"
 
 namespace grainscope::harness {
@@ -55,6 +57,11 @@ using GnnGraphCache = ClaimCache<std::string, GnnGraph>;
 
 // Neighbours that are sampled of each vertex, from the seeds outward.
 [[nodiscard]] DeclaredAxis fanout_axis(std::string otherwise = {});
+
+// Where the lists lie that mini-batches are sampled from: "host", where the CPU samples (absent), or wherever
+// a GPU reads them.
+[[nodiscard]] DeclaredAxis placement_axis(std::string otherwise = {});
+[[nodiscard]] std::optional<gnn::ListPlacement> placement_of(const Values& values);
 
 // Host memory for making a graph and having it both ways.
 [[nodiscard]] std::uint64_t gnn_host_bytes(const graph::GraphSpec& spec);

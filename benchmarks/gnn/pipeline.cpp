@@ -8,9 +8,12 @@
 // Bytes: rows asked for × bytes of a row, in the mean over mini-batches; link bytes: those beyond the rows
 // that the GPU keeps. With `processes:mps` sampler and producer are one process and the consumer another, as
 // in the dissertation's 3.3.2: clients of MPS of which the first has `percent` of the GPU, with rows and
-// lists in memory that they share by CUDA IPC (figure 3.12). Source: dissertation 3.4, 4.2 and 4.4. Limits:
-// features and labels are synthetic, labelled vertices a tenth, or --train-ids; on the CPU alone products are
-// plain loops, not a tuned library; the graph itself lies in each GPU's memory. docs/pipeline.md.
+// lists in memory that they share by CUDA IPC (figure 3.12). With `placement:host` the CPU samples and sends
+// what it has drawn (figure 4.12); otherwise the graph lies in each GPU's memory, on the host, or interleaved
+// over the GPUs (4.4.5). With `bounded:off` gather kernels share all of the GPU, as the dissertation's naive
+// ones do (3.3). Source: dissertation 3.4, 4.2 and 4.4. Limits: features and labels are synthetic, labelled
+// vertices a tenth, or --train-ids; on the CPU alone products are plain loops, not a tuned library.
+// docs/pipeline.md.
 
 #include <algorithm>
 #include <memory>
@@ -37,7 +40,8 @@ const char* const kOneProcess = "none";
 const char* const kAllGpus = "all";
 constexpr Mode kModes[] = {Mode::cpu_gather,     Mode::cpu_gather_dma, Mode::naive,
                            Mode::circular_shift, Mode::masked,         Mode::address_ordered};
-constexpr Store kStores[] = {Store::pageable, Store::pinned, Store::mapped, Store::device, Store::tiered};
+constexpr Store kStores[] = {Store::pageable, Store::pinned, Store::mapped,
+                             Store::device,   Store::tiered, Store::multi_gpu};
 
 std::string mode_name(Mode mode) {
   PipelinePoint point;
@@ -47,19 +51,10 @@ std::string mode_name(Mode mode) {
 
 // Throws UsageError where it cannot be.
 void require_possible(const PipelinePoint& point) {
-  gnn::PipelineRequest request;
-  request.mode = point.mode;
-  request.store = point.store;
-  request.window = point.window;
-  request.gpus.resize(static_cast<std::size_t>(point.gpus));
-  if (point.percent > 0) {
-    gnn::require_processes(request);
-  } else {
-    gnn::require_possible(request);
-  }
-  if (point.training.batches < 3 * request.gpus.size() * static_cast<std::size_t>(point.window)) {
-    throw UsageError("a training pipeline of three stages needs " +
-                     std::to_string(3 * request.gpus.size() * static_cast<std::size_t>(point.window)) +
+  static_cast<void>(point.request());
+  const auto least = std::uint64_t{3} * static_cast<std::uint64_t>(point.gpus * point.window);
+  if (point.training.batches < least) {
+    throw UsageError("a training pipeline of three stages needs " + std::to_string(least) +
                      " mini-batches at least: batches is " + std::to_string(point.training.batches));
   }
   if (point.mode == Mode::circular_shift && point.training.row_bytes % gnn::kLineBytes == 0) {
@@ -72,6 +67,21 @@ std::string said_of_features(const gnn::NpyFile* own) {
                         : "features are those of " + own->path() + ", labels are synthetic";
 }
 
+std::string said_of_lists(const PipelinePoint& point) {
+  if (!point.placement) {
+    return "the CPU samples by all threads, and sends what it has drawn";
+  }
+  switch (*point.placement) {
+    case gnn::ListPlacement::device:
+      return "the graph lies in each GPU's memory";
+    case gnn::ListPlacement::mapped:
+      return "the graph's lists lie on the host, once for each GPU";
+    case gnn::ListPlacement::interleaved:
+      return "the graph's lists lie interleaved over the GPUs' memories";
+  }
+  return {};
+}
+
 Explanation explain(const PipelinePoint& point, const gnn::NpyFile* own) {
   if (point.mode == Mode::cpu_gather) {
     return {"the time of a mini-batch of GraphSAGE training on the CPU alone",
@@ -82,6 +92,7 @@ Explanation explain(const PipelinePoint& point, const gnn::NpyFile* own) {
   return {
       std::string("the time of a mini-batch of GraphSAGE training whose rows come by ") + point.mode_name() +
           " from a table that is " + name(point.store) +
+          (point.bounded ? "" : ", by as many blocks as the whole GPU has room for") +
           (point.percent > 0 ? ", in a process that has " + percent_text(point.percent) +
                                    " percent of the GPU while another trains on the rest"
                              : ""),
@@ -90,11 +101,13 @@ Explanation explain(const PipelinePoint& point, const gnn::NpyFile* own) {
       "bytes = rows of a mini-batch * row * gpus, in the mean; link_bytes_least = those beyond the rows that "
       "the "
       "GPU keeps; overlap = (sum of stages - pipelined) / (sum - slowest)",
-      point.percent > 0 ? "dissertation 3.3.2, figure 3.12" : "dissertation 3.4, 4.2 and 4.4",
+      point.percent > 0 ? "dissertation 3.3.2, figure 3.12"
+      : point.bounded   ? "dissertation 3.4, 4.2 and 4.4"
+                        : "dissertation 3.3",
       said_of_features(own) + ", a tenth of the vertices is trained on, or --train-ids; " +
           (point.percent > 0 ? "sampling has the gather's share of the GPU"
                              : "stages are streams of one process") +
-          "; the graph lies in each GPU's memory"};
+          "; " + said_of_lists(point)};
 }
 
 // Of a case that will run; of one that is skipped none.
@@ -147,12 +160,15 @@ class Lister {
         values.number_as<std::uint32_t>("hidden")};
     point.mode = enumerator(values.word("mode"), kModes, mode_name);
     point.store = enumerator(values.word("store"), kStores, [](Store each) { return name(each); });
-    const bool placed = point.store == Store::mapped || point.store == Store::tiered;
+    const bool has_hot = point.store == Store::tiered || point.store == Store::multi_gpu;
+    const bool placed = point.store == Store::mapped || has_hot;
     point.memory = placed ? memory_of(values) : cuda::MemoryKind::host_alloc;
-    point.hot = point.store == Store::tiered ? values.number_as<int>("hot") : 0;
+    point.hot = has_hot ? values.number_as<int>("hot") : 0;
     point.window = point.mode == Mode::address_ordered ? values.number_as<int>("window") : 1;
     point.gpus = values.number_as<int>("gpus");
     point.percent = values.is("percent", kOneProcess) ? 0 : values.decimal("percent");
+    point.placement = placement_of(values);
+    point.bounded = values.on("bounded");
     if (point.percent > 0 && scope_.features != nullptr) {
       grids_.leave_out("two processes fill tables of their own, by the closed form: not by --features");
       return std::nullopt;
@@ -290,8 +306,14 @@ class Lister {
       id.axes.push_back({"window", std::int64_t{point.window}});
     }
     add_memory(point.memory, id.axes);
-    if (point.store == Store::tiered) {
+    if (point.store == Store::tiered || point.store == Store::multi_gpu) {
       id.axes.push_back({"hot", std::int64_t{point.hot}});
+    }
+    if (point.placement != gnn::ListPlacement::device) {
+      id.axes.push_back({"placement", point.placement ? name(*point.placement) : "host"});
+    }
+    if (!point.bounded) {
+      id.axes.push_back({"bounded", "off"});
     }
     if (scope_.features != nullptr) {
       id.axes.push_back({"features", scope_.features->stem()});
@@ -328,7 +350,8 @@ class Lister {
     if (point.percent > 0 && find_program(kMpsControl).empty()) {
       return std::string(kMpsControl) + " is not in PATH: it comes with the driver's utilities";
     }
-    const bool reads_host = point.store == Store::mapped || point.store == Store::tiered;
+    const bool reads_host =
+        point.store == Store::mapped || point.store == Store::tiered || point.store == Store::multi_gpu;
     const std::uint64_t rows = spec.vertices().value_or(0) * point.training.row_bytes;
     return reads_host ? why_no_memory(machine_, point.memory, site.gpu->ordinal, rows) : std::string();
   }
@@ -346,9 +369,14 @@ class Lister {
     if (point.mode != Mode::cpu_gather) {
       const gnn::TrainingRequest request = point.training.request();
       const auto known = static_cast<graph::Vertex>(vertices);
-      needs.device_bytes =
-          gnn::pipeline_gpu_bytes(request, known, entries, point.window) +
+      const std::uint64_t hot =
           gnn::hot_rows(known, point.store, point.hot) * std::uint64_t{point.training.row_bytes};
+      const auto gpus = static_cast<std::uint64_t>(point.gpus);
+      needs.device_bytes = gnn::pipeline_gpu_bytes(request, point.request(), known, entries) +
+                           (point.store == Store::multi_gpu ? hot / gpus : hot);
+      if (point.placement == gnn::ListPlacement::mapped) {
+        needs.host_bytes += gpus * entries * sizeof(graph::Vertex);
+      }
     }
     if (point.percent > 0) {
       // The plan once more, for the processes, which have contexts of their own.
@@ -374,24 +402,30 @@ Family pipeline_graphsage(const GnnGraphs& graphs) {
   DeclaredAxis percent = percent_axis(
       "percent", "of the GPU for a process that samples and gathers, while another trains", kOneProcess);
   percent.words = {kOneProcess};
-  return {"pipeline/graphsage",
-          "How fast does GraphSAGE train, by the way in which feature rows come to the GPU?",
-          {graph_axis(), word_axis("mode", "how rows come to the GPU", names_of(kModes, mode_name)),
-           word_axis("store", "where the feature table lies",
-                     names_of(kStores, [](Store each) { return name(each); })),
-           memory_axis("how the host memory came to be that has rows: of stores mapped and tiered"),
-           fanout_axis("10x25"), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
-           unnamed(number_axis("batches", "mini-batches of a run", {1, 1 << 20}, "24")),
-           size_axis("row", "bytes of a row; those of --features where given", {4, kGiB}, false, "512"),
-           number_axis("hidden", "features of a hidden layer", {1, 1 << 16}, "128"),
-           number_axis("hot", "percent of the rows on the GPU, of store tiered", {0, 100}, "10"),
-           number_axis("window", "mini-batches gathered together, of mode address_ordered", {1, 1024}, "1"),
-           number_axis("gpus", "that train together; all: as many as reach each other", {1, gnn::kMostGpus},
-                       "1", {}, {kAllGpus}),
-           std::move(percent)},
-          [graphs](const Machine& machine, const Scope& scope, const Grids& grids) {
-            return Lister(machine, scope, grids, graphs).list();
-          }};
+  return {
+      "pipeline/graphsage",
+      "How fast does GraphSAGE train, by the way in which feature rows come to the GPU?",
+      {graph_axis(), word_axis("mode", "how rows come to the GPU", names_of(kModes, mode_name)),
+       word_axis("store", "where the feature table lies",
+                 names_of(kStores, [](Store each) { return name(each); })),
+       memory_axis("how the host memory came to be that has rows: of stores mapped and tiered"),
+       fanout_axis("10x25"), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
+       unnamed(number_axis("batches", "mini-batches of a run", {1, 1 << 20}, "24")),
+       size_axis("row", "bytes of a row; those of --features where given", {4, kGiB}, false, "512"),
+       number_axis("hidden", "features of a hidden layer", {1, 1 << 16}, "128"),
+       number_axis("hot", "percent of the rows on GPUs: on each, of store tiered, or on all, of multi_gpu",
+                   {0, 100}, "10"),
+       placement_axis("device"),
+       switch_axis("bounded",
+                   "whether gathers over the link have few multiprocessors, of their own, and few blocks",
+                   "on"),
+       number_axis("window", "mini-batches gathered together, of mode address_ordered", {1, 1024}, "1"),
+       number_axis("gpus", "that train together; all: as many as reach each other", {1, gnn::kMostGpus}, "1",
+                   {}, {kAllGpus}),
+       std::move(percent)},
+      [graphs](const Machine& machine, const Scope& scope, const Grids& grids) {
+        return Lister(machine, scope, grids, graphs).list();
+      }};
 }
 
 }  // namespace grainscope::harness

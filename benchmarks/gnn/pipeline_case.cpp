@@ -20,17 +20,10 @@ constexpr double kLabelled = 10;  // percent
 constexpr int kGatherSms = 8;
 constexpr std::size_t kMostThreads = 32;  // that gather: more do not help one link
 
-gnn::PipelineRequest request_of(const PipelinePoint& point, const PipelineSite& site) {
-  gnn::PipelineRequest request;
-  request.mode = point.mode;
-  request.store = point.store;
-  request.hot_percent = point.hot;
-  request.window = point.window;
+gnn::PipelineRequest request_at(const PipelinePoint& point, const PipelineSite& site) {
+  gnn::PipelineRequest request = point.request();
   if (site.gpu) {
     request.gpus = site.gpus;
-  }
-  if (gnn::is_kernel(point.mode) && gnn::crosses_link(point.store)) {
-    request.gather_sms = kGatherSms;
   }
   // But one, on which the thread is that enqueues the training.
   request.threads = static_cast<int>(std::clamp<std::size_t>(current_affinity().size() - 1, 1, kMostThreads));
@@ -38,6 +31,26 @@ gnn::PipelineRequest request_of(const PipelinePoint& point, const PipelineSite& 
 }
 
 }  // namespace
+
+gnn::PipelineRequest PipelinePoint::request() const {
+  gnn::PipelineRequest request;
+  request.mode = mode;
+  request.store = store;
+  request.hot_percent = hot;
+  request.window = window;
+  request.gpus.resize(static_cast<std::size_t>(gpus));
+  request.lists = placement;
+  request.unbounded = !bounded;
+  if (percent > 0) {
+    gnn::require_processes(request);
+    return request;
+  }
+  if (bounded && gnn::is_kernel(mode) && gnn::crosses_link(store)) {
+    request.gather_sms = kGatherSms;
+  }
+  gnn::require_possible(request);
+  return request;
+}
 
 gnn::TrainingRequest TrainingPoint::request() const {
   if (row_bytes == 0 || row_bytes % sizeof(float) != 0) {
@@ -57,7 +70,7 @@ gnn::TrainingRequest TrainingPoint::request() const {
 
 Measurement measure_pipeline(Session& session, const PipelinePoint& point, const PipelineSite& site,
                              TrainingWork& work, const gnn::FeatureTable& table) {
-  const gnn::PipelineRequest request = request_of(point, site);
+  const gnn::PipelineRequest request = request_at(point, site);
   const auto pipeline = gnn::make_pipeline(work.plan, table, request);
   // On a GPU the stages first: they load what the run is not to wait for. On a CPU a run is its stages.
   gnn::StageTimes stages;
@@ -96,7 +109,7 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
   measurement.counters["threads"] = site.gpu ? request.threads : omp_get_max_threads();
   measurement.counters["prepare_s"] = work.plan.prepare_s;
   measurement.counters["epoch_batches"] = static_cast<double>(work.plan.epoch_batches);
-  if (point.store == gnn::Store::tiered && pipeline->fill_s() > 0) {
+  if (pipeline->fill_s() > 0 && point.store != gnn::Store::device) {
     measurement.counters["fill_s"] = pipeline->fill_s();
   }
   return measurement;

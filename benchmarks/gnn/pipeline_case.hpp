@@ -37,12 +37,18 @@ struct PipelinePoint {
   gnn::Mode mode = gnn::Mode::masked;
   gnn::Store store = gnn::Store::mapped;
   cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;  // of the rows on the host
-  int hot = 0;                                             // percent, tiered
+  int hot = 0;                                             // percent, tiered and multi_gpu
   int window = 1;                                          // address_ordered
   int gpus = 1;
   // Of the GPU, for a process that samples and gathers; one that trains has the rest (MPS). 0: both are
   // streams of this process.
   double percent = 0;
+  // Of the lists that are sampled; absent: the CPU samples.
+  std::optional<gnn::ListPlacement> placement = gnn::ListPlacement::device;
+  bool bounded = true;  // gathers by a kernel over the link
+
+  // Without the site's part. Throws UsageError for what no machine can honour.
+  [[nodiscard]] gnn::PipelineRequest request() const;
 
   // In case names cpu_gather is what it means here.
   [[nodiscard]] std::string mode_name() const {

@@ -190,10 +190,6 @@ namespace {
 using gnn::ListPlacement;
 using graph::GraphSpec;
 
-const char* const kHost = "host";  // sampled by the CPU
-constexpr ListPlacement kPlacements[] = {ListPlacement::device, ListPlacement::mapped,
-                                         ListPlacement::interleaved};
-
 Explanation explain(const SamplingPoint& point) {
   std::string where = "on the CPU by all threads, the graph in the host's memory";
   if (point.lists) {
@@ -236,16 +232,14 @@ class Lister {
 
  private:
   void add_all(SamplingPoint point, const Values& values, const std::vector<GpuTarget>& gpus) {
-    const std::string& placement = values.word("placement");
-    if (placement == kHost) {
+    const std::optional<ListPlacement> lists = placement_of(values);
+    if (!lists) {
       add(point, nullptr);
       return;
     }
-    const ListPlacement lists =
-        enumerator(placement, kPlacements, [](ListPlacement each) { return name(each); });
     for (const GpuTarget& gpu : gpus) {
       point.node = scope_.nearest_node(gpu);
-      point.lists = {lists, gpu.ordinal, {}};
+      point.lists = {*lists, gpu.ordinal, {}};
       if (lists == ListPlacement::mapped) {
         point.lists->memory = memory_of(values);
         point.lists->node = point.node;
@@ -352,14 +346,10 @@ class Lister {
 }  // namespace
 
 Family sampling_neighbours(const GnnGraphs& graphs) {
-  std::vector<std::string> placements = names_of(kPlacements, [](ListPlacement each) { return name(each); });
-  placements.insert(placements.begin(), kHost);
   return {"sampling/neighbours",
           "How fast are mini-batches of neighbours sampled, by whom and from where?",
           {graph_axis(), fanout_axis(), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}),
-           word_axis("placement", "where lists lie: host, the CPU samples; else a GPU does",
-                     std::move(placements)),
-           memory_axis("how the host memory came to be in which lists are mapped")},
+           placement_axis(), memory_axis("how the host memory came to be in which lists are mapped")},
           [graphs](const Machine& machine, const Scope& scope, const Grids& grids) {
             return Lister(machine, scope, grids, graphs).list();
           }};

@@ -35,12 +35,19 @@ std::unique_ptr<BagLookup> make_bag_lookup(FeatureStore& /*store*/, const RowLis
 }
 
 std::unique_ptr<PlacedLists> place_lists(const graph::Csr& /*neighbours*/, const ListRequest& /*request*/,
-                                         const cuda::Surroundings& /*surroundings*/) {
+                                         const cuda::Surroundings& /*surroundings*/,
+                                         const PlacedLists* /*of_another*/) {
   throw SkipError("built without CUDA");
 }
 
 std::unique_ptr<GpuSampler> make_gpu_sampler(const PlacedLists& /*lists*/, const SampleRequest& /*request*/,
                                              std::uint64_t /*most_seeds*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<GpuSampler> make_sending_sampler(const graph::Csr& /*neighbours*/, int /*gpu*/,
+                                                 const SampleRequest& /*request*/,
+                                                 std::uint64_t /*most_seeds*/) {
   throw SkipError("built without CUDA");
 }
 

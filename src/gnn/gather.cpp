@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -160,6 +161,16 @@ void require_possible(const FeatureStore& store, const RowLists& lists, const Ga
       !may_load(request.mode, table.row_bytes, request.width, request.width)) {
     throw UsageError(std::string(name(request.mode)) + " cannot load " + std::to_string(request.width) +
                      " bytes at once from rows of " + std::to_string(table.row_bytes));
+  }
+  if (!request.neighbours.empty()) {
+    const std::set<int> others(request.neighbours.begin(), request.neighbours.end());
+    if (!is_kernel(request.mode) || store.request().store != Store::mapped) {
+      throw UsageError("neighbours gather by kernels from a table that is mapped; not by " +
+                       std::string(name(request.mode)) + " from one that is " + name(store.request().store));
+    }
+    if (others.size() != request.neighbours.size() || others.contains(store.request().gpu)) {
+      throw UsageError("the neighbours of a GPU are others, each once");
+    }
   }
   if (lists.empty() || lists.front().empty()) {
     throw UsageError("a gather needs rows to ask for");

@@ -12,6 +12,7 @@
 #include "gpu_tables.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/core/thread_team.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/gnn/gather_kernel.hpp"
 #include "grainscope/system/numa.hpp"
@@ -40,6 +41,7 @@ GpuGather::GpuGather(FeatureStore& store, RowLists lists)
 
 void GpuGather::prepare() {
   store_.make_cold();
+  prepare_others();
   rig_.make_cold(stream_);
 }
 
@@ -117,6 +119,74 @@ std::unique_ptr<Operation> make_gpu_gather(FeatureStore& store, RowLists lists,
 
 namespace {
 
+// Shares of a list begin at whole lines of the output, whatever its rows are: of two bytes at least.
+constexpr std::uint64_t kWholeLines = kLineBytes / 2;
+
+Share share_in_lines(std::uint64_t count, std::size_t rank, std::size_t ranks) {
+  const auto begin = [&](std::size_t of) {
+    return of == ranks ? count : count * of / ranks / kWholeLines * kWholeLines;
+  };
+  return {begin(rank), begin(rank + 1)};
+}
+
+// A GPU that gathers its share of each list over its own link, right into the output of the one that asked.
+class Neighbour {
+ public:
+  // On `gpu`, which is current.
+  Neighbour(const FeatureStore& store, const RowLists& lists, const GatherRequest& request, int gpu,
+            Share share, std::byte* out)
+      : gpu_(gpu),
+        access_(gpu, store.request().gpu),
+        lists_(copy_to_gpu(cut(lists, share), gpu)),
+        count_(share.last - share.first),
+        out_(out + share.first * store.shape().row_bytes),
+        rig_(gpu, lists.size(), 0, cuda::GatherRig::Word::lowest),
+        kernel_(store.view(), request.mode, request.width, gpu, request.blocks) {
+    if (sorts(request.mode)) {
+      order_ = std::make_unique<AddressOrder>(gpu, count_, store.shape().rows);
+    }
+  }
+
+  void make_cold() const {
+    const cuda::DeviceGuard guard(gpu_);
+    rig_.make_cold(stream_);
+    stream_.synchronize();
+  }
+
+  // Behind `begun`.
+  void enqueue(std::size_t list, const cuda::Event& begun) {
+    const cuda::DeviceGuard guard(gpu_);
+    stream_.wait_for(begun);
+    const auto* const rows = static_cast<const std::uint32_t*>(lists_[list].data());
+    kernel_.launch(order_ != nullptr ? order_->sort(rows, count_, out_, stream_)
+                                     : GatherLists{rows, nullptr, count_, out_},
+                   stream_);
+    done_.record(stream_);
+  }
+  [[nodiscard]] const cuda::Event& done() const { return done_; }
+
+ private:
+  static RowLists cut(const RowLists& lists, Share share) {
+    RowLists parts;
+    for (const std::vector<std::uint32_t>& list : lists) {
+      parts.emplace_back(list.begin() + static_cast<std::ptrdiff_t>(share.first),
+                         list.begin() + static_cast<std::ptrdiff_t>(share.last));
+    }
+    return parts;
+  }
+
+  int gpu_;
+  cuda::PeerAccess access_;
+  std::vector<cuda::DeviceBuffer> lists_;
+  std::uint64_t count_;
+  std::byte* out_;
+  cuda::GatherRig rig_;  // for its evictor
+  GatherKernel kernel_;
+  std::unique_ptr<AddressOrder> order_;
+  cuda::Stream stream_;
+  cuda::Event done_;
+};
+
 class KernelGather final : public GpuGather {
  public:
   KernelGather(FeatureStore& store, RowLists lists, const GatherRequest& request)
@@ -124,6 +194,25 @@ class KernelGather final : public GpuGather {
         kernel_(store.view(), request.mode, request.width, gpu(), request.blocks) {
     if (sorts(request.mode)) {
       order_ = std::make_unique<AddressOrder>(gpu(), count(), store.shape().rows);
+    }
+    const std::size_t ranks = request.neighbours.size() + 1;
+    own_ = share_in_lines(count(), 0, ranks).last;
+    for (std::size_t rank = 1; rank < ranks; ++rank) {
+      const Share share = share_in_lines(count(), rank, ranks);
+      if (share.first == share.last) {
+        continue;  // of a list of few rows
+      }
+      const int neighbour = request.neighbours[rank - 1];
+      const cuda::DeviceGuard guard(neighbour);
+      neighbours_.push_back(
+          std::make_unique<Neighbour>(store, this->lists(), request, neighbour, share, out()));
+    }
+  }
+
+  // Accesses go in the reverse order of their beginning.
+  ~KernelGather() override {
+    while (!neighbours_.empty()) {
+      neighbours_.pop_back();
     }
   }
 
@@ -134,9 +223,10 @@ class KernelGather final : public GpuGather {
           "a prefetch of the table, in which the driver works, and the gather between two events on an idle "
           "stream"};
     }
-    return {Clock::event, true,
-            order_ != nullptr ? "a sort of the rows and one kernel between two events"
-                              : "one kernel between two events"};
+    std::string what = order_ != nullptr ? "a sort of the rows and one kernel" : "one kernel";
+    what += neighbours_.empty() ? " between two events"
+                                : " on each GPU, until the last is done, between two events of the first";
+    return {Clock::event, true, what};
   }
 
   void describe(Measurement& measurement) override {
@@ -154,21 +244,40 @@ class KernelGather final : public GpuGather {
   }
 
  protected:
+  void prepare_others() override {
+    for (const auto& each : neighbours_) {
+      each->make_cold();
+    }
+  }
   double move(std::size_t list) override {
     const auto enqueue = [&] { static_cast<void>(issue(list)); };
     return store().begins() ? time_ungated_s(enqueue) : stopwatch().time_s(stream(), enqueue);
   }
   bool issue(std::size_t list) override {
     store().begin(stream());
-    kernel_.launch(order_ != nullptr ? order_->sort(on_gpu(list), count(), out(), stream())
-                                     : GatherLists{on_gpu(list), nullptr, count(), out()},
-                   stream());
+    if (!neighbours_.empty()) {
+      begun_.record(stream());
+    }
+    for (const auto& each : neighbours_) {
+      each->enqueue(list, begun_);
+    }
+    if (own_ > 0) {
+      kernel_.launch(order_ != nullptr ? order_->sort(on_gpu(list), own_, out(), stream())
+                                       : GatherLists{on_gpu(list), nullptr, own_, out()},
+                     stream());
+    }
+    for (const auto& each : neighbours_) {
+      stream().wait_for(each->done());
+    }
     return true;
   }
 
  private:
   GatherKernel kernel_;
   std::unique_ptr<AddressOrder> order_;
+  std::uint64_t own_ = 0;  // rows of each list that this GPU gathers itself
+  cuda::Event begun_;
+  std::vector<std::unique_ptr<Neighbour>> neighbours_;
 };
 
 }  // namespace

@@ -27,6 +27,8 @@ class GpuGather : public Operation {
   void describe(Measurement& measurement) override;
 
  protected:
+  // Makes caches of other GPUs cold; waits for them.
+  virtual void prepare_others() {}
   // Seconds of the gather of a list into out().
   [[nodiscard]] virtual double move(std::size_t list) = 0;
   // The same of kernels, without a watch: whether there are any.
@@ -39,6 +41,7 @@ class GpuGather : public Operation {
   [[nodiscard]] int gpu() const { return store_.request().gpu; }
   [[nodiscard]] std::uint64_t count() const { return lists_.front().size(); }
   [[nodiscard]] std::uint64_t row_bytes() const { return store_.shape().row_bytes; }
+  [[nodiscard]] const RowLists& lists() const { return lists_; }
   [[nodiscard]] const std::vector<std::uint32_t>& on_host(std::size_t list) const { return lists_[list]; }
   [[nodiscard]] const std::uint32_t* on_gpu(std::size_t list) const {
     return static_cast<const std::uint32_t*>(device_lists_[list].data());

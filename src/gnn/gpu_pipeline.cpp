@@ -20,12 +20,14 @@ namespace {
 class GpuPipeline final : public Pipeline {
  public:
   GpuPipeline(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request)
-      : window_(static_cast<std::uint64_t>(request.window)),
+      : samples_on_host_(!request.lists),
+        window_(static_cast<std::uint64_t>(request.window)),
         windows_(plan.seeds.size() / (window_ * request.gpus.size())) {
     allow_reads(request.gpus);
     replicas_.reserve(request.gpus.size());
     for (std::size_t rank = 0; rank < request.gpus.size(); ++rank) {
-      replicas_.push_back(std::make_unique<Replica>(plan, table, request, rank));
+      const Replica* const first = rank > 0 ? replicas_.front().get() : nullptr;
+      replicas_.push_back(std::make_unique<Replica>(plan, table, request, rank, first));
     }
     if (gathers_on_host(request.mode) && request.gpus.size() > 1) {
       drivers_.emplace(static_cast<int>(request.gpus.size()), gatherers_cpus());
@@ -153,9 +155,10 @@ class GpuPipeline final : public Pipeline {
   // A window's lists and rows go where those of an earlier one are: that its training is enqueued, the
   // streams wait for.
   void feed_all(Progress& fed, Progress& trained) {
-    const OnCpu placed(replicas_.front()->gatherers_cpu());
     const cuda::DeviceGuard guard(replicas_.front()->gpu());
+    // Before this thread has a place: the threads that it samples with are not to stay there.
     for_all([](Replica& each) { each.sample(0); });
+    const OnCpu placed(replicas_.front()->gatherers_cpu());
     for (std::uint64_t window = 0; window < windows_; ++window) {
       if (window >= Replica::kRowBuffers && !trained.wait_for(window - Replica::kRowBuffers + 1)) {
         return;
@@ -184,15 +187,19 @@ class GpuPipeline final : public Pipeline {
     }
   }
 
-  // Behind what is enqueued already: the rows of a window, and before them the sampling of the next.
+  // Behind what is enqueued already: the rows of a window, and before them the sampling of the next; where
+  // the CPU samples behind them, so that the GPU gathers meanwhile.
   void feed(std::uint64_t window) {
     for_all([&](Replica& each) {
       each.wait_sizes(window);
-      if (window + 1 < windows_) {
+      if (!samples_on_host_ && window + 1 < windows_) {
         each.sample(window + 1);
       }
     });
     gather(window);
+    if (samples_on_host_ && window + 1 < windows_) {
+      for_all([&](Replica& each) { each.sample(window + 1); });
+    }
   }
 
   // What each GPU's rows take of the host's time, it takes while the others' do.
@@ -277,6 +284,7 @@ class GpuPipeline final : public Pipeline {
     }
   }
 
+  bool samples_on_host_;
   std::uint64_t window_;
   std::uint64_t windows_;
   std::vector<std::unique_ptr<cuda::PeerAccess>> access_;

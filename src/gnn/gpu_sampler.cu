@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cub/device/device_scan.cuh>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "../cuda/launch.cuh"
@@ -93,11 +94,32 @@ class CudaMiniBatch final : public GpuMiniBatch {
                 "copy seeds to the GPU");
     cuda::check(cudaEventRecord(sent_.get(), stream), "record that seeds were copied");
   }
+  // All of a mini-batch that was drawn elsewhere.
+  void send(const MiniBatch& drawn, cudaStream_t stream) {
+    if (!mirror_) {
+      mirror_.emplace(layout_.bytes(), cuda::PinnedBuffer::Kind::cached);
+    }
+    sent_.synchronize();
+    auto* const mirror = static_cast<std::byte*>(mirror_->data());
+    send(drawn.nodes, layout_.nodes(mirror), nodes(), stream);
+    send(drawn.nodes_upto, layout_.nodes_upto(mirror), upto(), stream);
+    for (std::size_t hop = 0; hop < hops_; ++hop) {
+      send(drawn.layers[hop].offsets, layout_.offsets(mirror, hop), offsets(hop), stream);
+      send(drawn.layers[hop].sources, layout_.sources(mirror, hop), sources(hop), stream);
+    }
+    cuda::check(cudaEventRecord(sent_.get(), stream), "record that a mini-batch was copied");
+  }
   void record_done(cudaStream_t stream) const {
     cuda::check(cudaEventRecord(done_.get(), stream), "record the end of sampling");
   }
 
  private:
+  template <class T>
+  static void send(const std::vector<T>& from, T* mirror, T* to, cudaStream_t stream) {
+    std::copy(from.begin(), from.end(), mirror);
+    cuda::check(cudaMemcpyAsync(to, mirror, from.size() * sizeof(T), cudaMemcpyHostToDevice, stream),
+                "copy a sampled mini-batch to the GPU");
+  }
   template <class T>
   static void fetch(std::vector<T>& to, const T* from) {
     cuda::check(cudaMemcpy(to.data(), from, to.size() * sizeof(T), cudaMemcpyDefault),
@@ -111,6 +133,7 @@ class CudaMiniBatch final : public GpuMiniBatch {
   cuda::PinnedBuffer seeds_;
   std::unique_ptr<cuda::DeviceBuffer> own_;
   std::byte* memory_;
+  std::optional<cuda::PinnedBuffer> mirror_;  // of the arrays, where they are drawn on the host
   cuda::Event sent_;
   cuda::Event done_;
   DeviceMiniBatch view_;
@@ -311,13 +334,30 @@ std::uint64_t scratch_bytes(const MostOf& most, std::uint64_t words) {
 }
 
 // No layer has more edges than the graph.
-MostOf most_of_lists(const SampleRequest& request, std::uint64_t seeds, const ListView& lists) {
+MostOf most_of_lists(const SampleRequest& request, std::uint64_t seeds, Vertex vertices,
+                     std::uint64_t all_edges) {
   require_fanouts(request.fanouts);
-  MostOf most = most_of(request.fanouts, seeds, lists.vertices);
+  MostOf most = most_of(request.fanouts, seeds, vertices);
   for (std::uint64_t& edges : most.edges) {
-    edges = std::min(edges, lists.edges);
+    edges = std::min(edges, all_edges);
   }
   return most;
+}
+
+// The mini-batch's memory, where it was made by `owner`.
+CudaMiniBatch& made_by(const void* owner, GpuMiniBatch& batch) {
+  auto* const memory = dynamic_cast<CudaMiniBatch*>(&batch);
+  if (memory == nullptr || memory->owner() != owner) {
+    throw UsageError("sampling into a mini-batch of another sampler");
+  }
+  return *memory;
+}
+
+void require_room(std::span<const Vertex> seeds, const MostOf& most) {
+  if (seeds.size() > most.nodes.front()) {
+    throw UsageError("a mini-batch of " + std::to_string(seeds.size()) + " seeds where there is room for " +
+                     std::to_string(most.nodes.front()));
+  }
 }
 
 // On the current GPU, which is that of the lists' request.
@@ -327,7 +367,7 @@ class CudaSampler final : public GpuSampler {
       : lists_(lists.view()),
         request_(request),
         gpu_(lists.request().gpu),
-        most_(most_of_lists(request, most_seeds, lists_)),
+        most_(most_of_lists(request, most_seeds, lists_.vertices, lists_.edges)),
         words_((std::uint64_t{lists_.vertices} + 31) / 32),
         most_blocks_(cuda::sm_count(gpu_) * kBlocksPerSm),
         bitmaps_(gpu_, 3 * words_ * sizeof(std::uint32_t)),
@@ -356,14 +396,14 @@ class CudaSampler final : public GpuSampler {
 
   void enqueue(std::span<const Vertex> seeds, std::uint64_t batch, GpuMiniBatch& into,
                CUstream_st* stream) override {
-    const CudaMiniBatch& memory = mine(into);
+    const CudaMiniBatch& memory = made_by(this, into);
     require(seeds);
     const cuda::DeviceGuard guard(gpu_);
     submit(seeds, batch, memory, stream);
   }
 
   [[nodiscard]] double run(std::span<const Vertex> seeds, std::uint64_t batch, GpuMiniBatch& into) override {
-    const CudaMiniBatch& memory = mine(into);
+    const CudaMiniBatch& memory = made_by(this, into);
     require(seeds);
     const cuda::DeviceGuard guard(gpu_);
     start_.record(stream_);
@@ -378,14 +418,6 @@ class CudaSampler final : public GpuSampler {
   }
 
  private:
-  [[nodiscard]] const CudaMiniBatch& mine(const GpuMiniBatch& batch) const {
-    const auto* const memory = dynamic_cast<const CudaMiniBatch*>(&batch);
-    if (memory == nullptr || memory->owner() != this) {
-      throw UsageError("sampling into a mini-batch of another sampler");
-    }
-    return *memory;
-  }
-
   void submit(std::span<const Vertex> seeds, std::uint64_t batch, const CudaMiniBatch& memory,
               cudaStream_t stream) {
     cuda::check(cudaStreamWaitEvent(stream, last_.get(), 0), "wait for the sampling before");
@@ -413,10 +445,7 @@ class CudaSampler final : public GpuSampler {
 
   // By a bitmap, since sorting the seeds would take longer than sampling them.
   void require(std::span<const Vertex> seeds) {
-    if (seeds.size() > most_.nodes.front()) {
-      throw UsageError("a mini-batch of " + std::to_string(seeds.size()) + " seeds where there is room for " +
-                       std::to_string(most_.nodes.front()));
-    }
+    require_room(seeds, most_);
     bool good = !seeds.empty();
     std::size_t looked_at = 0;
     for (; good && looked_at < seeds.size(); ++looked_at) {
@@ -491,7 +520,65 @@ class CudaSampler final : public GpuSampler {
   cuda::Event last_;
 };
 
+// Draws on the CPU and sends what it has drawn.
+class SendingSampler final : public GpuSampler {
+ public:
+  SendingSampler(const graph::Csr& neighbours, int gpu, const SampleRequest& request,
+                 std::uint64_t most_seeds)
+      : gpu_(gpu),
+        most_(most_of_lists(request, most_seeds, neighbours.vertices(), neighbours.edges())),
+        sampler_(neighbours, request) {}
+
+  [[nodiscard]] std::unique_ptr<GpuMiniBatch> make_batch() const override {
+    const cuda::DeviceGuard guard(gpu_);
+    return std::make_unique<CudaMiniBatch>(this, gpu_, most_, nullptr);
+  }
+  [[nodiscard]] std::unique_ptr<GpuMiniBatch> make_batch_in(std::byte* memory) const override {
+    const cuda::DeviceGuard guard(gpu_);
+    return std::make_unique<CudaMiniBatch>(this, gpu_, most_, memory);
+  }
+
+  void enqueue(std::span<const Vertex> seeds, std::uint64_t batch, GpuMiniBatch& into,
+               CUstream_st* stream) override {
+    CudaMiniBatch& memory = made_by(this, into);
+    require_room(seeds, most_);
+    sampler_.sample(seeds, batch, drawn_);
+    const cuda::DeviceGuard guard(gpu_);
+    memory.send(drawn_, stream);
+    memory.record_done(stream);
+  }
+
+  [[nodiscard]] double run(std::span<const Vertex> seeds, std::uint64_t batch, GpuMiniBatch& into) override {
+    const cuda::DeviceGuard guard(gpu_);
+    start_.record(stream_);
+    enqueue(seeds, batch, into, stream_.get());
+    stop_.record(stream_);
+    stop_.synchronize();
+    return cuda::elapsed_s(start_, stop_);
+  }
+
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return 0; }
+
+ private:
+  int gpu_;
+  MostOf most_;
+  CpuSampler sampler_;
+  MiniBatch drawn_;
+  cuda::Stream stream_;
+  cuda::Event start_;
+  cuda::Event stop_;
+};
+
 }  // namespace
+
+std::unique_ptr<GpuSampler> make_sending_sampler(const graph::Csr& neighbours, int gpu,
+                                                 const SampleRequest& request, std::uint64_t most_seeds) {
+  if (most_seeds == 0) {
+    throw UsageError("sampling for a GPU: there is room for no seed");
+  }
+  const cuda::DeviceGuard guard(gpu);
+  return std::make_unique<SendingSampler>(neighbours, gpu, request, most_seeds);
+}
 
 std::unique_ptr<GpuSampler> make_gpu_sampler(const PlacedLists& lists, const SampleRequest& request,
                                              std::uint64_t most_seeds) {

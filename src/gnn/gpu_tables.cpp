@@ -102,25 +102,63 @@ const std::byte* as_the_gpu_reads(const FeatureTable& table, Store store) {
 
 }  // namespace
 
-PlacedTable::PlacedTable(const FeatureTable& table, Store store, double hot_percent, int gpu) {
+PlacedTable::PlacedTable(const FeatureTable& table, Store store, double hot_percent, int gpu,
+                         const std::vector<int>& gpus, const PlacedTable* of_another) {
   TableShape& shape = view_.shape;
   shape.row_bytes = static_cast<std::uint32_t>(table.row_bytes());
   shape.rows = table.vertices();
-  shape.local_rows = hot_rows(shape.rows, store, hot_percent);
+  const std::uint32_t hot = hot_rows(shape.rows, store, hot_percent);
+  const bool spread = store == Store::multi_gpu;
+  (spread ? shape.spread_rows : shape.local_rows) = hot;
   shape.by_chunk_rows = Divider(shape.rows);
   shape.chunk_bytes = shape.rows * table.row_bytes();
   if (shape.local_rows > 0) {
-    const std::uint64_t bytes = shape.local_rows * table.row_bytes();
-    hot_ = std::make_unique<cuda::DeviceBuffer>(gpu, whole_lines(bytes));
-    const std::byte* const rows = table.bytes();
-    fill_s_ = timed_fill_s(hot_->data(), bytes, {&rows, 1}, bytes);
-    view_.local = static_cast<const std::byte*>(hot_->data());
+    place_local(table, gpu);
+  }
+  if (spread) {
+    shape.by_gpus = Divider(static_cast<std::uint32_t>(gpus.size()));
+    for (std::uint32_t part = 0; part < gpus.size(); ++part) {
+      if (of_another == nullptr) {
+        place_part(table, part, gpus[part]);
+      } else {
+        view_.spread[part] = of_another->view_.spread[part];
+      }
+      gpu_bytes_ += gpus[part] == gpu ? shape.spread_rows_of(part) * table.row_bytes() : 0;
+    }
   }
   if (shape.host_rows() > 0) {
-    // The host keeps all rows, the GPU a copy of the first: what a row's place counts from is behind them.
-    shape.host_begin = shape.local_rows * table.row_bytes();
+    // The host keeps all rows, GPUs copies of the first: what a row's place counts from is behind them.
+    shape.host_begin = hot * table.row_bytes();
     view_.chunks[0] = as_the_gpu_reads(table, store) + shape.host_begin;
   }
+}
+
+void PlacedTable::place_local(const FeatureTable& table, int gpu) {
+  const std::uint64_t bytes = view_.shape.local_rows * table.row_bytes();
+  memory_.push_back(std::make_unique<cuda::DeviceBuffer>(gpu, whole_lines(bytes)));
+  const std::byte* const rows = table.bytes();
+  fill_s_ = timed_fill_s(memory_.back()->data(), bytes, {&rows, 1}, bytes);
+  view_.local = static_cast<const std::byte*>(memory_.back()->data());
+  gpu_bytes_ += memory_.back()->bytes();
+}
+
+// Timed as one copy of as many bytes in a piece; its rows stand apart on the host.
+void PlacedTable::place_part(const FeatureTable& table, std::uint32_t part, int gpu) {
+  const std::uint64_t parts = view_.shape.by_gpus.divisor;
+  const std::uint64_t count = view_.shape.spread_rows_of(part);
+  const std::uint64_t row_bytes = table.row_bytes();
+  const cuda::DeviceGuard guard(gpu);
+  memory_.push_back(std::make_unique<cuda::DeviceBuffer>(gpu, whole_lines(count * row_bytes)));
+  void* const to = memory_.back()->data();
+  view_.spread[part] = static_cast<const std::byte*>(to);
+  if (count == 0) {
+    return;
+  }
+  const std::byte* const rows = table.bytes();
+  fill_s_ += timed_fill_s(to, count * row_bytes, {&rows, 1}, count * row_bytes);
+  cuda::check(cudaMemcpy2D(to, row_bytes, rows + part * row_bytes, parts * row_bytes, row_bytes, count,
+                           cudaMemcpyDefault),
+              "copy a part of the hot rows to a GPU");
 }
 
 std::unique_ptr<FeatureTable> make_mapped_table(graph::Vertex vertices, const Features& features,

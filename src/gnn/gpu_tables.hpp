@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/gate.hpp"
@@ -19,18 +20,24 @@ namespace grainscope::gnn {
 
 class PlacedTable {
  public:
-  // On `gpu`, which is current. Throws UsageError where the GPU is to read memory that is not page-locked,
-  // SkipError where it has no room.
-  PlacedTable(const FeatureTable& table, Store store, double hot_percent, int gpu);
+  // On `gpu`, which is current. Rows of a store multi_gpu are interleaved over `gpus`, which reach each
+  // other; those that `of_another` has placed for another of them serve this one too, and outlive it. Throws
+  // UsageError where the GPU is to read memory that is not page-locked, SkipError where there is no room.
+  PlacedTable(const FeatureTable& table, Store store, double hot_percent, int gpu,
+              const std::vector<int>& gpus = {}, const PlacedTable* of_another = nullptr);
   // Of pageable and pinned tables as the host addresses it.
   [[nodiscard]] const TableView& view() const { return view_; }
-  [[nodiscard]] std::uint64_t gpu_bytes() const { return hot_ != nullptr ? hot_->bytes() : 0; }
+  [[nodiscard]] std::uint64_t gpu_bytes() const { return gpu_bytes_; }
   // Seconds of copying its rows to the GPU; 0 without any.
   [[nodiscard]] double fill_s() const { return fill_s_; }
 
  private:
+  void place_local(const FeatureTable& table, int gpu);
+  void place_part(const FeatureTable& table, std::uint32_t part, int gpu);
+
   TableView view_;
-  std::unique_ptr<cuda::DeviceBuffer> hot_;
+  std::vector<std::unique_ptr<cuda::DeviceBuffer>> memory_;
+  std::uint64_t gpu_bytes_ = 0;
   double fill_s_ = 0;
 };
 

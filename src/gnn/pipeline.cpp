@@ -24,7 +24,7 @@ void require_possible(const PipelineRequest& request) {
   const auto refuse = [](const std::string& why) { throw UsageError("a training pipeline: " + why); };
   if (!can_read(request.mode, request.store) || request.mode == Mode::row_dma ||
       request.mode == Mode::graphbolt || request.mode == Mode::vector || request.mode == Mode::bulk ||
-      request.store == Store::managed || request.store == Store::multi_gpu) {
+      request.store == Store::managed) {
     refuse(std::string(name(request.mode)) + " from a table that is " + name(request.store) +
            " is not among its modes");
   }
@@ -40,6 +40,21 @@ void require_possible(const PipelineRequest& request) {
     refuse("1 to " + std::to_string(kMostGpus) +
            " GPUs, at least one thread, and no negative number of blocks");
   }
+  const bool one_gpu = request.gpus.size() < 2;
+  if (one_gpu && request.store == Store::multi_gpu) {
+    refuse("rows are spread over GPUs that train together, two or more");
+  }
+  if (one_gpu && request.lists == ListPlacement::interleaved) {
+    refuse("lists are interleaved over GPUs that train together, two or more");
+  }
+  if (request.unbounded &&
+      (request.gather_sms > 0 || !is_kernel(request.mode) || !crosses_link(request.store))) {
+    refuse("only a kernel's gathers over the link are bounded, or not; without a bound they share all " +
+           std::string("multiprocessors"));
+  }
+  if (request.mode == Mode::cpu_gather && request.lists != ListPlacement::device) {
+    refuse("on the CPU alone the lists are where it samples");
+  }
 }
 
 std::uint32_t hot_rows(std::uint32_t rows, Store store, double hot_percent) {
@@ -47,6 +62,7 @@ std::uint32_t hot_rows(std::uint32_t rows, Store store, double hot_percent) {
     case Store::device:
       return rows;
     case Store::tiered:
+    case Store::multi_gpu:
       return static_cast<std::uint32_t>(std::llround(static_cast<double>(rows) * hot_percent / 100));
     default:
       return 0;
@@ -76,6 +92,10 @@ void require_processes(const PipelineRequest& request) {
         "time on one GPU, not " + name(request.mode) + " " + std::to_string(request.window) + " on " +
         std::to_string(request.gpus.size()));
   }
+  if (request.lists != ListPlacement::device || request.unbounded) {
+    throw UsageError(
+        "a training pipeline of two processes: lists are in the GPU's memory, and gathers bounded");
+  }
 }
 
 std::unique_ptr<Pipeline> make_pipeline(const TrainingPlan& plan, const FeatureTable& table,
@@ -86,22 +106,45 @@ std::unique_ptr<Pipeline> make_pipeline(const TrainingPlan& plan, const FeatureT
                                           : make_gpu_pipeline(plan, table, request);
 }
 
-std::uint64_t pipeline_gpu_bytes(const TrainingRequest& request, graph::Vertex vertices,
-                                 std::uint64_t entries, int window) {
-  const MostOf most = most_of(request.sample.fanouts, request.batch, vertices);
-  const std::uint64_t width = std::max(request.shape.features, request.shape.hidden);
+namespace {
+
+// Of the graph and of what samples it, in one GPU's memory.
+std::uint64_t sampler_gpu_bytes(const PipelineRequest& request, graph::Vertex vertices,
+                                std::uint64_t entries) {
+  if (!request.lists) {
+    return 0;
+  }
+  const std::uint64_t of_vertices = std::uint64_t{vertices} * 16;
+  const std::uint64_t of_lists = entries * sizeof(graph::Vertex);
+  switch (*request.lists) {
+    case ListPlacement::device:
+      return of_vertices + of_lists;
+    case ListPlacement::interleaved:
+      return of_vertices + of_lists / request.gpus.size() + kPieceEntries * sizeof(graph::Vertex);
+    case ListPlacement::mapped:
+      return of_vertices;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::uint64_t pipeline_gpu_bytes(const TrainingRequest& training, const PipelineRequest& request,
+                                 graph::Vertex vertices, std::uint64_t entries) {
+  const MostOf most = most_of(training.sample.fanouts, training.batch, vertices);
+  const std::uint64_t width = std::max(training.shape.features, training.shape.hidden);
   std::uint64_t edges = 0;
   for (const std::uint64_t hop : most.edges) {
     edges += std::min(hop, entries);
   }
-  const std::uint64_t windows = static_cast<std::uint64_t>(window);
-  const std::uint64_t graph_bytes = std::uint64_t{vertices} * 16 + entries * sizeof(graph::Vertex);
+  const auto windows = static_cast<std::uint64_t>(request.window);
   const std::uint64_t sampled_bytes = 3 * windows * (edges * 4 + most.nodes.back() * 4);
-  const std::uint64_t rows_bytes = 2 * windows * most.nodes.back() * request.shape.features * sizeof(float);
+  const std::uint64_t rows_bytes = 2 * windows * most.nodes.back() * training.shape.features * sizeof(float);
   const std::uint64_t lists_bytes = windows * most.nodes.back() * 24;
   const std::uint64_t step_bytes = most.nodes[most.nodes.size() - 2] * width * 8 * sizeof(float);
   constexpr std::uint64_t kOther = std::uint64_t{64} << 20;
-  return graph_bytes + sampled_bytes + rows_bytes + lists_bytes + step_bytes + kOther;
+  return sampler_gpu_bytes(request, vertices, entries) + sampled_bytes + rows_bytes + lists_bytes +
+         step_bytes + kOther;
 }
 
 namespace {

@@ -26,7 +26,8 @@ void copy_to_gpu(void* to, const void* from, std::uint64_t bytes) {
 
 class CudaPlacedLists final : public ViewedLists {
  public:
-  CudaPlacedLists(const Csr& graph, const ListRequest& request, const cuda::Surroundings& surroundings)
+  CudaPlacedLists(const Csr& graph, const ListRequest& request, const cuda::Surroundings& surroundings,
+                  const ViewedLists* of_another)
       : request_(request) {
     const cuda::DeviceGuard guard(request.gpu);
     view_.vertices = graph.vertices();
@@ -46,7 +47,7 @@ class CudaPlacedLists final : public ViewedLists {
         map(graph, surroundings);
         return;
       case ListPlacement::interleaved:
-        interleave(graph);
+        interleave(graph, of_another);
         return;
     }
   }
@@ -80,7 +81,7 @@ class CudaPlacedLists final : public ViewedLists {
     view_.parts_of[0] = static_cast<const Vertex*>(mapped_->device_data());
   }
 
-  void interleave(const Csr& graph) {
+  void interleave(const Csr& graph, const ViewedLists* of_another) {
     const std::uint64_t parts = request_.gpus.size();
     for (const int peer : std::set(request_.gpus.begin(), request_.gpus.end())) {
       if (peer != request_.gpu) {
@@ -90,6 +91,11 @@ class CudaPlacedLists final : public ViewedLists {
     view_.parts = static_cast<int>(parts);
     for (std::uint64_t part = 0; part < parts; ++part) {
       const std::uint64_t pieces = pieces_of(graph.edges(), part, parts);
+      if (of_another != nullptr) {
+        view_.parts_of[part] = of_another->view().parts_of[part];
+        gpu_bytes_ += request_.gpus[part] == request_.gpu ? pieces * kPieceBytes : 0;
+        continue;
+      }
       void* const to = on_gpu(request_.gpus[part], pieces * kPieceBytes);
       view_.parts_of[part] = static_cast<const Vertex*>(to);
       fill_part(graph, part, pieces, static_cast<std::byte*>(to));
@@ -123,7 +129,8 @@ class CudaPlacedLists final : public ViewedLists {
 }  // namespace
 
 std::unique_ptr<PlacedLists> place_lists(const Csr& neighbours, const ListRequest& request,
-                                         const cuda::Surroundings& surroundings) {
+                                         const cuda::Surroundings& surroundings,
+                                         const PlacedLists* of_another) {
   const bool interleaved = request.placement == ListPlacement::interleaved;
   if (interleaved && (request.gpus.empty() || request.gpus.size() > kMostGpus)) {
     throw UsageError("lists are interleaved over 1 to " + std::to_string(kMostGpus) + " GPUs, not " +
@@ -132,7 +139,13 @@ std::unique_ptr<PlacedLists> place_lists(const Csr& neighbours, const ListReques
   if (neighbours.vertices() == 0) {
     throw UsageError("placing a graph without vertices");
   }
-  return std::make_unique<CudaPlacedLists>(neighbours, request, surroundings);
+  const auto* const shared = dynamic_cast<const ViewedLists*>(of_another);
+  if (of_another != nullptr &&
+      (shared == nullptr || !interleaved || of_another->request().placement != request.placement ||
+       of_another->request().gpus != request.gpus || shared->view().edges != neighbours.edges())) {
+    throw UsageError("lists of another GPU serve this one where both are of one graph and request");
+  }
+  return std::make_unique<CudaPlacedLists>(neighbours, request, surroundings, shared);
 }
 
 }  // namespace grainscope::gnn

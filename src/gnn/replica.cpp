@@ -57,7 +57,7 @@ class KernelProducer final : public Producer {
   // blocks. A sorted gather has a most of its own there; without multiprocessors of its own, half a block for
   // each. 0: as many as there is room for.
   static int blocks_of(const PipelineRequest& request, std::uint32_t row_bytes, int gpu, int sms) {
-    if (!crosses_link(request.store)) {
+    if (!crosses_link(request.store) || request.unbounded) {
       return 0;
     }
     if (sorts(request.mode)) {
@@ -138,10 +138,28 @@ cuda::SmSplit split_for(const PipelineRequest& request, int gpu) {
   return cuda::split_multiprocessors(gpu, cuda::ShareBy::unlimited, cuda::sm_count(gpu));
 }
 
+// Null where the CPU samples.
+std::unique_ptr<PlacedLists> lists_for(const TrainingPlan& plan, const PipelineRequest& request, int gpu,
+                                       const PlacedLists* of_first) {
+  if (!request.lists) {
+    return nullptr;
+  }
+  const bool shared = *request.lists == ListPlacement::interleaved;
+  return place_lists(plan.neighbours, {*request.lists, gpu, shared ? request.gpus : std::vector<int>{}}, {},
+                     shared ? of_first : nullptr);
+}
+
+std::unique_ptr<GpuSampler> sampler_for(const TrainingPlan& plan, const PlacedLists* lists, int gpu) {
+  const SampleRequest& request = plan.request.sample;
+  const std::uint64_t seeds = plan.seeds.front().size();
+  return lists != nullptr ? make_gpu_sampler(*lists, request, seeds)
+                          : make_sending_sampler(plan.neighbours, gpu, request, seeds);
+}
+
 }  // namespace
 
 Replica::Replica(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
-                 std::size_t rank)
+                 std::size_t rank, const Replica* first)
     : plan_(plan),
       rank_(rank),
       ranks_(request.gpus.size()),
@@ -152,9 +170,10 @@ Replica::Replica(const TrainingPlan& plan, const FeatureTable& table, const Pipe
       split_(split_for(request, gpu_)),
       gather_sms_(split_.part->given_sms() < cuda::sm_count(gpu_) ? split_.part->given_sms() : 0),
       most_(most_of(plan.request.sample.fanouts, plan.seeds.front().size(), plan.neighbours.vertices())),
-      table_(table, request.store, request.hot_percent, gpu_),
-      lists_(place_lists(plan.neighbours, {ListPlacement::device, gpu_, {}})),
-      sampler_(make_gpu_sampler(*lists_, plan.request.sample, plan.seeds.front().size())),
+      table_(table, request.store, request.hot_percent, gpu_, request.gpus,
+             first != nullptr ? &first->table_ : nullptr),
+      lists_(lists_for(plan, request, gpu_, first != nullptr ? first->lists_.get() : nullptr)),
+      sampler_(sampler_for(plan, lists_.get(), gpu_)),
       model_(std::make_unique<CudaSage>(gpu_, plan.request.shape, most_, plan.seeds.size())),
       producer_(make_producer(table_.view(), request, gpu_, gather_sms_, window_ * most_.nodes.back())),
       labels_(gpu_, plan.labels.size() * sizeof(std::uint16_t)),
@@ -329,8 +348,9 @@ void Replica::synchronize() const {
 }
 
 std::uint64_t Replica::gpu_bytes() const {
-  std::uint64_t bytes = table_.gpu_bytes() + lists_->gpu_bytes() + sampler_->gpu_bytes() +
-                        model_->gpu_bytes() + producer_->gpu_bytes() + labels_.bytes() + window_list_.bytes();
+  std::uint64_t bytes = table_.gpu_bytes() + (lists_ != nullptr ? lists_->gpu_bytes() : 0) +
+                        sampler_->gpu_bytes() + model_->gpu_bytes() + producer_->gpu_bytes() +
+                        labels_.bytes() + window_list_.bytes();
   for (const Slot& each : slots_) {
     for (const auto& batch : each.sampled) {
       bytes += batch->gpu_bytes();

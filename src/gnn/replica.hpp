@@ -57,9 +57,10 @@ class Replica {
   static constexpr std::uint64_t kRowBuffers = 2;
 
   // Replica number `rank` of those that the request's GPUs make; trains on every mini-batch whose number is
-  // `rank` modulo their count.
+  // `rank` modulo their count. What lies on all GPUs together the first of them has placed, and the others
+  // share; it outlives them.
   Replica(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
-          std::size_t rank);
+          std::size_t rank, const Replica* first);
 
   // All of these enqueue, on the stream of their stage, behind what they need; but for `wait_sizes` and what
   // a producer's threads do they do not wait. One thread may call the first three while another calls those
@@ -125,7 +126,7 @@ class Replica {
   int gather_sms_;           // 0: they share all
   MostOf most_;
   PlacedTable table_;
-  std::unique_ptr<PlacedLists> lists_;
+  std::unique_ptr<PlacedLists> lists_;  // null where the CPU samples
   std::unique_ptr<GpuSampler> sampler_;
   std::unique_ptr<CudaSage> model_;
   std::unique_ptr<Producer> producer_;

@@ -225,6 +225,45 @@ TEST_F(FeatureGather, rows_of_managed_memory_on_the_host_are_gathered_by_every_m
   }
 }
 
+TEST_F(FeatureGather, shares_of_neighbours_come_to_the_gpu_that_asked) {
+  if (reachable_gpus().size() < 2) {
+    GTEST_SKIP() << "needs two GPUs that reach each other";
+  }
+  std::vector<int> neighbours = reachable_gpus();
+  neighbours.erase(neighbours.begin());
+  try {
+    for (const Mode mode : kAllModes) {
+      for (const std::uint32_t row_bytes : {6U, 128U, 1028U}) {
+        const std::vector<std::uint32_t> widths = widths_of(mode, row_bytes);
+        if (!is_kernel(mode) || widths.empty()) {
+          continue;
+        }
+        const auto store = store_of(Store::mapped, row_bytes);
+        // Rows for one GPU alone, and for all with a rest.
+        for (const std::uint64_t rows : {50U, 500U, 20'011U}) {
+          expect_right(*store, lists_of(*store, rows), {mode, widths.back(), 0, 1, neighbours});
+        }
+      }
+    }
+    const auto store = store_of(Store::mapped, 128);
+    EXPECT_TRUE(
+        make_gather(*store, lists_of(*store, 500), {Mode::masked, 16, 0, 1, neighbours})->timing().gated);
+  } catch (const SkipError& skip) {
+    GTEST_SKIP() << skip.what();
+  }
+}
+
+TEST_F(FeatureGather, neighbours_are_others_and_gather_by_kernels) {
+  const auto store = store_of(Store::mapped, 128);
+  const auto refused = [&](FeatureStore& from, const GatherRequest& request) {
+    EXPECT_THROW(static_cast<void>(make_gather(from, lists_of(from, 500), request)), UsageError);
+  };
+  refused(*store, {Mode::masked, 16, 0, 1, {0}});
+  refused(*store, {Mode::masked, 16, 0, 1, {1, 1}});
+  refused(*store_of(Store::tiered, 128), {Mode::masked, 16, 0, 1, {1}});
+  refused(*store_of(Store::pinned, 128), {Mode::cpu_gather_dma, 4, 0, 1, {1}});
+}
+
 TEST_F(FeatureGather, staged_pieces_and_many_copies_are_right_too) {
   // More than two buffers of 4 MiB, and more copies than stand behind a gate.
   for (const Store store_kind : {Store::pinned, Store::pageable}) {

@@ -49,18 +49,22 @@ class GpuSampling : public GpuTest {
     SCOPED_TRACE(testing::Message() << graph.name << ", " << name(lists.placement) << ", "
                                     << fanout_text(fanouts));
     const auto placed = place_lists(graph, lists, {&topology_, &budget_});
+    expect_equal(graph, *make_gpu_sampler(*placed, {fanouts, 7}, most_seeds), fanouts, most_seeds);
+    EXPECT_NO_THROW(placed->expect_on_host());
+  }
+
+  static void expect_equal(const Csr& graph, GpuSampler& sampler, const std::vector<int>& fanouts,
+                           std::uint64_t most_seeds) {
     const SampleRequest request{fanouts, 7};
-    const auto sampler = make_gpu_sampler(*placed, request, most_seeds);
-    const auto memory = sampler->make_batch();
+    const auto memory = sampler.make_batch();
     // The same memory again and again, for fewer seeds than there is room for as well.
     for (const std::uint64_t batch : {0, 1, 2}) {
       const auto seeds = some_seeds(graph, batch == 1 ? 1 : most_seeds, batch);
-      EXPECT_GT(sampler->run(seeds, batch, *memory), 0);
+      EXPECT_GT(sampler.run(seeds, batch, *memory), 0);
       const MiniBatch expected = serial_sample(graph, request, seeds, batch);
       ASSERT_EQ(memory->copy(), expected);
       EXPECT_EQ(memory->nodes_upto(), expected.nodes_upto);
     }
-    EXPECT_NO_THROW(placed->expect_on_host());
   }
 
   const Topology topology_ = Topology::read();
@@ -123,6 +127,49 @@ TEST_F(GpuSampling, equals_the_serial_oracle_from_the_memory_of_a_peer) {
     expect_equal(graph, {ListPlacement::device, 1, {}}, {10, 25}, 1000);
   } catch (const SkipError& skip) {
     GTEST_SKIP() << skip.what();
+  }
+}
+
+TEST_F(GpuSampling, sent_by_the_cpu_equals_the_serial_oracle) {
+  for (const graph::BothWays& both : graph::all_sample_graphs()) {
+    const Csr& graph = both.in_edges();
+    expect_equal(graph, *make_sending_sampler(graph, 0, {{2, 3}, 7}, 12), {2, 3}, 12);
+  }
+  const Csr graph = made("kron:16");
+  const auto sampler = make_sending_sampler(graph, 0, {{10, 25}, 7}, 1000);
+  expect_equal(graph, *sampler, {10, 25}, 1000);
+  const auto memory = sampler->make_batch();
+  EXPECT_EQ(sampler->gpu_bytes(), 0U);
+  EXPECT_THROW(sampler->enqueue(some_seeds(graph, 1001), 0, *memory, nullptr), UsageError);
+  EXPECT_THROW(sampler->enqueue(std::vector<Vertex>{5, 5}, 0, *memory, nullptr), UsageError);
+  expect_equal(graph, *sampler, {10, 25}, 1000);  // nothing is left of what was refused
+  EXPECT_THROW(static_cast<void>(make_sending_sampler(graph, 0, {{10}, 1}, 0)), UsageError);
+}
+
+TEST_F(GpuSampling, interleaved_lists_serve_samplers_of_several_gpus) {
+  const Csr graph = made("kron:14");
+  const ListRequest lists{ListPlacement::interleaved, 0, {0, 0}};
+  const auto placed = place_lists(graph, lists);
+  const auto shared = place_lists(graph, lists, {}, placed.get());
+  EXPECT_EQ(shared->gpu_bytes(), placed->gpu_bytes());
+  expect_equal(graph, *make_gpu_sampler(*shared, {{10, 25}, 7}, 500), {10, 25}, 500);
+  const auto refused = [&](const Csr& of, const ListRequest& request) {
+    EXPECT_THROW(static_cast<void>(place_lists(of, request, {}, placed.get())), UsageError);
+  };
+  refused(graph, {ListPlacement::device, 0, {}});
+  refused(graph, {ListPlacement::interleaved, 0, {0}});
+  refused(made("kron:12"), lists);
+  if (runtime().devices.size() > 1) {
+    try {
+      const ListRequest of_both{ListPlacement::interleaved, 0, {0, 1}};
+      const auto first = place_lists(graph, of_both);
+      ListRequest of_second = of_both;
+      of_second.gpu = 1;
+      const auto second = place_lists(graph, of_second, {}, first.get());
+      expect_equal(graph, *make_gpu_sampler(*second, {{10, 25}, 7}, 500), {10, 25}, 500);
+    } catch (const SkipError& skip) {
+      GTEST_SKIP() << skip.what();
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct Way {
   Store store;
   double hot = 0;
   int window = 1;
+  std::optional<ListPlacement> lists = ListPlacement::device;
+  bool unbounded = false;
 };
 
 class GpuPipelines : public GpuTest {
@@ -46,6 +49,8 @@ class GpuPipelines : public GpuTest {
     request.store = way.store;
     request.hot_percent = way.hot;
     request.window = way.window;
+    request.lists = way.lists;
+    request.unbounded = way.unbounded;
     request.gpus = gpus;
     request.threads = 2;
     return make_pipeline(plan_, *table_, request);
@@ -87,13 +92,34 @@ class GpuPipelines : public GpuTest {
 };
 
 const std::vector<Way>& ways() {
-  static const std::vector<Way> all{
-      {Mode::masked, Store::device},          {Mode::masked, Store::mapped},
-      {Mode::naive, Store::mapped},           {Mode::circular_shift, Store::mapped},
-      {Mode::address_ordered, Store::mapped}, {Mode::address_ordered, Store::mapped, 0, 4},
-      {Mode::masked, Store::tiered, 10},      {Mode::address_ordered, Store::tiered, 33, 2},
-      {Mode::masked, Store::tiered, 0},       {Mode::masked, Store::tiered, 100},
-      {Mode::cpu_gather_dma, Store::pinned}};
+  static const std::vector<Way> all{{Mode::masked, Store::device},
+                                    {Mode::masked, Store::mapped},
+                                    {Mode::naive, Store::mapped},
+                                    {Mode::circular_shift, Store::mapped},
+                                    {Mode::address_ordered, Store::mapped},
+                                    {Mode::address_ordered, Store::mapped, 0, 4},
+                                    {Mode::masked, Store::tiered, 10},
+                                    {Mode::address_ordered, Store::tiered, 33, 2},
+                                    {Mode::masked, Store::tiered, 0},
+                                    {Mode::masked, Store::tiered, 100},
+                                    {Mode::cpu_gather_dma, Store::pinned},
+                                    {Mode::naive, Store::mapped, 0, 1, ListPlacement::device, true},
+                                    {Mode::masked, Store::mapped, 0, 1, {}},
+                                    {Mode::cpu_gather_dma, Store::pinned, 0, 1, {}},
+                                    {Mode::address_ordered, Store::mapped, 0, 4, {}, true},
+                                    {Mode::masked, Store::tiered, 10, 1, ListPlacement::mapped}};
+  return all;
+}
+
+// Of several GPUs.
+const std::vector<Way>& spread_ways() {
+  static const std::vector<Way> all{{Mode::masked, Store::mapped, 0, 1, ListPlacement::interleaved},
+                                    {Mode::masked, Store::multi_gpu, 10},
+                                    {Mode::masked, Store::multi_gpu, 100},
+                                    {Mode::masked, Store::multi_gpu, 0},
+                                    {Mode::naive, Store::multi_gpu, 33, 1, ListPlacement::interleaved, true},
+                                    {Mode::address_ordered, Store::multi_gpu, 50, 3},
+                                    {Mode::masked, Store::multi_gpu, 25, 1, {}}};
   return all;
 }
 
@@ -129,6 +155,9 @@ TEST_F(GpuPipelines, two_replicas_average_their_gradients) {
     EXPECT_EQ(found.size(), 24);  // whole steps
     expect_near(found, expected);
   }
+  for (const Way& way : spread_ways()) {
+    expect_near(losses(way, {0, 0}), expected);
+  }
 }
 
 TEST_F(GpuPipelines, two_gpus_average_their_gradients) {
@@ -140,6 +169,9 @@ TEST_F(GpuPipelines, two_gpus_average_their_gradients) {
   try {
     for (const Way& way : ways()) {
       expect_near(losses(way, {0, 1}), expected);
+    }
+    for (const Way& way : spread_ways()) {
+      expect_near(losses(way, {1, 0}), expected);
     }
     expect_near(losses({Mode::masked, Store::mapped}, {1, 0}), expected);
   } catch (const SkipError& skip) {

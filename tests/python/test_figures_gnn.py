@@ -499,6 +499,36 @@ def payback_of(file: File, folder: Path):
     return machines([read(path)])[0]
 
 
+def test_gathers_over_neighbours_links_stand_beside_those_over_one(tmp_path, capsys):
+    file = gpu_file()
+    axes = gather_axes("masked", 128)
+    alone = add_gather(file, axes, 40.0)
+    add_gather(file, axes | {"neighbours": 1}, 78.0)
+    add_gather(file, gather_axes("naive", 128) | {"neighbours": 1}, 60.0)  # without one to hold it against
+    machine = machines([read(file.write(tmp_path / "one.json"))])[0]
+    assert [one.case_row.name for one in gather.measured(machine)] == [alone["name"]]
+    [answer] = gnn_answers.helped(machine)
+    assert answer["over"]["value"] == pytest.approx(78 / 40, rel=0.01)
+    assert main(["summary", str(tmp_path / "one.json"), "--full"]) == 0
+    assert "gathers over neighbours' links" in capsys.readouterr().out
+
+
+def test_another_way_stands_beside_the_usual_one_and_not_in_its_place(tmp_path, capsys):
+    file = gpu_file()
+    usual = add_pipeline(file, "naive")
+    for axes, share in (({"bounded": "off"}, 0.8), ({"placement": "host"}, 1.5)):
+        row = add_pipeline(file, "naive", axes=axes)
+        row |= times([one * share for one in row["visits"][0]["samples_s"]])
+    add_pipeline(file, "masked", axes={"placement": "mapped"})  # whose usual way did not run
+    machine = machines([read(file.write(tmp_path / "one.json"))])[0]
+    assert [pipeline.case_row.name for pipeline in gnn.pipelines(machine)] == [usual["name"]]
+    found = {answer["variant"]: answer["over"]["value"] for answer in gnn_answers.varied(machine)}
+    assert found == pytest.approx({"no bound": 0.8, "the CPU samples": 1.5}, rel=0.01)
+    assert main(["summary", str(tmp_path / "one.json"), "--full"]) == 0
+    out = capsys.readouterr().out
+    assert "naive, no bound" in out and "naive, the CPU samples" in out
+
+
 def test_the_cost_once_over_what_an_epoch_saves(tmp_path):
     [one] = gnn.paybacks(payback_of(planted_training(), tmp_path))
     assert one.parts == {"prepare_s": PREPARE_S, "fill_s": FILL_S}

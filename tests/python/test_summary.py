@@ -249,6 +249,7 @@ def test_summary_json_has_every_answer(files, capsys):
     found = json.loads(said(files, capsys, "summary", "learning", "--json"))["networks"]
     assert set(found) == {
         "gathers",
+        "helped_gathers",
         "modelled_gathers",
         "row_copies",
         "tiers",
@@ -257,6 +258,7 @@ def test_summary_json_has_every_answer(files, capsys):
         "shares",
         "splits",
         "training",
+        "training_variants",
         "payback",
     }
     table = next(one for one in found["gathers"] if (one["row"], one["span"]) == (128, 1 << 35))

@@ -150,6 +150,9 @@ struct GatherRequest {
   std::uint32_t width = 4;  // bytes of a load, of kernels
   int blocks = 0;           // of 256 threads at most; 0: as many as the GPU holds
   int threads = 1;          // that gather, of cpu_gather and cpu_gather_dma
+  // GPUs that gather a share each over their own links, right into the memory of the GPU that asked: of
+  // kernels and mapped stores, whose memory they read too.
+  std::vector<int> neighbours = {};
 };
 
 // What samples ask for, in turn: each list is a window of mini-batches behind one another, all of one length.
@@ -161,8 +164,9 @@ using RowLists = std::vector<std::vector<std::uint32_t>>;
 // store the bytes that left the host in a sample, the median, where the system tells (`link_bytes`).
 // The store outlives the gather. Threads of the CPU's modes are bound to the CPUs of the calling one. Throws
 // UsageError, naming it, for an index that is not in the table, for no lists or unequal ones, for a mode that
-// cannot read the store or load so wide; SkipError where the GPU has no room for output, lists and sort; in a
-// build without CUDA SkipError, but for cpu_gather.
+// cannot read the store or load so wide, or that no neighbour can help; SkipError where a GPU has no room for
+// output, lists and sort, or a neighbour cannot reach the GPU that asked; in a build without CUDA SkipError,
+// but for cpu_gather.
 [[nodiscard]] std::unique_ptr<Operation> make_gather(FeatureStore& store, RowLists lists,
                                                      const GatherRequest& request);
 

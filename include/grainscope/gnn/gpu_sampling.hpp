@@ -56,9 +56,12 @@ class PlacedLists {
 // Host memory comes to lie on the node that the calling thread is bound to. Throws SkipError where there is
 // no room, or GPUs cannot reach each other; UsageError for an impossible request; in a build without CUDA
 // always SkipError.
+// Interleaved ones of `of_another`, placed by the same call for another GPU of the same request, serve this
+// GPU too, and outlive what is returned; it may be null.
 [[nodiscard]] std::unique_ptr<PlacedLists> place_lists(const graph::Csr& neighbours,
                                                        const ListRequest& request,
-                                                       const cuda::Surroundings& surroundings = {});
+                                                       const cuda::Surroundings& surroundings = {},
+                                                       const PlacedLists* of_another = nullptr);
 
 // A mini-batch in the memory of a GPU, as kernels see it: all pointers are device memory. Sizes that sampling
 // decides are in device memory too, so that nobody has to wait for them.
@@ -123,6 +126,13 @@ class GpuSampler {
 [[nodiscard]] std::unique_ptr<GpuSampler> make_gpu_sampler(const PlacedLists& lists,
                                                            const SampleRequest& request,
                                                            std::uint64_t most_seeds);
+
+// The same interface where the CPU samples, by all of OpenMP's threads of the thread that calls: `enqueue`
+// returns when a mini-batch has been drawn and its copy to the GPU enqueued. `neighbours` outlives it. Throws
+// as the other, but needs no room.
+[[nodiscard]] std::unique_ptr<GpuSampler> make_sending_sampler(const graph::Csr& neighbours, int gpu,
+                                                               const SampleRequest& request,
+                                                               std::uint64_t most_seeds);
 
 }  // namespace grainscope::gnn
 

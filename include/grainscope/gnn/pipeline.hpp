@@ -10,9 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/gnn/gpu_sampling.hpp"
 #include "grainscope/gnn/sampling.hpp"
 #include "grainscope/gnn/table.hpp"
 #include "grainscope/gnn/training.hpp"
@@ -23,8 +25,10 @@ struct PipelineRequest {
   // cpu_gather: all on the CPU, one stage after another; cpu_gather_dma, naive, circular_shift, masked,
   // address_ordered: on GPUs.
   Mode mode = Mode::masked;
-  Store store = Store::mapped;  // pageable or pinned of the CPU's gathers; mapped, device, tiered
-  double hot_percent = 0;       // tiered: of the rows, in each GPU's memory
+  // pageable or pinned of the CPU's gathers; mapped, device, tiered, multi_gpu.
+  Store store = Store::mapped;
+  // Of the rows: tiered, in each GPU's memory; multi_gpu, interleaved over the memories of `gpus`.
+  double hot_percent = 0;
   int window = 1;               // mini-batches gathered together: address_ordered
   std::vector<int> gpus = {0};  // each trains on a mini-batch in a step; gradients are averaged
   int threads = 1;              // that gather, of cpu_gather_dma
@@ -32,8 +36,14 @@ struct PipelineRequest {
   // 0: all stages share all. Gather kernels that cross the link have few blocks in any case, so that the
   // other stages find room beside them, and their launches on the link.
   int gather_sms = 0;
+  // Gather kernels that cross the link have no bound either, but as many blocks as there is room for: the
+  // dissertation's (3.3).
+  bool unbounded = false;
+  // Where the lists lie that each GPU samples from; interleaved ones over `gpus`, once. Absent: the CPU
+  // samples, from the plan's.
+  std::optional<ListPlacement> lists = ListPlacement::device;
 };
-// Rows of a table that are in a GPU's memory, the first ones.
+// Rows of a table that are in GPUs' memory, the first ones: of multi_gpu in all of them together.
 [[nodiscard]] std::uint32_t hot_rows(std::uint32_t rows, Store store, double hot_percent);
 // Throws UsageError for a request that no machine can honour.
 void require_possible(const PipelineRequest& request);
@@ -84,8 +94,9 @@ class Pipeline {
                                                       const PipelineRequest& request);
 
 // Bytes of a GPU's memory that it takes, about, without what of the table is there.
-[[nodiscard]] std::uint64_t pipeline_gpu_bytes(const TrainingRequest& request, graph::Vertex vertices,
-                                               std::uint64_t entries, int window);
+[[nodiscard]] std::uint64_t pipeline_gpu_bytes(const TrainingRequest& training,
+                                               const PipelineRequest& request, graph::Vertex vertices,
+                                               std::uint64_t entries);
 
 // How a process that samples and gathers and a process that trains take turns over three sets of sampled
 // lists and two buffers of rows: two counters in host memory that both map. Source: dissertation 3.3.3.

@@ -20,6 +20,7 @@ APART = {
     "tiers": ("batch", ", batch {:g}"),
     "reordering": ("score", " by {}"),
     "training": ("hidden", ", hidden {:g}"),
+    "training_variants": ("hidden", ", hidden {:g}"),
     "payback": ("hidden", ", hidden {:g}"),
 }
 
@@ -71,6 +72,18 @@ def _gather(answer: Answer) -> tuple[str, ...]:
         f"{_value(answer, 'gb_s'):.1f}",
         format_percent(answer["of_peak"]) if answer["of_peak"] else "-",
         *(_ratio(answer, base) for base in ("cpu_gather_dma", "naive", "graphbolt")),
+    )
+
+
+def _helped(answer: Answer) -> tuple[str, ...]:
+    where = answer["graph"] or answer["indices"]
+    return (
+        f"  rows of {answer['row']:g} B, {format_bytes(answer['span'])}, {where}, {answer['memory']}",
+        gather.spoken(answer["way"]),
+        f"{answer['neighbours']:g}",
+        f"{_value(answer, 'gb_s'):.1f}",
+        f"{_value(answer, 'alone_gb_s'):.1f}",
+        f"{_value(answer, 'over'):.2f}",
     )
 
 
@@ -181,6 +194,18 @@ def _training(answer: Answer) -> tuple[str, ...]:
     )
 
 
+def _variant(answer: Answer) -> tuple[str, ...]:
+    hot = f", {answer['hot']:g} % hot" if answer["hot"] and answer["method"] != "device" else ""
+    return (
+        _trained(answer),
+        f"{gnn.spoken(answer['method'])}{hot}, {answer['variant']}",
+        format_time(_value(answer, "time_s")),
+        format_time(_value(answer, "usual_s")),
+        f"{_value(answer, 'over'):.2f}",
+        format_bytes(answer["gpu_bytes"]) if answer["gpu_bytes"] else "-",
+    )
+
+
 def _payback(answer: Answer) -> tuple[str, ...]:
     window = f", window {answer['window']:g}" if (answer["window"] or 1) > 1 else ""
     return (
@@ -208,6 +233,12 @@ TABLES: dict[str, tuple[Sequence[Column], Cells, str]] = {
         "that had come before: those that several mini-batches of a window share, and with GraphBolt and "
         "others that sort those that one mini-batch asks for twice, which the GPU's cache serves. ×: how "
         "many times faster than that way over the same table.",
+    ),
+    "helped_gathers": (
+        _columns("gathers over neighbours' links", "way", "neighbours", "GB/s", "over one link", "×"),
+        _helped,
+        "Each GPU gathers a share over its own link, right into the memory of the one that asked; ×: how "
+        "many times faster than over that one's link alone.",
     ),
     "modelled_gathers": (
         _columns("gathers, modelled", "best way", "time", "over", "requests a row", "× naive"),
@@ -254,6 +285,12 @@ TABLES: dict[str, tuple[Sequence[Column], Cells, str]] = {
         _training,
         "Step: the time of a mini-batch, one on each GPU. Fastest of those whose rows are not all in the "
         "GPU; ×: how many times faster than that way.",
+    ),
+    "training_variants": (
+        _columns("training, another way", "fed by", "step", "usual", "× usual", "GPU memory"),
+        _variant,
+        "Usual: the same with gathers bounded and the graph's lists in each GPU's memory; × usual: how many "
+        "times longer a step takes.",
     ),
     "payback": (
         _columns("hot rows", "gathered by", "pay", "once", "an epoch", "step mapped", "tiered"),

@@ -84,8 +84,22 @@ class Gather(MachineRow):
 
 
 def measured(machine: Machine) -> list[Gather]:
-    """What this machine measured."""
-    return _gathers(machine, FAMILY, "measured")
+    """What this machine measured, by one GPU or the CPU."""
+    return [gather for gather in _gathers(machine, FAMILY, "measured") if not gather.number("neighbours")]
+
+
+def helped(machine: Machine) -> list[tuple[Gather, Gather]]:
+    """Gathers of which neighbours bring a share over their own links, each with the same by one GPU alone."""
+
+    def alike(gather: Gather) -> tuple:
+        return gather.case_row.case.without("neighbours"), gather.case_row.case.site_key
+
+    alone = {alike(gather): gather for gather in measured(machine)}
+    return [
+        (gather, alone[alike(gather)])
+        for gather in _gathers(machine, FAMILY, "measured")
+        if gather.number("neighbours") and alike(gather) in alone
+    ]
 
 
 def modelled(machine: Machine) -> list[Gather]:

@@ -32,7 +32,11 @@ METHODS = {
     "processes": "two processes (MPS)",
     "tiered": "tiered",
     "device": "all in the GPU",
+    "multi_gpu": "hot rows on all GPUs",
 }
+PLACED = ("tiered", "device", "multi_gpu")
+# Where lists lie, but for each GPU's own memory, where they usually do.
+PLACEMENTS = {"host": "the CPU samples", "mapped": "lists on the host", "interleaved": "lists on all GPUs"}
 BASE = "cpu_gather_dma"
 USUAL_HOT = 10.0
 ON_CPU = ("cpu_only", "cpu_gather", "cpu")
@@ -70,7 +74,15 @@ class Pipeline(MachineRow):
             return "processes"
         if mode in ON_CPU:
             return "cpu_only"
-        return store if store in ("tiered", "device") else mode
+        return store if store in PLACED else mode
+
+    @property
+    def variant(self) -> str:
+        """What sets it apart from the usual way of its method; empty where it is that."""
+        said = ["no bound"] if self.word("bounded") == "off" else []
+        if placement := self.word("placement"):
+            said.append(PLACEMENTS.get(placement, placement))
+        return ", ".join(said)
 
     @property
     def work(self) -> Work:
@@ -103,8 +115,27 @@ class Pipeline(MachineRow):
 
 
 def pipelines(machine: Machine) -> list[Pipeline]:
-    """Every training that this machine did."""
+    """Every training that this machine did in the usual way of its method."""
+    return [pipeline for pipeline in _trainings(machine) if not pipeline.variant]
+
+
+def variants(machine: Machine) -> list[tuple[Pipeline, Pipeline]]:
+    """Trainings in another way, each with the usual one that is the same otherwise."""
+    usual = {_otherwise(pipeline): pipeline for pipeline in pipelines(machine)}
+    return [
+        (pipeline, usual[_otherwise(pipeline)])
+        for pipeline in _trainings(machine)
+        if pipeline.variant and _otherwise(pipeline) in usual
+    ]
+
+
+def _trainings(machine: Machine) -> list[Pipeline]:
     return frame.machine_rows(machine, FAMILY, Pipeline)
+
+
+def _otherwise(pipeline: Pipeline) -> tuple:
+    case = pipeline.case_row.case
+    return case.without("bounded", "placement"), case.site_key
 
 
 def over(slow: Pipeline, fast: Pipeline) -> Estimate:
@@ -116,7 +147,7 @@ def fastest(all_pipelines: Sequence[Pipeline]) -> dict[str, Pipeline]:
     """Of each method the fastest, of a tiered one with as many hot rows as the dissertation has."""
 
     def rank(pipeline: Pipeline) -> tuple[float, float]:
-        off = abs(pipeline.hot - USUAL_HOT) if pipeline.method == "tiered" else 0.0
+        off = abs(pipeline.hot - USUAL_HOT) if pipeline.method in ("tiered", "multi_gpu") else 0.0
         return -off, -pipeline.time.value
 
     return frame.best_of(all_pipelines, lambda pipeline: pipeline.method, rank)

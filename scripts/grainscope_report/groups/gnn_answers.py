@@ -64,6 +64,23 @@ def gathered(machine: Machine) -> list[Answer]:
     return answers
 
 
+def helped(machine: Machine) -> list[Answer]:
+    """For each gather over neighbours' links how it stands to the same over one link."""
+    return [
+        {
+            **_asked(shared),
+            "way": shared.way,
+            "memory": shared.word("memory") or "host_alloc",
+            "neighbours": shared.number("neighbours"),
+            "gb_s": plain(shared.asked),
+            "alone_gb_s": plain(alone.asked),
+            "over": plain(statistics.ratio(alone.time, shared.time)),
+        }
+        for shared, alone in gather.helped(machine)
+        if shared.asked and alone.asked
+    ]
+
+
 def bounded(machine: Machine) -> list[Answer]:
     """For each table and size of rows the way that asks least of one link, as the model has it."""
     found = gather.modelled(machine)
@@ -250,6 +267,28 @@ def trained(machine: Machine) -> list[Answer]:
     return answers
 
 
+def varied(machine: Machine) -> list[Answer]:
+    """For each training in another way than its method's usual one how it stands to that."""
+    return [
+        {
+            "graph": other.work.graph,
+            "fanout": other.work.fanout,
+            "batch": other.work.batch,
+            "row": other.work.row,
+            "hidden": other.work.hidden,
+            "gpus": other.work.gpus,
+            "method": other.method,
+            "hot": other.hot or None,
+            "variant": other.variant,
+            "time_s": plain(other.time),
+            "usual_s": plain(usual.time),
+            "over": plain(gnn.over(other, usual)),
+            "gpu_bytes": other.counter("gpu_bytes"),
+        }
+        for other, usual in gnn.variants(machine)
+    ]
+
+
 def paid(machine: Machine) -> list[Answer]:
     """For each tiered training: what its hot rows cost once, save each epoch, and when they pay."""
     return [
@@ -284,6 +323,7 @@ def _pipeline(pipeline: Pipeline) -> Answer:
 
 QUESTIONS: dict[str, Callable[[Machine], list[Answer]]] = {
     "gathers": gathered,
+    "helped_gathers": helped,
     "modelled_gathers": bounded,
     "row_copies": copied,
     "tiers": tiered,
@@ -292,6 +332,7 @@ QUESTIONS: dict[str, Callable[[Machine], list[Answer]]] = {
     "shares": shares_alone,
     "splits": split,
     "training": trained,
+    "training_variants": varied,
     "payback": paid,
 }
 

@@ -106,6 +106,8 @@ def _number(row: Row, axis: str, otherwise: float = 0.0) -> float:
 
 def _gather(row: Row, rates: Rates, work: Work) -> Parts:
     mode, store = row.case.axes.get("mode"), row.case.axes.get("store")
+    if _number(row, "neighbours"):
+        raise UnpredictedError("links of neighbours are not among a machine's rates")
     if mode in HOST_GATHERS:
         return HOST_GATHERS[mode](row, rates, work)
     if store == "device":

@@ -61,6 +61,8 @@ Machine machine_with_gpus(int count) {
   machine.runtime.toolkit_version = 13000;
   machine.runtime.driver_version = 13000;
   machine.runtime.peers.clear();
+  machine.environment.memory.available.meminfo_bytes = 500 * kGiB;
+  machine.environment.memory.available.cgroup_bytes.reset();
   for (int gpu = 0; gpu < count; ++gpu) {
     cuda::DeviceProperties device;
     device.ordinal = gpu;

@@ -39,20 +39,14 @@ class GatherFamilies : public testing::Test {
   [[nodiscard]] static std::uint64_t span_of(const Benchmark& benchmark) {
     return static_cast<std::uint64_t>(std::get<std::int64_t>(benchmark.id.axis("span")));
   }
-  [[nodiscard]] static Machine roomy_machine(int gpus) {
-    Machine machine = test::machine_with_gpus(gpus);
-    machine.environment.memory.available.meminfo_bytes = 500 * kGiB;
-    machine.environment.memory.available.cgroup_bytes.reset();
-    return machine;
-  }
 };
 
 TEST_F(GatherFamilies, lines_of_presets_ask_for_what_can_be) {
   for (const Preset preset : kGatherPresets) {
     std::set<std::string> reasons;
-    EXPECT_FALSE(
-        list_all({gather(), gather_bag()}, roomy_machine(2), scope_of(roomy_machine(2), preset), &reasons)
-            .empty());
+    EXPECT_FALSE(list_all({gather(), gather_bag()}, test::machine_with_gpus(2),
+                          scope_of(test::machine_with_gpus(2), preset), &reasons)
+                     .empty());
     for (const std::string& why : reasons) {
       EXPECT_TRUE(why.starts_with("vector loads more than an element")) << name(preset) << ": " << why;
     }
@@ -60,15 +54,18 @@ TEST_F(GatherFamilies, lines_of_presets_ask_for_what_can_be) {
 }
 
 TEST_F(GatherFamilies, memory_grows_from_case_to_case) {
-  const Machine machine = roomy_machine(1);
+  const Machine machine = test::machine_with_gpus(1);
   for (const Preset preset : kGatherPresets) {
     std::uint64_t span = 0;
     std::size_t cases = 0;
     std::string memory;
     for (const Benchmark& benchmark : listed(gather(), machine, preset)) {
       if (text_of(benchmark, "mode") != "cpu_gather" && text_of(benchmark, "indices") != "sampled") {
-        if (memory != test::text_if_any(benchmark, "memory")) {
-          memory = test::text_if_any(benchmark, "memory");
+        // What neighbours read of managed memory is memory of its own.
+        std::string own = test::text_if_any(benchmark, "memory");
+        own += own == "managed_host" ? test::text_if_any(benchmark, "neighbours") : "";
+        if (memory != own) {
+          memory = own;
           span = 0;
         }
         EXPECT_GE(span_of(benchmark), span) << benchmark.id.name();
@@ -82,7 +79,7 @@ TEST_F(GatherFamilies, memory_grows_from_case_to_case) {
 
 TEST_F(GatherFamilies, full_has_every_mode_store_and_law) {
   std::map<std::string, std::set<std::string>> values;
-  for (const Benchmark& benchmark : listed(gather(), roomy_machine(2), Preset::full)) {
+  for (const Benchmark& benchmark : listed(gather(), test::machine_with_gpus(2), Preset::full)) {
     if (text_of(benchmark, "indices") != "sampled") {
       for (const Axis& axis : benchmark.id.axes) {
         values[axis.key].insert(to_string(axis.value));
@@ -112,7 +109,7 @@ TEST_F(GatherFamilies, lists_that_take_turns_ask_for_more_places_than_translatio
 }
 
 TEST_F(GatherFamilies, max_bytes_reaches_farther_behind_the_wall) {
-  const Machine machine = roomy_machine(1);
+  const Machine machine = test::machine_with_gpus(1);
   const auto names_of = [&](const Scope& scope) {
     std::set<std::string> names;
     std::uint64_t farthest = 0;
@@ -134,7 +131,7 @@ TEST_F(GatherFamilies, max_bytes_reaches_farther_behind_the_wall) {
 }
 
 TEST_F(GatherFamilies, tables_that_max_bytes_allows_are_tried_up_to_the_groups_limit) {
-  Machine machine = roomy_machine(1);
+  Machine machine = test::machine_with_gpus(1);
   machine.environment.memory.available.cgroup_bytes = 100 * kGiB;
   Scope scope = scope_of(machine, Preset::quick);
   scope.max_bytes = 512 * kGiB;
@@ -149,7 +146,7 @@ TEST_F(GatherFamilies, tables_that_max_bytes_allows_are_tried_up_to_the_groups_l
 }
 
 TEST_F(GatherFamilies, axes_take_what_no_preset_has) {
-  const Machine machine = roomy_machine(4);
+  const Machine machine = test::machine_with_gpus(4);
   Scope scope = scope_of(machine, Preset::smoke);
   scope.axes = {{"mode", "masked"}, {"store", "multi_gpu"}, {"indices", "zipf"}, {"row", "96"},
                 {"width", "8"},     {"span", "3GiB"},       {"hot", "33"},       {"replicated", "2"},
@@ -170,7 +167,7 @@ TEST_F(GatherFamilies, axes_take_what_no_preset_has) {
 }
 
 TEST_F(GatherFamilies, sampled_rows_are_of_any_graph_fan_out_and_batch) {
-  const Machine machine = roomy_machine(1);
+  const Machine machine = test::machine_with_gpus(1);
   Scope scope = scope_of(machine, Preset::quick);
   scope.axes = {{"memory", "host_alloc"}, {"indices", "sampled"},     {"mode", "naive"},
                 {"store", "mapped"},      {"graph", "kron:10,power"}, {"fanout", "5x5x5"},
@@ -184,7 +181,7 @@ TEST_F(GatherFamilies, sampled_rows_are_of_any_graph_fan_out_and_batch) {
 }
 
 TEST_F(GatherFamilies, a_hint_is_told_by_the_name_and_none_is_not) {
-  const Machine machine = roomy_machine(1);
+  const Machine machine = test::machine_with_gpus(1);
   Scope scope = scope_of(machine, Preset::smoke);
   scope.axes = {{"store", "managed"}, {"mode", "masked"}, {"hint", "none,read_mostly,prefetch"}};
   std::set<std::string> hints;
@@ -198,7 +195,7 @@ TEST_F(GatherFamilies, a_hint_is_told_by_the_name_and_none_is_not) {
 }
 
 TEST_F(GatherFamilies, what_cannot_be_is_left_out_with_the_reason) {
-  const Machine machine = roomy_machine(1);
+  const Machine machine = test::machine_with_gpus(1);
   using Axes = std::vector<std::pair<std::string, std::string>>;
   const std::map<std::string, Axes> reasons{
       {"row_dma reads no table that is mapped: store is pinned", {{"mode", "row_dma"}, {"store", "mapped"}}},
@@ -218,6 +215,14 @@ TEST_F(GatherFamilies, what_cannot_be_is_left_out_with_the_reason) {
        {{"row", "8KiB"}, {"span", "4KiB"}}},
       {"sampled rows are of a table with one for each vertex: span is graph",
        {{"indices", "sampled"}, {"span", "1GiB"}}},
+      {"neighbours gather by kernels from a table that is mapped",
+       {{"mode", "masked"}, {"store", "tiered"}, {"neighbours", "1"}}},
+      {"neighbours read host memory that is mapped for each of them: memory is not vmm_host",
+       {{"mode", "masked"},
+        {"store", "mapped"},
+        {"neighbours", "1"},
+        {"memory", "vmm_host"},
+        {"row", "512"}}},
       {"hints are of managed memory: store is managed",
        {{"mode", "masked"}, {"store", "mapped"}, {"hint", "accessed_by"}, {"row", "512"}}},
       {"rows that are drawn are of a table of some size: span cannot be graph",
@@ -241,7 +246,7 @@ TEST_F(GatherFamilies, what_cannot_be_is_left_out_with_the_reason) {
 TEST_F(GatherFamilies, full_has_every_mode_and_store_on_one_sampled_trace) {
   std::set<std::string> modes;
   std::set<std::string> stores;
-  for (const Benchmark& benchmark : listed(gather(), roomy_machine(2), Preset::full)) {
+  for (const Benchmark& benchmark : listed(gather(), test::machine_with_gpus(2), Preset::full)) {
     if (text_of(benchmark, "indices") == "sampled" && text_of(benchmark, "row") == "512") {
       modes.insert(text_of(benchmark, "mode"));
       stores.insert(text_of(benchmark, "store"));
@@ -254,7 +259,7 @@ TEST_F(GatherFamilies, full_has_every_mode_and_store_on_one_sampled_trace) {
 TEST_F(GatherFamilies, sampled_rows_are_shared_by_all_gpus_that_there_are) {
   for (const int gpus : {1, 2, 4}) {
     std::size_t found = 0;
-    for (const Benchmark& benchmark : listed(gather(), roomy_machine(gpus), Preset::full)) {
+    for (const Benchmark& benchmark : listed(gather(), test::machine_with_gpus(gpus), Preset::full)) {
       if (text_of(benchmark, "store") == "multi_gpu" && text_of(benchmark, "indices") == "sampled") {
         ++found;
         EXPECT_EQ(benchmark.skip, gpus == 1 ? "needs two GPUs; this machine has one" : "");
@@ -275,7 +280,7 @@ TEST_F(GatherFamilies, presets_keep_to_their_size) {
 }
 
 TEST_F(GatherFamilies, names_read_as_a_sentence) {
-  const Machine machine = roomy_machine(1);
+  const Machine machine = test::machine_with_gpus(1);
   std::set<std::string> names;
   for (const Benchmark& benchmark : listed(gather(), machine, Preset::quick)) {
     names.insert(benchmark.id.name());
@@ -291,7 +296,7 @@ TEST_F(GatherFamilies, names_read_as_a_sentence) {
 
 TEST_F(GatherFamilies, several_gpus_share_rows_where_there_are_several) {
   for (const int gpus : {1, 2}) {
-    const Machine machine = roomy_machine(gpus);
+    const Machine machine = test::machine_with_gpus(gpus);
     for (const Benchmark& benchmark : listed(gather(), machine, Preset::quick)) {
       if (text_of(benchmark, "store") == "multi_gpu") {
         EXPECT_EQ(benchmark.skip, gpus == 1 ? "needs two GPUs; this machine has one" : "");
@@ -301,8 +306,33 @@ TEST_F(GatherFamilies, several_gpus_share_rows_where_there_are_several) {
   }
 }
 
+TEST_F(GatherFamilies, neighbours_help_where_there_are_some) {
+  const auto asked = [](const Machine& machine) {
+    Scope scope = scope_of(machine, Preset::full);
+    scope.axes = {{"mode", "masked"}, {"store", "mapped"}, {"indices", "uniform"}, {"memory", "managed_host"},
+                  {"row", "128"},     {"neighbours", "2"}, {"span", "4GiB"}};
+    return list_all({gather()}, machine, scope);
+  };
+  for (const auto& [gpus, why] : std::map<int, std::string>{{1, "needs two GPUs; this machine has one"},
+                                                            {2, "of the other GPUs 1 reach GPU 0, not 2"},
+                                                            {4, ""}}) {
+    const Machine machine = test::machine_with_gpus(gpus);
+    const std::vector<Benchmark> cases = asked(machine);
+    ASSERT_FALSE(cases.empty());
+    EXPECT_EQ(cases.front().skip, why);
+    EXPECT_NE(cases.front().id.name().find("/neighbours:2"), std::string::npos) << cases.front().id.name();
+  }
+  GatherPoint point;
+  point.memory = cuda::MemoryKind::managed_host;
+  point.neighbours = 2;
+  GatherSite site{0, GpuTarget{1, {}, {}}, {}, {2, 3}};
+  EXPECT_EQ(span_key(point, site).others, 0b1100U);
+  point.memory = cuda::MemoryKind::host_alloc;
+  EXPECT_EQ(span_key(point, site).others, 0U);
+}
+
 TEST_F(GatherFamilies, tables_beyond_the_hosts_memory_are_skipped_with_the_numbers) {
-  Machine machine = roomy_machine(1);
+  Machine machine = test::machine_with_gpus(1);
   machine.environment.memory.available.meminfo_bytes = 5 * kGiB;
   std::size_t skipped = 0;
   for (const Benchmark& benchmark : listed(gather(), machine, Preset::quick)) {
@@ -317,7 +347,7 @@ TEST_F(GatherFamilies, tables_beyond_the_hosts_memory_are_skipped_with_the_numbe
 }
 
 TEST_F(GatherFamilies, needs_count_what_lies_where) {
-  const Machine machine = roomy_machine(1);
+  const Machine machine = test::machine_with_gpus(1);
   for (const Benchmark& benchmark : listed(gather(), machine, Preset::quick)) {
     const std::string store = text_of(benchmark, "store");
     const std::uint64_t span = span_of(benchmark);

@@ -218,7 +218,7 @@ TEST(PipelineGraphsage, trains_on_two_gpus_and_on_all_that_reach_each_other) {
   for (const Preset preset : {Preset::full, Preset::paper}) {
     const auto of_two = cases_by_gpus(test::machine_with_gpus(2), preset);
     auto of_four = cases_by_gpus(test::machine_with_gpus(4), preset);
-    EXPECT_EQ(of_four["4"], 16U);
+    EXPECT_EQ(of_four["4"], preset == Preset::full ? 16U : 23U);
     EXPECT_EQ(of_four.erase("4"), 1U);
     EXPECT_EQ(of_four, of_two);
   }
@@ -263,6 +263,9 @@ TEST(PipelineGraphsage, of_two_processes_is_a_kernel_on_one_gpu) {
   request.gpus = {0, 1};
   EXPECT_THROW(gnn::require_processes(request), UsageError);
   request.gpus = {0};
+  request.lists.reset();
+  EXPECT_THROW(gnn::require_processes(request), UsageError);
+  request.lists = gnn::ListPlacement::device;
   request.mode = gnn::Mode::cpu_gather_dma;
   request.store = gnn::Store::pinned;
   EXPECT_THROW(gnn::require_processes(request), UsageError);
@@ -312,13 +315,66 @@ TEST(PipelineGraphsage, has_the_values_that_axes_are_given) {
   }
 }
 
+TEST(PipelineGraphsage, says_where_lists_lie_and_what_is_not_bounded) {
+  const auto names = [](const std::vector<std::pair<std::string, std::string>>& axes) {
+    std::set<std::string> found;
+    for (const Benchmark& benchmark : asked(axes)) {
+      found.insert(test::text_if_any(benchmark, "placement") + " " + test::text_if_any(benchmark, "bounded"));
+    }
+    return found;
+  };
+  using Names = std::set<std::string>;
+  EXPECT_EQ(names({}), Names{" "});  // as names were before
+  EXPECT_EQ(names({{"mode", "naive"}, {"store", "mapped"}, {"bounded", "on,off"}}), (Names{" ", " off"}));
+  EXPECT_EQ(names({{"mode", "masked"},
+                   {"store", "mapped"},
+                   {"gpus", "2"},
+                   {"percent", "none"},
+                   {"placement", "host,device,mapped,interleaved"}}),
+            (Names{"host ", " ", "mapped ", "interleaved "}));
+}
+
+TEST(PipelineGraphsage, takes_less_of_a_gpu_where_the_graph_lies_elsewhere) {
+  const auto bytes = [](const std::string& placement, const std::string& store) {
+    const auto cases = asked({{"mode", "masked"},
+                              {"store", store},
+                              {"gpus", "2"},
+                              {"percent", "none"},
+                              {"hot", "50"},
+                              {"fanout", "10x25"},
+                              {"batch", "1000"},
+                              {"row", "512"},
+                              {"graph", "kron:20"},
+                              {"placement", placement}});
+    return cases.empty() ? 0 : cases.front().needs.device_bytes;
+  };
+  const std::uint64_t in_gpu = bytes("device", "mapped");
+  const std::uint64_t lists = std::uint64_t{2} * 16 * (1 << 20) * 4;
+  EXPECT_EQ(in_gpu - bytes("mapped", "mapped"), lists);
+  EXPECT_EQ(in_gpu - bytes("host", "mapped"), lists + 16 * (1 << 20));
+  EXPECT_EQ(in_gpu - bytes("interleaved", "mapped"), lists / 2 - gnn::kPieceEntries * 4);
+  // Half of the rows, on each GPU or on both together.
+  const std::uint64_t hot = std::uint64_t{512} * (1 << 20) / 2;
+  EXPECT_EQ(bytes("device", "tiered") - in_gpu, hot);
+  EXPECT_EQ(bytes("device", "multi_gpu") - in_gpu, hot / 2);
+}
+
 TEST(PipelineGraphsage, leaves_out_what_cannot_be_and_says_why) {
   const std::vector<std::pair<std::vector<std::pair<std::string, std::string>>, std::string>> expected{
       {{{"mode", "naive"}, {"store", "pinned"}}, "naive from a table that is pinned is not among its modes"},
       {{{"mode", "circular_shift"}, {"store", "mapped"}, {"row", "512"}, {"percent", "none"}},
        "a circular shift leaves rows of whole lines as they are"},
       {{{"batches", "2"}}, "3 mini-batches at least"},
-      {{{"row", "130"}, {"batches", "48"}}, "no whole number of float32 features"}};
+      {{{"row", "130"}, {"batches", "48"}}, "no whole number of float32 features"},
+      {{{"store", "multi_gpu"}, {"mode", "masked"}, {"gpus", "1"}, {"percent", "none"}},
+       "rows are spread over GPUs that train together, two or more"},
+      {{{"placement", "interleaved"}, {"mode", "masked"}, {"gpus", "1"}, {"percent", "none"}},
+       "lists are interleaved over GPUs that train together, two or more"},
+      {{{"bounded", "off"}, {"store", "device"}, {"mode", "masked"}, {"percent", "none"}},
+       "only a kernel's gathers over the link are bounded"},
+      {{{"placement", "host"}, {"mode", "cpu_only"}}, "on the CPU alone the lists are where it samples"},
+      {{{"placement", "mapped"}, {"percent", "10"}, {"store", "mapped"}, {"mode", "masked"}},
+       "lists are in the GPU's memory, and gathers bounded"}};
   for (const auto& [axes, why] : expected) {
     std::set<std::string> left_out;
     EXPECT_TRUE(asked(axes, &left_out).empty()) << why;
