@@ -26,8 +26,8 @@ namespace {
 constexpr const char* kIntroduction =
     "Describes, converts and keeps graphs.\n\n"
     "A graph is a name or a file. Names: kron:SCALE, urand:SCALE (GAP's, 2^SCALE vertices), dense:SCALE,\n"
-    "web:SCALE, pareto:SCALE, citation:SCALE, papers:SCALE, each with :DEGREE behind it where wished, and\n"
-    "the small real graphs power and pgp.\n"
+    "web:SCALE, pareto:SCALE, citation:SCALE, papers:SCALE, each with :DEGREE behind it where wished,\n"
+    "road:SCALE, and the small real graphs power and pgp.\n"
     "Files, by their ending: .sg .wsg .el .wel (GAP), .txt .snap (SNAP), .mtx (MatrixMarket), .graph "
     "(METIS,\n"
     "or WebGraph with its .properties beside it), .bel (EMOGI).\n\n"

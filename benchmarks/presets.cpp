@@ -776,6 +776,7 @@ traversal
   paper       graph=kron:24,urand:24  placement=mapped                 edge=8,4  algorithm=bfs,sssp  access=$walks                      sources=emogi
   paper       graph=$large            placement=managed,device         edge=8,4  algorithm=$program
   paper       graph=$large            placement=subway                 edge=8,4  algorithm=$program  access=compact
+  paper       graph=road:22           placement=mapped,device          edge=8,4  algorithm=$program
   paper       graph=$large            placement=mapped,managed,device  edge=8    algorithm=bfs       order=degree,halo_like
   acceptance  graph=kron:20,urand:20  placement=mapped                 edge=8,4  algorithm=bfs       access=$walks
   acceptance  graph=kron:20,urand:20  placement=mapped,managed,device  edge=8,4  algorithm=$program

@@ -478,6 +478,65 @@ EdgeList citation_edges(int scale, int degree) {
                        });
 }
 
+// Junctions and roads, in the manner of the road networks of the 9th DIMACS challenge (that of the USA: 23.9
+// million junctions with 2.44 roads each, none with more than nine, thousands of roads from end to end):
+// lists of one to four entries, and searches of thousands of levels with few vertices each.
+//
+// The law: the 2^scale vertices are the places of a grid of 2^⌈scale/2⌉ columns, numbered in Z-order, so that
+// what lies near has near numbers. Each has a road to its neighbour on the left or to the one above,
+// whichever a hash says, or the one that there is; so all hang together, and some way to the first place, the
+// upper left one, is as long as rows and columns say. The other road is there with probability 0.22. With n
+// vertices that makes 1.22·n roads but for the edges of the grid: 2.44 a vertex, counted from both ends.
+//
+// Everything is a hash of a seed and the vertex: nothing depends on the machine.
+
+constexpr std::uint64_t kRoadSeed = mixed(20061113);
+constexpr std::uint64_t kOtherRoad = (std::uint64_t{1} << 32) / 100 * 22;  // of 2³²
+
+// The even bits of a number, one beside another, and where they came from.
+constexpr std::uint32_t even_bits(std::uint64_t number) {
+  std::uint64_t bits = number & 0x5555555555555555U;
+  bits = (bits | bits >> 1) & 0x3333333333333333U;
+  bits = (bits | bits >> 2) & 0x0f0f0f0f0f0f0f0fU;
+  bits = (bits | bits >> 4) & 0x00ff00ff00ff00ffU;
+  bits = (bits | bits >> 8) & 0x0000ffff0000ffffU;
+  return static_cast<std::uint32_t>(bits | bits >> 16);
+}
+constexpr std::uint64_t to_even_bits(std::uint64_t number) {
+  std::uint64_t bits = number;
+  bits = (bits | bits << 16) & 0x0000ffff0000ffffU;
+  bits = (bits | bits << 8) & 0x00ff00ff00ff00ffU;
+  bits = (bits | bits << 4) & 0x0f0f0f0f0f0f0f0fU;
+  bits = (bits | bits << 2) & 0x3333333333333333U;
+  return (bits | bits << 1) & 0x5555555555555555U;
+}
+static_assert(even_bits(to_even_bits(0x9e3779b9U)) == 0x9e3779b9U);
+
+Vertex place(std::uint32_t column, std::uint32_t row) {
+  return static_cast<Vertex>(to_even_bits(column) | to_even_bits(row) << 1);
+}
+
+EdgeList road_edges(int scale, int degree) {
+  EdgeList edges = unfilled_list(scale, degree);
+#pragma omp parallel for
+  for (std::uint64_t v = 0; v < edges.vertices; ++v) {
+    const auto own = static_cast<Vertex>(v);
+    const std::uint32_t column = even_bits(v);
+    const std::uint32_t row = even_bits(v >> 1);
+    const std::uint64_t random = mixed(kRoadSeed ^ v);
+    const Vertex left = column > 0 ? place(column - 1, row) : own;
+    const Vertex above = row > 0 ? place(column, row - 1) : own;
+    const bool by_left = row == 0 || (column > 0 && (random & 1U) != 0);
+    const bool both = random >> 32 < kOtherRoad;
+    // Where there is no road, a loop, which goes when the graph is built.
+    edges.from[2 * v] = own;
+    edges.to[2 * v] = by_left ? left : above;
+    edges.from[2 * v + 1] = own;
+    edges.to[2 * v + 1] = both ? by_left ? above : left : own;
+  }
+  return edges;
+}
+
 Library library_of(const GraphSpec& spec) {
   if (!spec.has_topics()) {
     throw UsageError("the graph '" + spec.name() + "' has no topics; citation:SCALE and papers:SCALE have");
@@ -505,6 +564,8 @@ EdgeList unweighted_edges(const GraphSpec& spec) {
     case GraphSpec::Kind::citation:
     case GraphSpec::Kind::papers:
       return citation_edges(spec.scale, spec.degree);
+    case GraphSpec::Kind::road:
+      return road_edges(spec.scale, spec.degree);
     case GraphSpec::Kind::builtin:
     case GraphSpec::Kind::file:
       break;

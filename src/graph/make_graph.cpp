@@ -30,13 +30,14 @@ struct Generated {
   const char* name;
   int degree;  // where none is named
 };
-constexpr std::array<Generated, 7> kGenerated{{{Kind::kron, "kron", 16},
+constexpr std::array<Generated, 8> kGenerated{{{Kind::kron, "kron", 16},
                                                {Kind::urand, "urand", 16},
                                                {Kind::dense, "dense", 128},
                                                {Kind::web, "web", 16},
                                                {Kind::pareto, "pareto", 16},
                                                {Kind::citation, "citation", 16},
-                                               {Kind::papers, "papers", 16}}};
+                                               {Kind::papers, "papers", 16},
+                                               {Kind::road, "road", 2}}};
 
 struct Builtin {
   const char* name;
@@ -68,7 +69,7 @@ const Builtin* builtin(const std::string& name) {
                    "; there are kron:SCALE, urand:SCALE, dense:SCALE, web:SCALE, pareto:SCALE, "
                    "citation:SCALE and papers:SCALE (2^SCALE vertices, SCALE 1 to " +
                    std::to_string(kLargestScale) + "), each with :DEGREE behind it where wished (1 to " +
-                   std::to_string(kLargestDegree) + "), power, pgp and file:PATH");
+                   std::to_string(kLargestDegree) + "), road:SCALE, power, pgp and file:PATH");
 }
 
 int number(const std::string& text, const std::string& word, int most, const char* what) {
@@ -88,6 +89,9 @@ GraphSpec parse_generated(const std::string& text, const Generated& kind, const 
   spec.degree = colon == std::string::npos
                     ? kind.degree
                     : number(text, numbers.substr(colon + 1), kLargestDegree, "the degree");
+  if (kind.kind == Kind::road && spec.degree != kind.degree) {
+    refuse(text, "roads have one degree");
+  }
   return spec;
 }
 

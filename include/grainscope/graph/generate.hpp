@@ -14,15 +14,16 @@
 namespace grainscope::graph {
 
 // What --graph names: "kron:24", "urand:20:4" (degree 4), "dense:17", "web:20", "pareto:20",
-// "citation:20", "papers:20", "power" and "pgp" (small real graphs inside the program), "file:PATH".
+// "citation:20", "papers:20", "road:20", "power" and "pgp" (small real graphs inside the program),
+// "file:PATH".
 struct GraphSpec {
-  enum class Kind { kron, urand, dense, web, pareto, citation, papers, builtin, file };
+  enum class Kind { kron, urand, dense, web, pareto, citation, papers, road, builtin, file };
   Kind kind = Kind::kron;
   int scale = 0;     // 2^scale vertices, 1 to 31
   int degree = 0;    // edges drawn a vertex
   std::string path;  // of a file; of a builtin its name
 
-  // "kron24", "urand20_4" where the degree is not the kind's own (16; dense 128, web 16); of a file its stem.
+  // "kron24", "urand20_4" where the degree is not the kind's own (16; dense 128, road 2); of a file its stem.
   [[nodiscard]] std::string name() const;
   [[nodiscard]] bool directed() const { return kind == Kind::web || kind == Kind::citation; }
   [[nodiscard]] bool has_topics() const { return kind == Kind::citation || kind == Kind::papers; }
@@ -38,8 +39,9 @@ struct GraphSpec {
 // where asked. `dense` in the manner of MOLIERE (mean degree above 200, no hubs that dwarf the rest), `web`
 // directed and local in the manner of the web crawls (most links near in id, hosts, copied lists, a few far
 // hubs), `pareto` with degrees that follow a Pareto law, `citation` of papers that cite earlier ones, mostly
-// of their topic, in the manner of ogbn-papers100M; `papers` is the same both ways. Seeded: the same on every
-// machine. All threads. Throws UsageError for files.
+// of their topic, in the manner of ogbn-papers100M; `papers` is the same both ways; `road` connected, of low
+// degree and large diameter, in the manner of road networks. Seeded: the same on every machine. All threads.
+// Throws UsageError for files.
 [[nodiscard]] EdgeList generate_edges(const GraphSpec& spec, bool weights);
 
 // Of graphs with topics each paper's label, u16[V]: its topic, 0 … 255, but for one in eight, whose label is

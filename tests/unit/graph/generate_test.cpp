@@ -16,6 +16,7 @@
 #include "../../testing/golden.hpp"
 #include "../../testing/sample_graphs.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/graph/io.hpp"
@@ -88,6 +89,7 @@ TEST(GraphSpec, refuses_other_texts_and_lists_what_there_is) {
                                  "kron:99999999999999999999",
                                  "Kron:24",
                                  "road",
+                                 "road:20:3",
                                  "file:",
                                  "file",
                                  ":24",
@@ -100,7 +102,7 @@ TEST(GraphSpec, refuses_other_texts_and_lists_what_there_is) {
       const std::string message = error.what();
       EXPECT_NE(message.find("'" + std::string(text) + "'"), std::string::npos) << message;
       for (const char* const kind : {"kron:SCALE", "urand", "dense", "web", "pareto", "citation", "papers",
-                                     "power", "pgp", "file:PATH"}) {
+                                     "road", "power", "pgp", "file:PATH"}) {
         EXPECT_NE(message.find(kind), std::string::npos) << message;
       }
     }
@@ -146,8 +148,12 @@ double mean_degree(const Csr& graph) {
 class Generate : public testing::TestWithParam<const char*> {};
 
 TEST_P(Generate, draws_as_many_edges_as_asked_between_vertices_that_exist) {
-  for (const char* const size : {":1", ":2", ":5:1", ":6:3", ":7:200", ":12", ":13:5"}) {
-    const GraphSpec spec = parse_graph_spec(GetParam() + std::string(size));
+  std::vector<std::string> sizes{":1", ":2", ":12"};
+  if (GetParam() != std::string("road")) {
+    sizes.insert(sizes.end(), {":5:1", ":6:3", ":7:200", ":13:5"});
+  }
+  for (const std::string& size : sizes) {
+    const GraphSpec spec = parse_graph_spec(GetParam() + size);
     SCOPED_TRACE(spec.name());
     const EdgeList edges = generate_edges(spec, true);
     EXPECT_EQ(edges.from.size(), static_cast<std::uint64_t>(spec.degree) << spec.scale);
@@ -176,7 +182,8 @@ TEST_P(Generate, does_not_depend_on_the_number_of_threads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Generate,
-                         testing::Values("kron", "urand", "dense", "web", "pareto", "citation", "papers"),
+                         testing::Values("kron", "urand", "dense", "web", "pareto", "citation", "papers",
+                                         "road"),
                          [](const auto& each) { return std::string(each.param); });
 
 TEST(GenerateDense, has_long_lists_and_no_hubs) {
@@ -249,6 +256,28 @@ TEST(GeneratePareto, has_degrees_that_fall_by_the_law_and_hubs_anywhere) {
   };
   EXPECT_NEAR(share_of(0.01), 0.25, 0.03);  // 0.316 before repeats go, most of them the hubs'
   EXPECT_NEAR(share_of(0.25), 0.68, 0.03);  // 0.707
+}
+
+TEST(GenerateRoad, is_connected_of_low_degree_and_large_diameter) {
+  for (const int scale : {1, 2, 7, 12, 17}) {
+    const Csr graph = graph_of("road:" + std::to_string(scale));
+    SCOPED_TRACE(graph.name);
+    ASSERT_EQ(graph.vertices(), Vertex{1} << scale);
+    EXPECT_FALSE(graph.directed);
+    EXPECT_LE(largest_degree(graph), 4U);
+    // From the upper left every place is reached, by as many roads as it is rows and columns away.
+    const std::vector<std::uint32_t> depths = serial_bfs(graph, 0);
+    EXPECT_EQ(std::count(depths.begin(), depths.end(), kUnreached), 0);
+    const std::uint32_t columns = 1U << (scale + 1) / 2;
+    const std::uint32_t rows = 1U << scale / 2;
+    EXPECT_EQ(*std::max_element(depths.begin(), depths.end()), columns + rows - 2);
+    if (scale > 10) {
+      EXPECT_NEAR(mean_degree(graph), 2.44, 0.03);
+    }
+  }
+  // Near in number is near on the grid.
+  const Csr graph = graph_of("road:16");
+  EXPECT_GT(share_of_entries(graph, [](Vertex v, Vertex u) { return (v > u ? v - u : u - v) < 64; }), 0.8);
 }
 
 TEST(GenerateCitation, has_edges_to_earlier_papers_alone) {
@@ -337,7 +366,9 @@ TEST(ArchivedPapers, are_late_ones_of_a_quarter_of_the_topics_as_long_as_these_s
 }
 
 // What is written down here must not change without a new name: results are compared by name.
-TEST(Generate, dense_web_pareto_and_citation_are_what_they_were) {
+TEST(Generate, dense_web_pareto_citation_and_road_are_what_they_were) {
+  EXPECT_EQ(sha256(std::as_bytes(graph_of("road:12").targets.span())),
+            "f59ba560dfda1c6ed52bb6a72ffaccff9ffb6344f3abf19051ed3828ac775e3a");
   EXPECT_EQ(sha256(std::as_bytes(graph_of("citation:12").targets.span())),
             "7002eebc5a1f7f97389ee01814de09439fbee018d51ec54483652e06c9c98aba");
   const auto papers = archived_papers(parse_graph_spec("citation:12"), 41);
