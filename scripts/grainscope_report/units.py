@@ -119,12 +119,13 @@ def filled(
     width: Callable[[str], float],
     first: str = "",
     further: str = "",
+    gap: str = "  ",
 ) -> Iterator[str]:
     """Each as lines no wider than `room`, by `width`, that break between words that stay together."""
     for words in said:
         line = first + words[0]
         for more in words[1:]:
-            longer = f"{line}  {more}"
+            longer = f"{line}{gap}{more}"
             if width(longer) > room:
                 yield line
                 longer = further + more

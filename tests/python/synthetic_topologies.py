@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from synthetic import GIB, MIB, File
+from synthetic_links import add_both
 
 FIXTURES = Path(__file__).resolve().parents[1] / "unit" / "fixtures"
 H100, A100, V100 = "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-40GB", "Tesla V100-SXM2-16GB"
@@ -134,7 +135,9 @@ def _add_host(file: File, board: Board, node: int, gpu: int, rate: float, locali
         axes = {"timed": "copy", "path": path, "flush": "on", "bytes": 256 * MIB, "locality": locality}
         file.add("transfer/memcpy", axes, site, 256 * MIB / (rate * share) / 1e9)
     axes = {"between": "host_gpu", "method": "pinned", "bytes": 256 * MIB, "locality": locality}
-    file.add("transfer/duplex", axes, site, 512 * MIB / (1.8 * rate) / 1e9, bytes=512 * MIB)
+    ends = (f"host:{node}", f"gpu:{gpu}")
+    lanes = (("to_gpu", *ends), ("to_host", *ends[::-1]))
+    add_both(file, axes, site, lanes, 256 * MIB / (0.9 * rate) / 1e9, 0.97)
 
 
 def _add_peer(file: File, board: Board, gpu: int, peer: int) -> None:

@@ -22,6 +22,7 @@ NODE, LINK, GPU, PEERS, LEAST = 110.0, 155.0, 95.0, 142.0, 46.0
 SHRUNK = (1.0, 0.9, 0.8, 0.7, 0.6)
 BRACKET, TRACK, BAR = 12.0, 6.0, 13.0
 THICKEST = 2.6
+GAP = "\u00a0\u00a0"  # in HTML blanks would be one
 NODE_FILL, GPU_FILL, EDGE = "#F3F3F3", "#E4EEF7", "#8A8A8A"
 HOST, BETWEEN = style.METHODS["pinned"], style.METHODS["peer"]
 WIDTH = (style.WIDTH - 2 * style.RIGHT) * 72
@@ -108,7 +109,7 @@ def _text(line: str) -> float:
 
 
 def _lines(said: Sequence[Said], room: float) -> tuple[str, ...]:
-    return tuple(style.shorten(line, style.FINE, room) for line in filled(said, room, _text))
+    return tuple(style.shorten(line, style.FINE, room) for line in filled(said, room, _text, gap=GAP))
 
 
 def _headed(said: Sequence[Said], room: float) -> tuple[str, ...]:

@@ -36,9 +36,9 @@ INTO, OUT_OF, BOTH = "→", "←", "↔"
 WITHOUT = {"pcie": "over PCIe", "none": "no NVLink", "": ""}
 # So many places are named one by one; of more their number is said.
 MOST_NAMED = 3
-RATES = "Rates in GB/s, the highest of the rows of any size, ± half of the 95 % interval:"
+RATES = "Rates in GB/s, each the highest of all rows of its pair, ± half of the 95 % interval:"
 OF_GPUS = "between pinned memory and GPUs, and between GPUs, by the copy engine, within a GPU by any copy;"
-OF_NODES = "within nodes and between them by CPUs, flushed before."
+OF_NODES = "within nodes and between them by CPUs, of the largest buffers, flushed."
 ARROWS = (
     "→ to the GPU or to what is named, ← from the GPU, ↔ both ways at once, added up; specified is each way."
 )
@@ -449,7 +449,7 @@ def tree(of: Machine, out: Terminal) -> Iterator[str]:
             stem = "     " if last else "  │  "
             yield from filled([(gpu.name, *_flat(gpu.said))], out.width, len, f"  {branch} ", f"{stem}    ")
             yield from filled([*gpu.link, *gpu.peers], out.width, len, f"{stem}  ", f"{stem}    ")
-    named = [(f"{joint.name}:", *joint.places) for joint in drawn.joints if joint.name]
+    named = [(f"{joint.name}:", ", ".join(joint.places)) for joint in drawn.joints if joint.name]
     yield from filled(named, out.width, len, "  ", "      ")
     for note in (*_reading(bool(drawn.gpus)), *_remarks(Survey(of.result))):
         yield out.note(note)
