@@ -195,6 +195,13 @@ def test_a_gpu_says_what_it_sends_by_kind_of_link_the_widest_first(board):
     assert power["GPU 0"].link[0][0] == "NVLink ×3"
 
 
+def test_chip_to_chip_links_are_named(tmp_path):
+    file = stored.machine(stored.Board(stored.cpus(1, 72), (0,), "NVIDIA GH200 480GB", "Neoverse-V2"))
+    file.context["environment"]["gpus"][0]["nvml"]["c2c_links"] = 10
+    machine = machines([reader.read(file.write(tmp_path / "result.json"))])[0]
+    assert drawn(machine).panels[0].gpus[0].link[0][0] == "NVLink-C2C ×10, specified 63.0"
+
+
 def test_gpus_without_peer_access_say_so(tmp_path):
     file = stored.machine(stored.Board(stored.cpus(1, 16), (0, 0)))
     file.rows = [row for row in file.rows if row["case"]["family"] != "transfer/peer"]
