@@ -65,13 +65,14 @@ def matrix(result: Result, pairs: Pairs) -> Matrix:
         if pairs.rows in site and pairs.columns in site:
             there.setdefault((site[pairs.rows], site[pairs.columns]), []).append(row)
     cells = {pair: _cell(metrics.best_row(rows, pairs.best.least), pairs) for pair, rows in there.items()}
-    for link in result.links:
+    way = metrics.peak_direction(pairs)
+    for link in (link for link in result.links if link.direction == way):
         # Every link's copy peak is measured, also of GPUs that a preset has no rows of.
-        if link.direction == metrics.peak_direction(pairs):
+        pair = getattr(link, pairs.rows), getattr(link, pairs.columns)
+        if pair not in cells:
             row = metrics.peak_row(result, link)
             known = bool(row and row.both_known)
-            peak = Cell(metrics.peak_estimate(result, link), link.bytes, known, None)
-            cells.setdefault((getattr(link, pairs.rows), getattr(link, pairs.columns)), peak)
+            cells[pair] = Cell(metrics.peak_estimate(result, link), link.bytes, known, None)
     return Matrix(pairs, cells)
 
 

@@ -90,6 +90,10 @@ def test_every_rate_is_that_of_the_fastest_row_and_no_pair_is_left_out(board, na
         if flow.value is not None:
             row = best[flow.note]
             assert flow.value.value == pytest.approx(row.bandwidth_gb_s)
+            ends = [
+                name.lower().replace("node", "host").replace(" ", ":") for name in (flow.source, flow.target)
+            ]
+            assert row.case.ends in (None, tuple(ends))
             assert flow.value.low <= flow.value.value <= flow.value.high
         else:
             assert flow.note == "not measured"
@@ -108,6 +112,16 @@ def test_a_slower_row_of_a_pair_changes_nothing(board, tmp_path):
     file.add("transfer/memcpy", axes, {"numa": 0, "gpu": 0}, (1 << 30) / 60e9)
     faster = machines([reader.read(file.write(tmp_path / "result.json"))])[0]
     assert "→ 60 ± " in str(drawn(faster).panels[0].gpus)
+
+
+def test_what_a_gpu_reads_is_what_the_other_sends(tmp_path):
+    file = stored.machine(stored.BOARDS["two_gpus_nvlink"]())
+    axes = {"method": "copy_engine", "direction": "read", "access": "on", "bytes": 1 << 30, "link": "nvlink"}
+    file.add("transfer/peer", axes, {"gpu": 0, "peer": 1}, (1 << 30) / 420e9)
+    machine = machines([reader.read(file.write(tmp_path / "result.json"))])[0]
+    sent = {(flow.source, flow.target): flow.value for flow in drawn(machine).panels[0].flows}
+    assert sent["GPU 1", "GPU 0"].value == pytest.approx(420.0)
+    assert sent["GPU 0", "GPU 1"].value == pytest.approx(396.0)
 
 
 def test_what_was_not_measured_says_so_and_makes_no_figure(board):
@@ -193,6 +207,35 @@ def test_a_gpu_says_what_it_sends_by_kind_of_link_the_widest_first(board):
     )
     power = places(drawn(board("power9")).panels[0])
     assert power["GPU 0"].link[0][0] == "NVLink ×3"
+
+
+def test_a_gpu_that_cuda_does_not_see_takes_no_other_s_number(tmp_path):
+    file = stored.machine(stored.Board(stored.cpus(1, 16), (0, 0), rates=False))
+    hidden, seen = file.context["environment"]["gpus"]
+    hidden["cuda"], seen["cuda"] = None, {"ordinal": 0}
+    file.link("host_to_gpu", 55.0)
+    machine = machines([reader.read(file.write(tmp_path / "result.json"))])[0]
+    made = drawn(machine)
+    [gpu] = made.panels[0].gpus
+    assert gpu.name == "GPU 0"
+    assert (stored.address(1),) in gpu.said
+    assert "CUDA does not see 1 more GPU." in made.notes
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, "", 7, [], {}, [7], {"nodes": [{"id": "0"}, 7], "total_bytes": "all"}]
+)
+def test_a_report_that_says_nonsense_is_left_out(tmp_path, wrong):
+    file = stored.machine(stored.BOARDS["two_gpus_nvlink"]())
+    environment = file.context["environment"]
+    environment |= {"memory": wrong, "peers": wrong}
+    for gpu in environment["gpus"]:
+        gpu |= dict.fromkeys(("cuda", "nvml", "numa_node", "link_width_built"), wrong)
+    machine = machines([reader.read(file.write(tmp_path / "result.json"))])[0]
+    said = "\n".join(tree(machine))
+    assert "PCIe 5 ×16, specified 63.0  → 55.3 ± 0.4 %" in said
+    assert "NVLink ×18, specified 450.0  → GPU 1: 396 ± 0.4 %" in said
+    assert "node 0  CPUs copy 190" in said
 
 
 def test_chip_to_chip_links_are_named(tmp_path):

@@ -65,29 +65,27 @@ class Survey:
 
     result: Result
 
-    @property
-    def raw(self) -> Mapping[str, Any]:
-        """The environment report as the file has it."""
-        return self.result.environment.raw
-
-    @property
-    def _memory(self) -> Mapping[str, Any]:
-        return self.raw.get("memory") or {}
+    def report(self, topic: str) -> Mapping[str, Any]:
+        """A part of the environment report as the file has it."""
+        return _object(self.result.environment.raw, topic)
 
     @cached_property
     def nodes(self) -> dict[int, Mapping[str, Any]]:
         """What the report says of each node, and nodes that only rows name."""
-        told = {node["id"]: node for node in self._memory.get("nodes") or ()}
+        listed = _objects(self.report("memory"), "nodes")
+        told = {node["id"]: node for node in listed if _count(node, "id") is not None}
         measured = {pair[0] for rates in (self.to_gpu, self.from_gpu) for pair in rates}
         measured |= {node for pair in self.between_nodes for node in pair}
         return {node: told.get(node, {}) for node in sorted(told.keys() | measured)}
 
     @cached_property
     def gpus(self) -> dict[int, Mapping[str, Any]]:
-        """What the report says of each GPU by the number that CUDA gives it; of others by their place."""
-        told = {}
-        for order, gpu in enumerate(self.raw.get("gpus") or ()):
-            told[(gpu.get("cuda") or {}).get("ordinal", order)] = gpu
+        """What the report says of each GPU by CUDA's number; where CUDA has none of them, by its place."""
+        listed = _objects(self.result.environment.raw, "gpus")
+        numbers = [_count(_object(gpu, "cuda"), "ordinal") for gpu in listed]
+        if all(at is None for at in numbers):
+            numbers = list(range(len(listed)))
+        told = {at: gpu for at, gpu in zip(numbers, listed, strict=True) if at is not None}
         measured = {pair[1] for rates in (self.to_gpu, self.from_gpu) for pair in rates}
         measured |= {gpu for pair in self.between_gpus for gpu in pair}
         return {gpu: told.get(gpu, {}) for gpu in sorted(told.keys() | measured)}
@@ -141,23 +139,36 @@ class Survey:
     @property
     def one_node_of_many(self) -> bool:
         """Whether it is a virtual machine with one node, whose host may have several."""
-        return len(self.nodes) == 1 and bool((self.raw.get("kernel") or {}).get("virtual_machine"))
+        return len(self.nodes) == 1 and bool(self.report("kernel").get("virtual_machine"))
 
     def near(self, gpu: int) -> int | None:
         """The node that a GPU is near to, by the report or by its rows; None where neither tells."""
-        if (told := self.gpus[gpu].get("numa_node")) in self.nodes:
+        if (told := _count(self.gpus[gpu], "numa_node")) in self.nodes:
             return told
-        local = {
-            row.case.site.get("numa")
-            for row in self.result.of(COPIES)
-            if row.case.site.get("gpu") == gpu and row.case.locality == "local"
-        }
-        return local.pop() if len(local) == 1 else None
+        local = self._local.get(gpu, set())
+        return next(iter(local)) if len(local) == 1 else None
+
+    @cached_property
+    def _local(self) -> dict[int | None, set[int | None]]:
+        """The nodes that rows call local to each GPU."""
+        found: dict[int | None, set[int | None]] = {}
+        for row in self.result.of(COPIES):
+            if row.case.locality == "local":
+                found.setdefault(row.case.site.get("gpu"), set()).add(row.case.site.get("numa"))
+        return found
+
+    @cached_property
+    def _said(self) -> dict[frozenset, set[str]]:
+        """What rows call the link of each pair of GPUs."""
+        found: dict[frozenset, set[str]] = {}
+        for row in self.result.of(PEERS):
+            pair = frozenset((row.case.site.get("gpu"), row.case.site.get("peer")))
+            found.setdefault(pair, set()).add(str(row.case.axes.get("link")))
+        return found
 
     def nvlinks(self, gpu: int) -> list[Mapping[str, Any]]:
         """The GPU's NVLinks that are up."""
-        told = (self.gpus[gpu].get("nvml") or {}).get("nvlinks") or ()
-        return [link for link in told if link.get("active")]
+        return [link for link in _objects(_object(self.gpus[gpu], "nvml"), "nvlinks") if link.get("active")]
 
     def joined(self, one: int, two: int) -> Joined:
         """What joins two GPUs, by the report, else by what the run says of the pair."""
@@ -173,12 +184,8 @@ class Survey:
             return Joined("switch", min(switched))
         if (link := self.peer_link(one, two)) and link.nvlinks:
             return Joined("nvlink", link.nvlinks)
-        said = {
-            str(row.case.axes.get("link"))
-            for row in self.result.of(PEERS)
-            if {row.case.site.get("gpu"), row.case.site.get("peer")} == {one, two}
-        }
-        told = all((self.gpus[end].get("nvml") or {}).get("nvlinks") is not None for end in (one, two))
+        said = self._said.get(frozenset((one, two)), set())
+        told = all(_object(self.gpus[end], "nvml").get("nvlinks") is not None for end in (one, two))
         if spoken := next((kind for kind in ("nvlink", "pcie") if kind in said), None):
             return Joined(spoken)
         return Joined("none" if told else "")
@@ -190,8 +197,25 @@ class Survey:
 
     def refused(self, one: int, two: int) -> bool:
         """Whether a GPU cannot address the other's memory."""
-        told = self.raw.get("peers") or ()
-        return any((peer["from"], peer["to"]) == (one, two) and not peer["access"] for peer in told)
+        told = _objects(self.result.environment.raw, "peers")
+        return any(
+            (peer.get("from"), peer.get("to"), peer.get("access")) == (one, two, False) for peer in told
+        )
+
+
+def _object(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = of.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _objects(of: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    found = of.get(name)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, (list, tuple)) else []
+
+
+def _count(of: Mapping[str, Any], name: str) -> int | None:
+    found = of.get(name)
+    return found if type(found) is int and found >= 0 else None
 
 
 def panel(of: Machine, owner: str = "") -> DiagramPanel | None:
@@ -212,8 +236,8 @@ def panel(of: Machine, owner: str = "") -> DiagramPanel | None:
 
 def _title(survey: Survey) -> str:
     """The CPU, and of what there are how many."""
-    told = survey.raw.get("cpu") or {}
-    counts = [(told.get("sockets"), "socket"), (told.get("cores"), "core")]
+    told = survey.report("cpu")
+    counts = [(_count(told, f"{thing}s"), thing) for thing in ("socket", "core")]
     said = [plural(count, thing) for count, thing in counts if count]
     said += [plural(len(survey.nodes), "NUMA node")] if survey.nodes else []
     said.append(plural(len(survey.gpus), "GPU") if survey.gpus else "no GPU")
@@ -228,12 +252,13 @@ def _node(survey: Survey, node: int) -> Place:
     told = survey.nodes[node]
     cpus, allowed = told.get("cpus"), told.get("allowed_cpus")
     said: list[Said] = []
-    if cpus is not None:
-        fewer = f", {len(allowed)} allowed" if allowed is not None and len(allowed) < len(cpus) else ""
+    if isinstance(cpus, list):
+        less = isinstance(allowed, list) and len(allowed) < len(cpus)
+        fewer = f", {len(allowed)} allowed" if less else ""
         said.append((plural(len(cpus), "CPU") + fewer,) if cpus else ("no CPUs",))
     # The memory of the only node is the machine's, which a virtual machine may tell apart.
-    known = survey.raw.get("memory") or {}
-    size = (known.get("total_bytes") if len(survey.nodes) == 1 else None) or told.get("memory_bytes")
+    whole = _count(survey.report("memory"), "total_bytes") if len(survey.nodes) == 1 else None
+    size = whole or _count(told, "memory_bytes")
     said += [(format_bytes(size),)] if size else []
     said.append((f"CPUs copy {_rate(survey.between_nodes.get((node, node)))}",))
     others = [two for two in survey.nodes if two != node]
@@ -245,7 +270,7 @@ def _gpu(survey: Survey, gpu: int) -> Place:
     told = survey.gpus[gpu]
     name = str(told.get("name") or "").removeprefix("NVIDIA ")
     address = told.get("pci_bus_id")
-    said: list[Said] = [(text,) for text in (name, address) if text]
+    said: list[Said] = [(str(text),) for text in (name, address) if text]
     said.append((f"copies {_rate(survey.within_gpu.get(gpu))}",))
     near = survey.near(gpu)
     only = near if near is not None else next(iter(survey.nodes)) if len(survey.nodes) == 1 else None
@@ -293,9 +318,9 @@ def _link(survey: Survey, gpu: int, near: int | None) -> str:
     each = next(
         (f", specified {link.theoretical_gb_s:.1f}" for link in measured if link.theoretical_gb_s), ""
     )
-    nvml = survey.gpus[gpu].get("nvml") or {}
+    chips = _count(_object(survey.gpus[gpu], "nvml"), "c2c_links")
     to_cpu = sum(link.get("remote_type") == "cpu" for link in survey.nvlinks(gpu))
-    for count, name in ((nvml.get("c2c_links"), "NVLink-C2C"), (to_cpu, "NVLink")):
+    for count, name in ((chips, "NVLink-C2C"), (to_cpu, "NVLink")):
         if count:
             return f"{name} ×{count}{each}"
     if negotiated := next((link.negotiated for link in measured if link.negotiated), None):
@@ -410,6 +435,8 @@ def _reading(gpus: bool) -> list[str]:
 
 def _remarks(survey: Survey) -> Iterator[str]:
     """What is unknown of this machine."""
+    if (hidden := len(survey.result.environment.gpus) - len(survey.gpus)) > 0:
+        yield f"CUDA does not see {plural(hidden, 'more GPU')}."
     if survey.gpus and survey.one_node_of_many:
         yield ONE_NODE
     elif any(survey.near(gpu) is None for gpu in survey.gpus):
