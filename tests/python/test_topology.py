@@ -8,10 +8,9 @@ from functools import cache
 
 import pytest
 
-import golden_text
 import synthetic_topologies as stored
 from boxes import check_diagram, check_no_overlap, texts
-from grainscope_report import reader, uncertainty
+from grainscope_report import reader
 from grainscope_report.cli import main
 from grainscope_report.drawing import diagram, render
 from grainscope_report.figures import csv_table
@@ -21,7 +20,6 @@ from grainscope_report.groups import topology
 from grainscope_report.machine import Machine, machines
 from grainscope_report.terminal import Terminal
 from planted import ENTRIES
-from references import PROJECT
 
 # Those of which a pair of places was measured.
 MEASURED = [name for name, board in stored.BOARDS.items() if board().rates]
@@ -312,11 +310,3 @@ def test_a_report_shows_the_machine_before_its_answers(board, tmp_path):
     assert page.count('id="fd"') == 1
     assert page.index('id="machine-A"') < page.index('id="fd"') < page.index('id="answers"')
     assert "<summary>Measured copy peaks of the links (88)</summary>" in page
-
-
-def test_the_tree_of_two_gpus_is_the_golden_one(monkeypatch):
-    monkeypatch.chdir(PROJECT)
-    # A new table of type B changes intervals and no tree.
-    monkeypatch.setattr(uncertainty, "at_hand", uncertainty.TypeB)
-    [machine] = machines([reader.read(PROJECT / "results/reference/h200x2-quick.json")])
-    golden_text.hold("tree_h200x2-quick.txt", "\n".join(tree(machine, 100)) + "\n")
