@@ -141,41 +141,45 @@ def _peers(text: str, method: str, direction: str) -> Pairs:
     return Pairs(Best(text, "transfer/peer", axes), "gpu", "peer")
 
 
+NODE_TO_GPU = Pairs(
+    Best("pinned copy, node to GPU", "transfer/memcpy", {"timed": "copy", "path": "pinned_to_gpu"}),
+    "numa",
+    "gpu",
+)
+GPU_TO_NODE = Pairs(
+    Best("pinned copy, GPU to node", "transfer/memcpy", {"timed": "copy", "path": "gpu_to_pinned"}),
+    "numa",
+    "gpu",
+)
+WRITES_TO_PEER = _peers("copy engine, GPU writes to peer", "copy_engine", "write")
+READS_FROM_PEER = _peers("copy engine, GPU reads from peer", "copy_engine", "read")
+PEERS_BOTH_WAYS = Pairs(
+    Best(
+        "copy engine, both ways at once",
+        "transfer/duplex",
+        {"between": "gpu_gpu", "method": "copy_engine", "direction": "write", "access": "on"},
+    ),
+    "gpu",
+    "peer",
+)
+NODE_TO_NODE = Pairs(
+    Best("CPUs copy, node to node", "host/memcpy", {"flush": "on"}, at=(BYTES, max)), "from_node", "to_node"
+)
 PAIRS = (
-    Pairs(
-        Best("pinned copy, node to GPU", "transfer/memcpy", {"timed": "copy", "path": "pinned_to_gpu"}),
-        "numa",
-        "gpu",
-    ),
-    Pairs(
-        Best("pinned copy, GPU to node", "transfer/memcpy", {"timed": "copy", "path": "gpu_to_pinned"}),
-        "numa",
-        "gpu",
-    ),
+    NODE_TO_GPU,
+    GPU_TO_NODE,
     Pairs(
         Best("loads by the GPU from the node", "latency/chase", {"to": "host_memory"}, True), "numa", "gpu"
     ),
-    _peers("copy engine, GPU writes to peer", "copy_engine", "write"),
-    _peers("copy engine, GPU reads from peer", "copy_engine", "read"),
+    WRITES_TO_PEER,
+    READS_FROM_PEER,
     _peers("kernel copy, GPU writes to peer", "kernel_copy", "write"),
     _peers("kernel copy, GPU reads from peer", "kernel_copy", "read"),
-    Pairs(
-        Best(
-            "copy engine, both ways at once",
-            "transfer/duplex",
-            {"between": "gpu_gpu", "method": "copy_engine", "direction": "write", "access": "on"},
-        ),
-        "gpu",
-        "peer",
-    ),
+    PEERS_BOTH_WAYS,
     Pairs(
         Best("loads by the GPU from the peer", "latency/chase", {"to": "peer_memory"}, True), "gpu", "peer"
     ),
-    Pairs(
-        Best("CPUs copy, node to node", "host/memcpy", {"flush": "on"}, at=(BYTES, max)),
-        "from_node",
-        "to_node",
-    ),
+    NODE_TO_NODE,
     Pairs(
         Best("loads by the CPU from the node", "host/latency", least=True, at=(BYTES, max)),
         "cpu_node",

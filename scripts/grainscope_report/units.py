@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -111,3 +111,23 @@ def some(names: Sequence[str], most: int) -> str:
 def cut(text: str, most: int) -> str:
     """A text of at most so many letters, the last of which says where it is cut."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def filled(
+    said: Iterable[Sequence[str]],
+    room: float,
+    width: Callable[[str], float],
+    first: str = "",
+    further: str = "",
+    gap: str = "  ",
+) -> Iterator[str]:
+    """Each as lines no wider than `room`, by `width`, that break between words that stay together."""
+    for words in said:
+        line = first + words[0]
+        for more in words[1:]:
+            longer = f"{line}{gap}{more}"
+            if width(longer) > room:
+                yield line
+                longer = further + more
+            line = longer
+        yield line

@@ -11,7 +11,15 @@ from matplotlib.transforms import Bbox
 
 from grainscope_report.drawing import panels, style
 from grainscope_report.figures import model
-from grainscope_report.figures.model import BarPanel, CurvePanel, DotPanel, MapPanel, Panel, TablePanel
+from grainscope_report.figures.model import (
+    BarPanel,
+    CurvePanel,
+    DiagramPanel,
+    DotPanel,
+    MapPanel,
+    Panel,
+    TablePanel,
+)
 
 
 def texts(page: Page) -> list[tuple[Text, Bbox]]:
@@ -84,6 +92,17 @@ def check_table(axes: Axes, panel: TablePanel) -> None:
     """Fails where a cell is not written as it is."""
     said = [one.get_text() for one in axes.texts if one.get_gid() == "table"]
     assert said == [cell for line in model.table_texts(panel) for cell in line]
+
+
+def check_diagram(axes: Axes, panel: DiagramPanel) -> None:
+    """Fails where a place, or a word of what is said of it, is not written."""
+    said = " ".join(one.get_text().replace("\u00a0", " ") for one in axes.texts).split()
+    for place in (*panel.nodes, *panel.gpus):
+        for words in ((place.name,), *place.said, *place.link, *place.peers):
+            assert set(" ".join(words).split()) <= set(said), words
+    assert [one.get_text() for one in axes.texts if one.get_gid() == "joint"] == [
+        joint.name for joint in panel.joints if joint.name
+    ]
 
 
 def check_dots(axes: Axes, panel: DotPanel, several: bool) -> None:

@@ -14,6 +14,7 @@ from PIL import Image, ImageChops
 from boxes import (
     check_bars,
     check_curves,
+    check_diagram,
     check_dots,
     check_map,
     check_no_overlap,
@@ -26,6 +27,7 @@ from grainscope_report.drawing import render, scales, style
 from grainscope_report.figures.model import (
     Curve,
     CurvePanel,
+    DiagramPanel,
     DotPanel,
     Figure,
     Level,
@@ -65,20 +67,20 @@ SHOWN = {
     "two_leaning": ("leaning", "packing"),
 }
 FIGURES_OF = {
-    "h100": ("1", "2", "5", "6", "7", "8", "h"),
-    "two_nodes": ("1", "2", "5", "6", "7", "8", "h"),
+    "h100": ("1", "2", "5", "6", "7", "8", "d", "h"),
+    "two_nodes": ("1", "2", "5", "6", "7", "8", "d", "h"),
     "cpu_only": ("1", "h"),
     "linked": ("3", "4", "13", "14", "o"),
     "alone": ("3",),
     "two_files": ("1", "2", "5", "6", "7"),
     "two_linked": ("13", "14"),
-    "three_files": ("8", "h"),
+    "three_files": ("8", "d", "h"),
     "traversing": ("8", "9", "10", "16", "17", "18"),
     "modelling": ("8", "9", "10", "16", "17"),
     "two_traversing": ("8", "9", "10", "16", "17"),
     "toys_too": ("8",),
     "busy": ("m", "n", "p", "s", "t"),
-    "crowded": ("m", "n"),
+    "crowded": ("d", "m", "n"),
     "two_busy": ("m", "n", "p", "s", "t"),
     "learning": ("10", "11", "12", "13", "o"),
     "tiering": ("10", "11"),
@@ -168,6 +170,9 @@ def test_every_panel_is_drawn_with_labels_units_and_scales(drawn, shown, number)
         assert panel.y_unit in {"GB/s", "ns", "ms", "%", "ratio", "requests", "SMs", "s", "GTEPS"}
         if isinstance(panel, MapPanel):
             check_map(axes, panel)
+            continue
+        if isinstance(panel, DiagramPanel):
+            check_diagram(axes, panel)
             continue
         if isinstance(panel, DotPanel):
             check_dots(axes, panel, len(made.machines) > 1)

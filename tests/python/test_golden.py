@@ -11,11 +11,14 @@ from pathlib import Path
 
 import pytest
 
+import golden_text
 from grainscope_report import reader
 from grainscope_report.buying import verdict, workload
 from grainscope_report.figures import candidates, csv_table, model
 from grainscope_report.figures.table import FIGURES, figure
+from grainscope_report.groups import topology
 from grainscope_report.machine import machines
+from grainscope_report.terminal import Terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES, TABLES = ROOT / "docs" / "figures", ROOT / "tests" / "golden" / "figures"
@@ -88,6 +91,11 @@ def test_every_kept_table_has_its_picture_and_the_command_that_made_it(folder):
     kept, drawn = (TABLES / folder).glob("*.csv"), (PICTURES / folder).glob("*.png")
     assert {path.stem for path in kept} == {path.stem for path in drawn}
     assert f"plot {FILES[folder]} -o docs/figures" in (PICTURES / "README.md").read_text()
+
+
+def test_the_tree_of_two_gpus_says_what_figure_d_draws():
+    [machine] = shown("h200x2")
+    golden_text.hold("tree_h200x2-quick.txt", "\n".join(topology.tree(machine, Terminal(100))) + "\n")
 
 
 def test_figure_15_of_the_example_workload_is_the_one_in_the_docs(monkeypatch):

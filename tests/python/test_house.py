@@ -65,6 +65,8 @@ GROUPS = {
         *("sm_share", "contention"),
     ),
     "traversal": ("traversal", "lean"),
+    # What joins nodes and GPUs.
+    "topology": ("transfer", "host"),
 }
 LITERAL = re.compile(r'//[^\n]*|#include[^\n]*|"((?:[^"\\\n]|\\.)*)"')
 

@@ -2,15 +2,14 @@
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from grainscope_report import metrics
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
-from grainscope_report.families import PAIRS, Pairs
-from grainscope_report.model import Result, Row
-from grainscope_report.statistics import Estimate
+from grainscope_report.families import PAIRS
+from grainscope_report.model import Result
+from grainscope_report.pairs import Matrix, kind, matrices
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.units import format_bytes, format_rate, significant
 from grainscope_report.writing import csv_text, json_text
@@ -20,42 +19,6 @@ MOST_LINES = 40
 INDENT = "  "
 FORMATS = ("text", "csv", "json")
 CSV = ("what", "unit", "row", "column", "value", "low", "high", "both_known", "case")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What is known of a pair: GB/s or seconds, at how many bytes, by which case; of a link's peak none."""
-
-    value: Estimate
-    bytes: float | None
-    both_known: bool
-    case: str | None
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """What each pair of places reaches."""
-
-    pairs: Pairs
-    cells: dict[tuple[int, int], Cell]
-
-    @property
-    def rows(self) -> list[int]:
-        """The places that stand at the left."""
-        return self._places[0]
-
-    @property
-    def columns(self) -> list[int]:
-        """The places that stand above."""
-        return self._places[1]
-
-    @property
-    def _places(self) -> tuple[list[int], list[int]]:
-        """Of pairs of one kind every place stands at both sides."""
-        rows, columns = ({pair[side] for pair in self.cells} for side in (0, 1))
-        if _kind(self.pairs.rows) == _kind(self.pairs.columns):
-            rows = columns = rows | columns
-        return sorted(rows), sorted(columns)
 
 
 def add_matrix(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
@@ -95,35 +58,6 @@ def run_matrix(arguments: argparse.Namespace) -> int:
     }
     print(formats[arguments.format]())
     return EXIT_OK
-
-
-def matrices(result: Result, family: str = "") -> list[Matrix]:
-    """All that the run has pairs for, of a family or group alone where one is asked for."""
-    wanted = [pair for pair in PAIRS if not family or f"{pair.best.family}/".startswith(f"{family}/")]
-    return [found for one in wanted if (found := _matrix(result, one)).cells]
-
-
-def _matrix(result: Result, pairs: Pairs) -> Matrix:
-    there: dict[tuple[int, int], list[Row]] = {}
-    for row in metrics.rows_for(result, pairs.best):
-        site = row.case.site
-        if pairs.rows in site and pairs.columns in site:
-            there.setdefault((site[pairs.rows], site[pairs.columns]), []).append(row)
-    cells = {pair: _cell(metrics.best_row(rows, pairs.best.least), pairs) for pair, rows in there.items()}
-    for link in result.links:
-        # Every link's copy peak is measured, also of GPUs that a preset has no rows of.
-        if link.direction == metrics.peak_direction(pairs):
-            row = metrics.peak_row(result, link)
-            known = bool(row and row.both_known)
-            peak = Cell(metrics.peak_estimate(result, link), link.bytes, known, None)
-            cells.setdefault((getattr(link, pairs.rows), getattr(link, pairs.columns)), peak)
-    return Matrix(pairs, cells)
-
-
-def _cell(row: Row, pairs: Pairs) -> Cell:
-    size = row.case.axes.get("bytes")
-    size = size if isinstance(size, (int, float)) else None
-    return Cell(metrics.best_estimate(row, pairs.best.least), size, row.both_known, row.name)
 
 
 def lines(found: Sequence[Matrix], out: Terminal, every: bool = False) -> list[str]:
@@ -191,11 +125,7 @@ def _unit(matrix: Matrix) -> str:
 
 
 def _place(name: str, at: int) -> str:
-    return f"{_kind(name)} {at}"
-
-
-def _kind(name: str) -> str:
-    return "GPU" if name in ("gpu", "peer") else "node"
+    return f"{kind(name)} {at}"
 
 
 def _sizes(matrix: Matrix) -> str:

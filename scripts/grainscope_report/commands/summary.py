@@ -90,7 +90,7 @@ def run_summary(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json_text(summary_full.document(result)))
     else:
-        print("\n".join(summary_full.lines(result, terminal())))
+        print("\n".join(summary_full.lines(result, terminal(), every=not arguments.family)))
     return EXIT_OK
 
 

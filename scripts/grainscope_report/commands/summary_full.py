@@ -12,7 +12,7 @@ from grainscope_report.analysis import Analysis, Group, Reason
 from grainscope_report.commands import summary_gnn
 from grainscope_report.fits import everything, shape
 from grainscope_report.fits.everything import Fits
-from grainscope_report.groups import gnn_answers, lean, transfer, traversal
+from grainscope_report.groups import gnn_answers, lean, topology, transfer, traversal
 from grainscope_report.groups.lean import Gain
 from grainscope_report.groups.programs import Quality
 from grainscope_report.groups.traversal_answers import Answer, Moved
@@ -121,9 +121,10 @@ PRESSURE_SAID = (
 )
 
 
-def lines(result: Result, out: Terminal) -> Iterator[str]:
-    """The whole summary, line by line."""
-    found = findings.of(Analysis(machine.machines([result])[0]), but=("answers",))
+def lines(result: Result, out: Terminal, every: bool = True) -> Iterator[str]:
+    """The whole summary, line by line; the machine's tree only where `every` row of the run is there."""
+    [shown] = machine.machines([result])
+    found = findings.of(Analysis(shown), but=("answers",))
 
     def facts(topic: str) -> list[Any]:
         return findings.facts(found, topic)
@@ -131,6 +132,7 @@ def lines(result: Result, out: Terminal) -> Iterator[str]:
     blocks = (
         _warnings(result, out),
         _machine(result, out),
+        topology.tree(shown, out) if every else (),
         _links(result, out),
         _groups(facts("groups"), out),
         _traversals(facts("traversals"), out),

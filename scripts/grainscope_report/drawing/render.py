@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from PIL import Image
 
-from grainscope_report.drawing import bars, curves, panels, style
+from grainscope_report.drawing import bars, curves, diagram, panels, style
 from grainscope_report.drawing.scales import is_banded
 from grainscope_report.figures import parts
 from grainscope_report.figures.model import (
@@ -24,6 +24,7 @@ from grainscope_report.figures.model import (
     BarPanel,
     BarSeries,
     CurvePanel,
+    DiagramPanel,
     Dot,
     DotPanel,
     Figure,
@@ -127,6 +128,8 @@ def _panel(axes: Axes, panel: Panel, several: bool) -> None:
         panels.draw_table(axes, panel)
     elif isinstance(panel, DotPanel):
         panels.draw_dots(axes, panel, several)
+    elif isinstance(panel, DiagramPanel):
+        diagram.draw(axes, panel)
     else:
         (curves if isinstance(panel, CurvePanel) else bars).draw(axes, panel, several)
 
@@ -235,13 +238,18 @@ def _lines(count: int) -> float:
 
 
 def _is_table(row: tuple[Panel, ...]) -> bool:
-    return all(isinstance(panel, TablePanel) for panel in row)
+    """Whether a row has no axes: tables, or a diagram."""
+    return all(isinstance(panel, (TablePanel, DiagramPanel)) for panel in row)
+
+
+def _table_height(panel: Panel) -> float:
+    return diagram.height(panel) if isinstance(panel, DiagramPanel) else panels.table_height(panel)
 
 
 def _tall(row: tuple[Panel, ...]) -> float:
     """The height of the axes of a row."""
     if _is_table(row):
-        return max(map(panels.table_height, row))
+        return max(map(_table_height, row))
     if own := max((each_panel.height for each_panel in row if isinstance(each_panel, BarPanel)), default=0.0):
         return own
     if dotted := [panel for panel in row if isinstance(panel, DotPanel)]:

@@ -11,6 +11,7 @@ from grainscope_report.figures.model import (
     BarPanel,
     BarSeries,
     CurvePanel,
+    DiagramPanel,
     DotPanel,
     Figure,
     Level,
@@ -33,10 +34,10 @@ DIGITS = 9
 def write(figure: Figure) -> str:
     """The CSV of a figure.
 
-    `kind` is point, bar, sum, lane, dot, cell, roof, peak, double, theoretical, paper, even, cache, reach,
-    crossover, knee, dip or slow. A region (crossover, knee, dip, slow, paper's range) has its place in `x`
-    and its ends in `y_low` and `y_high`, whose unit is then that of the x axis. A cell goes from `series`
-    to `x`.
+    `kind` is point, bar, sum, lane, dot, cell, flow, roof, peak, double, theoretical, paper, even, cache,
+    reach, crossover, knee, dip or slow. A region (crossover, knee, dip, slow, paper's range) has its place
+    in `x` and its ends in `y_low` and `y_high`, whose unit is then that of the x axis. Cells and flows go
+    from `series` to `x`.
     A sum is a whole of stacked bars with an interval of its own.
     A lane is one of the things at once that the bar before it is all of. A dot's value is in `y`, although
     it is drawn along the horizontal axis; its row is `series` and, of several, `x`.
@@ -58,6 +59,8 @@ def _rows(panel: Panel) -> Iterator[dict]:
         return model.table_numbers(panel)
     if isinstance(panel, DotPanel):
         return _dot_panel(panel)
+    if isinstance(panel, DiagramPanel):
+        return _diagram_panel(panel)
     return _map_panel(panel) if isinstance(panel, MapPanel) else _bar_panel(panel)
 
 
@@ -128,6 +131,13 @@ def _map_panel(panel: MapPanel) -> Iterator[dict]:
                 **place,
                 **({"note": cell.text} if cell.value is None else more),
             )
+
+
+def _diagram_panel(panel: DiagramPanel) -> Iterator[dict]:
+    for flow in panel.flows:
+        label = "measured" if flow.value else None
+        place = {"x": flow.target, "y_unit": panel.y_unit, "label": label, "note": flow.note}
+        yield _line("flow", flow.source, panel.machine, value=flow.value, **place)
 
 
 def _dot_panel(panel: DotPanel) -> Iterator[dict]:

@@ -351,7 +351,62 @@ class DotPanel:
     y_label: str = ""
 
 
-Panel = CurvePanel | BarPanel | MapPanel | DotPanel | TablePanel
+# What is said of one thing: words that stay together, on one line where they have room.
+Said = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node or a GPU of a diagram: its name, and what is said of it within its box.
+
+    A GPU hangs at the node of the name `at`, for certain where `sure`. `link` is said of that link, `peers`
+    of those to other GPUs; the first words of both are what the link is.
+    """
+
+    name: str
+    said: tuple[Said, ...]
+    at: str = ""
+    sure: bool = True
+    link: tuple[Said, ...] = ()
+    peers: tuple[Said, ...] = ()
+
+
+@dataclass(frozen=True)
+class Joint:
+    """What joins GPUs: all at one thing that has a name, or two by so many `links`."""
+
+    places: tuple[str, ...]
+    name: str = ""
+    links: int = 1
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What goes from one place to another, in GB/s; none where it was not measured. `note`: by which case."""
+
+    source: str
+    target: str
+    value: Estimate | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class DiagramPanel:
+    """A machine as boxes and lines: nodes at the left, GPUs beside theirs, what joins GPUs at the right."""
+
+    title: str
+    nodes: tuple[Place, ...]
+    gpus: tuple[Place, ...]
+    joints: tuple[Joint, ...]
+    flows: tuple[Flow, ...]
+    machine: Machine
+    y_label: str = ""
+    y_unit: str = "GB/s"
+    width: float = WHOLE
+    levels: tuple[Level, ...] = ()
+
+
+Panel = CurvePanel | BarPanel | MapPanel | DotPanel | TablePanel | DiagramPanel
 
 
 @dataclass(frozen=True)

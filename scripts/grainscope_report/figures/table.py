@@ -27,6 +27,7 @@ from grainscope_report.groups import (
     programs,
     reach,
     shape,
+    topology,
     transfer_copies,
     transfer_duplex,
     transfer_requests,
@@ -234,6 +235,7 @@ def _dot(machine: Machine, case: MachineRow, rows: Sequence[Row], rated: bool) -
 SOURCES = (
     transfer_copies, transfer_duplex, transfer_requests, contention, traversal_speedup, traversal_degrees,
     traversal_links, lean_figure, programs, gather_figure, gnn_figure, reach, grain, host, shape, latency,
+    topology,
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from grainscope_report.analysis import Analysis, Group, Reason
 from grainscope_report.figures.model import why_not
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.fits import everything, shape
+from grainscope_report.groups import topology
 from grainscope_report.groups.transfer import Path
 from grainscope_report.machine import (
     LINK_NAMES,
@@ -73,6 +74,7 @@ def write(machines: Sequence[Machine]) -> str:
         page = {
             "machines": [_machine(machine, several) for machine in machines],
             "answered": [_answers(machine, several) for machine in machines],
+            "of_machine": topology.ID,
             "drawn": [
                 {
                     "entry": entry,
