@@ -1,0 +1,291 @@
+"""A second replay of managed memory that does not fit the card, to hold `model/uvm` against.
+
+It shares nothing with the program but what docs/model.md says: of each level the lists of active vertices in
+ascending order, of each list the pages of its edges and then those of its weights; a page that is not on the
+card is brought, and the one that was used the longest ago goes. `driver` replays what NVIDIA's open kernel
+module says of itself instead (comments of uvm_pmm_gpu.c and uvm_perf_prefetch.c). All of it is slow and
+serial.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+BASE, BLOCK = 64 << 10, 2 << 20  # bytes that a fault grows to, and that the driver evicts
+
+
+@dataclass(frozen=True)
+class Moves:
+    """What a trace moved: pages, and bytes of them."""
+
+    faults: int
+    evictions: int
+    moved_bytes: int
+    touched: int  # different pages
+
+
+# One page after another, by a policy that says who goes.
+
+
+def replay(
+    trace: Iterable[int],
+    capacity: int,
+    page_bytes: int = BASE,
+    policy: str = "lru",
+    seen: Callable | None = None,
+) -> Moves:
+    """Pages brought to a card that holds `capacity` of them and is empty at first.
+
+    `policy` is `lru`, or `fifo`: the page brought the longest ago goes. `seen` is told the pages held after
+    each touch.
+    """
+    ages: dict[int, int] = {}  # of each page held: when it was used or brought
+    faults = evictions = 0
+    touched = set()
+    for now, page in enumerate(trace):
+        touched.add(page)
+        if page not in ages:
+            faults += 1
+            if len(ages) == capacity:
+                del ages[min(ages, key=ages.__getitem__)]
+                evictions += 1
+            ages[page] = now
+        elif policy == "lru":
+            ages[page] = now
+        if seen:
+            seen(frozenset(ages))
+    return Moves(faults, evictions, faults * page_bytes, len(touched))
+
+
+def reuse_faults(trace: Sequence[int], capacity: int) -> int:
+    """The same by reuse distances (Mattson et al., 1970): a touch faults unless fewer than `capacity`
+    different pages were touched since the last touch of its page. Nothing is held, nothing goes.
+    """
+    last: dict[int, int] = {}
+    faults = 0
+    for now, page in enumerate(trace):
+        before = last.get(page)
+        faults += before is None or len(set(trace[before + 1 : now])) >= capacity
+        last[page] = now
+    return faults
+
+
+def driver(trace: Iterable[int], capacity_bytes: int, prefetch: bool = True) -> Moves:
+    """Pages of 64 KiB by the driver's own description. It does not see hits: a block of 2 MiB becomes the
+    newest when something of it is brought, and the oldest block goes as a whole. With `prefetch` the largest
+    part of a block, halved again and again, of which more than 51 % are there or on their way is filled.
+    """
+    blocks, each = capacity_bytes // BLOCK, BLOCK // BASE
+    if blocks == 0:
+        raise ValueError(f"a card of {capacity_bytes} bytes holds no block of {BLOCK}")
+    held: dict[int, set[int]] = {}  # by block, the one that goes first ahead
+    faults = brought = evictions = 0
+    touched = set()
+    for page in trace:
+        touched.add(page)
+        block, place = divmod(page, each)
+        if place in held.get(block, ()):
+            continue
+        faults += 1
+        pages = held.pop(block, set())
+        if len(held) == blocks:
+            evictions += len(held.pop(next(iter(held))))
+        before = len(pages)
+        pages.add(place)
+        if prefetch:
+            pages |= filled(pages, place, each)
+        brought += len(pages) - before
+        held[block] = pages
+    return Moves(faults, evictions, brought * BASE, len(touched))
+
+
+def filled(pages: set[int], place: int, each: int) -> set[int]:
+    """The largest aligned part around `place`, a power of two of pages, that is more than 51 % there."""
+    size = each
+    while size > 1:
+        part = set(range(place // size * size, place // size * size + size))
+        if 100 * len(pages & part) > 51 * size:
+            return part
+        size //= 2
+    return {place}
+
+
+# Traces that nobody recorded.
+
+
+def sequential(pages: int, touches: int = 1) -> list[int]:
+    """Each page `touches` times in a row, in order."""
+    return [page for page in range(pages) for _ in range(touches)]
+
+
+def cyclic(pages: int, rounds: int) -> list[int]:
+    return list(range(pages)) * rounds
+
+
+def uniform(pages: int, touches: int, seed: int = 1) -> list[int]:
+    draw = random.Random(seed)
+    return [draw.randrange(pages) for _ in range(touches)]
+
+
+def zipf(pages: int, touches: int, seed: int = 2) -> list[int]:
+    """Page i of a random order with probability ∝ 1 / (i + 1)."""
+    draw = random.Random(seed)
+    order = draw.sample(range(pages), pages)
+    return draw.choices(order, [1 / (place + 1) for place in range(pages)], k=touches)
+
+
+def alternating(pages: int, rounds: int) -> list[int]:
+    """The lower half three times over, then the upper half three times, and so on."""
+    half = pages // 2
+    return [page for _ in range(rounds) for part in (0, half) for page in [*range(part, part + half)] * 3]
+
+
+# A trace as a graph whose bfs from any of its vertices touches just these pages.
+
+
+def write_chain(trace: Sequence[int], pages: int, slots: int, path: Path) -> np.ndarray:
+    """Writes a directed .sg and gives the neighbour that each vertex has.
+
+    Every vertex has one edge, so that page p is where the edges of vertices p·slots to p·slots + slots − 1
+    are. The n-th touch of a page is the n-th of these, and its edge leads to the next touch; the last one
+    leads to the first. Vertices left over lead there, too.
+    """
+    counts: dict[int, int] = {}
+    chain = []
+    for page in trace:
+        chain.append(page * slots + counts.get(page, 0))
+        counts[page] = counts.get(page, 0) + 1
+    if max(counts.values()) > slots:
+        raise ValueError(f"a page is touched {max(counts.values())} times and has {slots} edges")
+    following = np.full(pages * slots, chain[0], dtype=np.int32)
+    following[chain] = chain[1:] + chain[:1]
+    ends = np.arange(len(following) + 1, dtype=np.int64)
+    into = np.concatenate([[0], np.cumsum(np.bincount(following, minlength=len(following)))]).astype(np.int64)
+    with path.open("wb") as file:
+        file.write(b"\x01" + np.array([len(following)] * 2, dtype=np.int64).tobytes())
+        file.write(ends.tobytes() + following.tobytes())
+        file.write(into.tobytes() + np.argsort(following, kind="stable").astype(np.int32).tobytes())
+    return following
+
+
+def chain_pages(following: np.ndarray, source: int, slots: int) -> list[int]:
+    """The pages that a bfs from `source` touches."""
+    seen: dict[int, None] = {}
+    while source not in seen:
+        seen[source] = None
+        source = int(following[source])
+    return [vertex // slots for vertex in seen]
+
+
+# Traces of algorithms: a level at a time, over a graph as GAP's .sg and .wsg have it.
+
+
+@dataclass(frozen=True)
+class Graph:
+    offsets: np.ndarray  # i64[V + 1]
+    neighbours: np.ndarray  # i64[E]
+    weights: np.ndarray | None  # i64[E]
+    directed: bool
+
+    @property
+    def vertices(self) -> int:
+        return len(self.offsets) - 1
+
+
+def read_graph(path: Path) -> Graph:
+    """A .sg or .wsg: u8 directed, i64 entries and vertices, i64 offsets, then i32 neighbours with weights."""
+    data = path.read_bytes()
+    entries, vertices = np.frombuffer(data, np.int64, 2, 1)
+    offsets = np.frombuffer(data, np.int64, vertices + 1, 17)
+    width = 2 if path.suffix == ".wsg" else 1
+    body = np.frombuffer(data, np.int32, entries * width, 17 + 8 * (vertices + 1)).astype(np.int64)
+    return Graph(offsets, body[::width], body[1::2] if width == 2 else None, data[0] == 1)
+
+
+def edges_of(graph: Graph, vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Who an edge is of, and its place in the list of all, for each edge of these vertices."""
+    starts, degrees = graph.offsets[vertices], np.diff(graph.offsets)[vertices]
+    ends = np.cumsum(degrees)
+    within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - degrees, degrees)
+    return np.repeat(vertices, degrees), np.repeat(starts, degrees) + within
+
+
+def bfs(graph: Graph, source: int) -> Iterator[np.ndarray]:
+    reached = np.zeros(graph.vertices, dtype=bool)
+    level = np.array([source])
+    while len(level):
+        yield level
+        reached[level] = True
+        level = np.unique(graph.neighbours[edges_of(graph, level)[1]])
+        level = level[~reached[level]]
+
+
+def falling(graph: Graph, values: np.ndarray, level: np.ndarray, further: bool) -> Iterator[np.ndarray]:
+    """Levels of values that only fall along edges: who fell in a level is active in the next."""
+    while len(level):
+        yield level
+        owners, places = edges_of(graph, level)
+        offers = values[owners] + (graph.weights[places] if further else 0)
+        before = values.copy()
+        np.minimum.at(values, graph.neighbours[places], offers)
+        level = np.flatnonzero(values < before)
+
+
+def sssp(graph: Graph, source: int) -> Iterator[np.ndarray]:
+    """Bellman and Ford, a round a level."""
+    distances = np.full(graph.vertices, np.iinfo(np.int64).max // 2)
+    distances[source] = 0
+    yield from falling(graph, distances, np.array([source]), further=True)
+
+
+def cc(graph: Graph, _: int = 0) -> Iterator[np.ndarray]:
+    """Lowest labels, from every vertex at once."""
+    everyone = np.arange(graph.vertices)
+    yield from falling(graph, everyone.copy(), everyone, further=False)
+
+
+def pr(graph: Graph, _: int = 0) -> Iterator[np.ndarray]:
+    """PageRank by pushing: damping 0.85, until residuals come to less than 1e-4 in all; who has more than
+    1e-4 / 2V of it pushes.
+    """
+    residuals = np.full(graph.vertices, 0.15 / graph.vertices)
+    degrees = np.diff(graph.offsets)
+    while residuals.sum() >= 1e-4:
+        level = np.flatnonzero(residuals > 1e-4 / (2 * graph.vertices))
+        yield level
+        pushed = np.zeros(graph.vertices)
+        owners, places = edges_of(graph, level)
+        np.add.at(pushed, graph.neighbours[places], 0.85 * residuals[owners] / degrees[owners])
+        residuals[level] = 0
+        residuals += pushed
+
+
+ALGORITHMS = {"bfs": bfs, "sssp": sssp, "cc": cc, "pr": pr}
+
+
+def page_trace(
+    graph: Graph, levels: Iterable[np.ndarray], page_bytes: int, edge_bytes: int = 8, weighted: bool = False
+) -> list[int]:
+    """The pages that these lists lie on, in the order of their touches. Edges begin at a page, and so do
+    weights of 4 bytes behind them.
+    """
+    behind = -(-len(graph.neighbours) * edge_bytes // page_bytes)  # pages of edges
+    trace = []
+    for level in levels:
+        for vertex in level:
+            first, last = int(graph.offsets[vertex]), int(graph.offsets[vertex + 1]) - 1
+            if last < first:
+                continue
+            trace += range(first * edge_bytes // page_bytes, last * edge_bytes // page_bytes + 1)
+            if weighted:
+                trace += range(behind + first * 4 // page_bytes, behind + last * 4 // page_bytes + 1)
+    return trace
+
+
+def pages_of(graph: Graph, page_bytes: int, edge_bytes: int = 8, weighted: bool = False) -> int:
+    """Pages of the whole edge list, and of the weights."""
+    entries = len(graph.neighbours)
+    return -(-entries * edge_bytes // page_bytes) + (-(-entries * 4 // page_bytes) if weighted else 0)
