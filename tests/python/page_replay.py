@@ -266,26 +266,36 @@ def pr(graph: Graph, _: int = 0) -> Iterator[np.ndarray]:
 ALGORITHMS = {"bfs": bfs, "sssp": sssp, "cc": cc, "pr": pr}
 
 
-def page_trace(
-    graph: Graph, levels: Iterable[np.ndarray], page_bytes: int, edge_bytes: int = 8, weighted: bool = False
-) -> list[int]:
-    """The pages that these lists lie on, in the order of their touches. Edges begin at a page, and so do
-    weights of 4 bytes behind them.
-    """
-    behind = -(-len(graph.neighbours) * edge_bytes // page_bytes)  # pages of edges
-    trace = []
-    for level in levels:
-        for vertex in level:
-            first, last = int(graph.offsets[vertex]), int(graph.offsets[vertex + 1]) - 1
-            if last < first:
-                continue
-            trace += range(first * edge_bytes // page_bytes, last * edge_bytes // page_bytes + 1)
-            if weighted:
-                trace += range(behind + first * 4 // page_bytes, behind + last * 4 // page_bytes + 1)
-    return trace
+@dataclass(frozen=True)
+class Lists:
+    """Lists of neighbours on pages, with weights of 4 bytes on pages of their own behind them."""
 
+    graph: Graph
+    page_bytes: int
+    edge_bytes: int = 8
+    weighted: bool = False
 
-def pages_of(graph: Graph, page_bytes: int, edge_bytes: int = 8, weighted: bool = False) -> int:
-    """Pages of the whole edge list, and of the weights."""
-    entries = len(graph.neighbours)
-    return -(-entries * edge_bytes // page_bytes) + (-(-entries * 4 // page_bytes) if weighted else 0)
+    @property
+    def edge_pages(self) -> int:
+        return -(-len(self.graph.neighbours) * self.edge_bytes // self.page_bytes)
+
+    @property
+    def pages(self) -> int:
+        weights = -(-len(self.graph.neighbours) * 4 // self.page_bytes)
+        return self.edge_pages + (weights if self.weighted else 0)
+
+    def trace(self, levels: Iterable[np.ndarray]) -> list[int]:
+        """The pages that these vertices' lists lie on, in the order of their touches."""
+        pages: list[int] = []
+        for level in levels:
+            for first, end in zip(self.graph.offsets[level], self.graph.offsets[level + 1], strict=True):
+                if first < end:
+                    pages += self.under(0, self.edge_bytes, int(first), int(end))
+                    if self.weighted:
+                        pages += self.under(self.edge_pages, 4, int(first), int(end))
+        return pages
+
+    def under(self, behind: int, width: int, first: int, end: int) -> range:
+        """The pages of some elements of an array that begins `behind` pages."""
+        last = (end * width - 1) // self.page_bytes
+        return range(behind + first * width // self.page_bytes, behind + last + 1)

@@ -122,7 +122,7 @@ def test_the_driver_needs_a_block():
 
 def modelled(folder: Path, graph: Path, algorithm: str, *axes: str) -> list[dict]:
     """The rows of model/uvm on a graph's file."""
-    asked = (f"--axis={axis}" for axis in (f"algorithm={algorithm}", "link=pcie3x16", "edge=8", *axes))
+    asked = (f"--axis={axis}" for axis in (f"algorithm={algorithm}", "link=pcie3x16", *axes))
     words = ["--preset=smoke", f"--graph=file:{graph}", "--trials=8", f"--out={folder}", *asked]
     command = [PROGRAM, *words, "--benchmark_filter=^model/uvm/"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
@@ -168,7 +168,7 @@ def chains(folder: Path) -> dict[str, tuple]:
     for name, trace in TRACES.items():
         path = folder / f"{name}.sg"
         following = page_replay.write_chain(trace, PAGES, SLOTS, path)
-        rows = modelled(folder / name, path, "bfs", f"page={8 * SLOTS}", card_axis())
+        rows = modelled(folder / name, path, "bfs", "edge=8", f"page={8 * SLOTS}", card_axis())
         assert len(rows) == len(PERCENTS)
         made[name] = following, rows
     return made
@@ -209,10 +209,15 @@ def test_another_order_or_another_page_is_noticed(folder):
 
 # Each algorithm over a graph that the program made and wrote, which the second replay reads on its own.
 RECORDED = [
-    (graph, algorithm, page)
-    for graph in ("pgp", "kron:12")
+    (name, algorithm, page, edge)
+    for name, page, edge in (
+        ("pgp", 1024, 8),
+        ("kron:12", 4096, 8),
+        ("kron:12", 4096, 4),
+        ("web:11", 1024, 8),
+    )
     for algorithm in page_replay.ALGORITHMS
-    for page in (512, 4096)
+    if (name, algorithm) != ("web:11", "cc")  # directed
 ]
 
 
@@ -225,19 +230,21 @@ def recorded(folder: Path, name: str) -> Path:
 
 
 @needs_program
-@pytest.mark.parametrize(("name", "algorithm", "page"), RECORDED)
-def test_the_program_replays_algorithms_alike(name, algorithm, page, folder):
+@pytest.mark.parametrize(("name", "algorithm", "page", "edge"), RECORDED)
+def test_the_program_replays_algorithms_alike(name, algorithm, page, edge, folder):
     path = recorded(folder, name)
     graph = page_replay.read_graph(path)
-    weighted = algorithm == "sssp"
-    rows = modelled(folder / f"{path.stem}-{algorithm}-{page}", path, algorithm, f"page={page}", card_axis())
-    pages = page_replay.pages_of(graph, page, weighted=weighted)
-    begin = sources(rows[0]) if algorithm in ("bfs", "sssp") else [0]
-    traces = [
-        page_replay.page_trace(
-            graph, page_replay.ALGORITHMS[algorithm](graph, source), page, weighted=weighted
-        )
-        for source in begin
-    ]
+    rows = modelled(
+        folder / f"{path.stem}-{algorithm}-{edge}",
+        path,
+        algorithm,
+        f"edge={edge}",
+        f"page={page}",
+        card_axis(),
+    )
+    assert len(rows) == len(PERCENTS)
+    lists = page_replay.Lists(graph, page, edge, weighted=algorithm == "sssp")
+    starts = sources(rows[0]) if algorithm in ("bfs", "sssp") else [0]
+    traces = [lists.trace(page_replay.ALGORITHMS[algorithm](graph, start)) for start in starts]
     for row in rows:
-        hold(row, [replay(trace, capacity_of(row, pages), page) for trace in traces], page)
+        hold(row, [replay(trace, capacity_of(row, lists.pages), page) for trace in traces], page)
