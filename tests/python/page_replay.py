@@ -5,9 +5,18 @@ ascending order, of each list the pages of its edges and then those of its weigh
 card is brought, and the one that was used the longest ago goes. `driver` replays what NVIDIA's open kernel
 module says of itself instead (comments of uvm_pmm_gpu.c and uvm_perf_prefetch.c). All of it is slow and
 serial.
+
+    python tests/python/page_replay.py PROGRAM > results/reference/uvm-replay.csv
+
+has the program write the graphs of `COMPARED` and replays both orders over every algorithm on them.
 """
 
+import csv
+import itertools
 import random
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -299,3 +308,48 @@ class Lists:
         """The pages of some elements of an array that begins `behind` pages."""
         last = (end * width - 1) // self.page_bytes
         return range(behind + first * width // self.page_bytes, behind + last + 1)
+
+
+# Both orders side by side, on graphs of hundreds of pages.
+
+COMPARED = ("kron:18", "urand:18")
+CARDS = (25, 50, 75, 100)  # percent of the pages, rounded up to whole blocks
+COLUMNS = ("graph", "algorithm", "card", "pages", "lru_pages", "driver_pages", "driver_faults")
+
+
+def written(program: str, name: str, folder: Path) -> Path:
+    """A graph by name, made and written by the program, with weights of 8 to 72."""
+    path = folder / f"{name.replace(':', '')}.wsg"
+    command = [program, "graph", "convert", name, str(path), "--draw-weights", "8-72"]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    return path
+
+
+def compared(name: str, graph: Graph, algorithm: str) -> list[dict[str, object]]:
+    """What each order brings to each card, in pages of 64 KiB; searches start at the first vertex that has a
+    neighbour.
+    """
+    lists = Lists(graph, BASE, weighted=algorithm == "sssp")
+    start = int(np.flatnonzero(np.diff(graph.offsets))[0])
+    trace = [page for page, _ in itertools.groupby(lists.trace(ALGORITHMS[algorithm](graph, start)))]
+    rows = []
+    for card in CARDS:
+        blocks = -(-lists.pages * card * BASE // (100 * BLOCK))
+        own, other = replay(trace, blocks * BLOCK // BASE), driver(trace, blocks * BLOCK)
+        cells = (name, algorithm, card, lists.pages, own.faults, other.moved_bytes // BASE, other.faults)
+        rows.append(dict(zip(COLUMNS, cells, strict=True)))
+    return rows
+
+
+def main(program: str) -> None:
+    writer = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in COMPARED:
+            graph = read_graph(written(program, name, Path(folder)))
+            for algorithm in ALGORITHMS:
+                writer.writerows(compared(name, graph, algorithm))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

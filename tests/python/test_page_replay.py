@@ -2,6 +2,7 @@
 the program as graphs, and those of algorithms on small graphs.
 """
 
+import csv
 import json
 import subprocess
 from functools import cache
@@ -223,10 +224,7 @@ RECORDED = [
 
 @cache
 def recorded(folder: Path, name: str) -> Path:
-    path = folder / f"{name.replace(':', '')}.wsg"
-    command = [PROGRAM, "graph", "convert", name, str(path), "--draw-weights", "8-72"]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
-    return path
+    return page_replay.written(PROGRAM, name, folder)
 
 
 @needs_program
@@ -248,3 +246,18 @@ def test_the_program_replays_algorithms_alike(name, algorithm, page, edge, folde
     traces = [lists.trace(page_replay.ALGORITHMS[algorithm](graph, start)) for start in starts]
     for row in rows:
         hold(row, [replay(trace, capacity_of(row, lists.pages), page) for trace in traces], page)
+
+
+REPLAYED = Path(__file__).resolve().parents[2] / "results/reference/uvm-replay.csv"
+
+
+@needs_program
+def test_the_file_of_both_orders_is_what_they_give(folder):
+    graph = page_replay.read_graph(recorded(folder, "kron:18"))
+    again = [
+        {name: str(cell) for name, cell in row.items()}
+        for row in page_replay.compared("kron:18", graph, "bfs")
+    ]
+    with REPLAYED.open(newline="") as file:
+        kept = [row for row in csv.DictReader(file) if (row["graph"], row["algorithm"]) == ("kron:18", "bfs")]
+    assert again == kept
