@@ -7,7 +7,7 @@ from typing import Any
 from grainscope_report import analysis
 from grainscope_report.analysis import Analysis
 from grainscope_report.fits import everything, shape
-from grainscope_report.groups import gnn_answers, lean, programs, traversal_answers
+from grainscope_report.groups import gnn_answers, lean, programs, traversal_answers, traversal_memory
 from grainscope_report.machine import between
 from grainscope_report.model import Result, Row
 
@@ -92,6 +92,12 @@ TOPICS = (
     ),
     Topic("managed_under_pressure", lambda run: run.pressed, traversal_answers.moved_as_json, figure="9"),
     Topic("fewer_bytes", lambda run: run.gains, lean.as_json, lambda one: (one.best.run.row,)),
+    Topic(
+        "gpu_memory",
+        lambda run: run.needs,
+        traversal_memory.as_json,
+        lambda one: [need.run.row for need in one.ways.values()],
+    ),
     Topic(
         "predicted",
         lambda run: run.predictions.qualities,

@@ -12,7 +12,7 @@ from grainscope_report.analysis import Analysis, Group, Reason
 from grainscope_report.commands import summary_gnn
 from grainscope_report.fits import everything, shape
 from grainscope_report.fits.everything import Fits
-from grainscope_report.groups import gnn_answers, lean, topology, transfer, traversal
+from grainscope_report.groups import gnn_answers, lean, topology, transfer, traversal, traversal_memory
 from grainscope_report.groups.lean import Gain
 from grainscope_report.groups.programs import Quality
 from grainscope_report.groups.traversal_answers import Answer, Moved
@@ -138,6 +138,7 @@ def lines(result: Result, out: Terminal, every: bool = True) -> Iterator[str]:
         _traversals(facts("traversals"), out),
         _pressed(facts("managed_under_pressure"), out),
         _fewer_bytes(facts("fewer_bytes"), out),
+        traversal_memory.lines(facts("gpu_memory"), out),
         _predicted(facts("predicted"), out),
         summary_gnn.lines({name: facts(f"networks.{name}") for name in summary_gnn.TABLES}, out),
         _fits(findings.fits(found, result), out),
@@ -300,7 +301,7 @@ def document(result: Result) -> dict[str, Any]:
             asdict(link) | {"from": link.ends[0], "to": link.ends[1], "negotiated": link.negotiated}
             for link in result.links
         ],
-        **each("groups", "traversals", "managed_under_pressure", "fewer_bytes", "predicted"),
+        **each("groups", "traversals", "managed_under_pressure", "fewer_bytes", "gpu_memory", "predicted"),
         "networks": each(*(f"networks.{question}" for question in gnn_answers.QUESTIONS)),
         "fits": fits | everything.METHODS | {"between": machine.between(result)},
         **each("shape", "reasons"),

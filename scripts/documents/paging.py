@@ -1,0 +1,244 @@
+"""docs/model.md and docs/traversal.md: what managed memory moves by the model, beside what was measured cold,
+beside the driver's own order, and beside other ways to traverse a graph.
+"""
+
+import csv
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from documents import REFERENCE, axes_of, clock, digits, part, programs, result, rows_of, table
+from grainscope_report.model import Result, Row
+from grainscope_report.statistics import median
+
+MODELLED = "no-gpu-uvm21.json.gz"
+PAGE = 65536  # bytes of what a fault grows to
+WEIGHT = 4
+RUNS = {"H100": (*programs.RUNS["H100"], "h100-kron24.json"), "H200": programs.RUNS["H200"]}
+NEAR_BYTES, NEAR_TIME = 0.10, 0.25  # how near a modelled row is to be
+
+
+def uvm(algorithm: str, graph: str, card: int) -> Row:
+    """The model's row of a card that holds so many percent of the pages."""
+    asked = (algorithm, graph, card, PAGE)
+    (row,) = (
+        row
+        for row in rows_of(MODELLED)
+        if row.ok and axes_of(row, "algorithm", "graph", "card", "page") == asked
+    )
+    return row
+
+
+@cache
+def fault_s() -> float:
+    """What the driver takes for a page beside moving it, as the program's rows have it for PCIe 5."""
+    counters = uvm("bfs", "kron21", 100).counters
+    return counters["faults_s"] / counters["moved_pages"]
+
+
+def over(size: float) -> int:
+    return math.ceil(size / PAGE)
+
+
+# Pages that a cold row brings, each once, by family.
+def of_pieces(row: Row) -> int:
+    """Each piece begins at a block of 2 MiB."""
+    grain = row.case.axes["grain"]
+    return row.bytes // grain * over(grain)
+
+
+def of_a_buffer(row: Row) -> int:
+    return over(row.case.axes["bytes"])
+
+
+def of_a_traversal(row: Row) -> int:
+    entries = row.graph.entries
+    weights = over(entries * WEIGHT) if "weights" in row.case.axes else 0
+    return over(entries * row.case.axes["edge"]) + weights
+
+
+LARGE = 16 << 20  # of ranges of so many bytes the first fault is no large part
+
+
+def by_pieces(row: Row) -> bool:
+    axes = row.case.axes
+    return row.case.family == "grain/pieces" and axes["method"] == "managed_demand"
+
+
+def by_a_buffer(row: Row) -> bool:
+    axes = row.case.axes
+    asked = (axes.get("method"), axes.get("path"), axes.get("hint", "none"))
+    return row.case.family == "transfer/managed" and asked == ("demand", "host_to_gpu", "none")
+
+
+def by_a_traversal(row: Row) -> bool:
+    axes = row.case.axes
+    read_mostly = axes.get("hint", "read_mostly") == "read_mostly"
+    return row.case.family.startswith("traversal/") and axes["placement"] == "managed" and read_mostly
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Cold rows of one sort, and the pages that each brings."""
+
+    chosen: Callable[[Row], bool]
+    pages: Callable[[Row], int]
+
+
+KINDS = {
+    "pieces of less than 16 MiB in all": Kind(lambda row: by_pieces(row) and row.bytes < LARGE, of_pieces),
+    "pieces of 16 MiB and more in all": Kind(lambda row: by_pieces(row) and row.bytes >= LARGE, of_pieces),
+    "ranges of less than 16 MiB": Kind(lambda row: by_a_buffer(row) and row.bytes < LARGE, of_a_buffer),
+    "ranges of 16 MiB and more": Kind(lambda row: by_a_buffer(row) and row.bytes >= LARGE, of_a_buffer),
+    "traversals": Kind(by_a_traversal, of_a_traversal),
+}
+
+
+@dataclass(frozen=True)
+class Held:
+    """A cold row beside what the model has of it: shares by which the model is above it."""
+
+    row: Row
+    bytes_off: float | None
+    time_off: float
+
+
+def held(gpu: str, kind: str) -> Iterator[Held]:
+    for name in RUNS[gpu]:
+        for row in rows_of(name):
+            if row.ok and row.measured and KINDS[kind].chosen(row):
+                yield beside(result(name), row, KINDS[kind].pages(row))
+
+
+def beside(run: Result, row: Row, pages: int) -> Held:
+    moved = row.counters.get("moved_bytes")
+    seconds = pages * (PAGE / (run.link(row.case.ends).peak_gb_s * 1e9) + fault_s())
+    return Held(row, pages * PAGE / moved - 1 if moved else None, seconds / row.median_s - 1)
+
+
+def off(shares: list[float], near: float) -> list[str]:
+    """The median with its side, the worst, and how many are near."""
+    if not shares:
+        return ["not counted", "", ""]
+    within = sum(abs(share) <= near for share in shares)
+    return [signed(median(shares)), signed(max(shares, key=abs)), f"{within} of {len(shares)}"]
+
+
+def signed(share: float) -> str:
+    return f"{100 * share:+.0f} %" if round(100 * share) else "0 %"
+
+
+@part("model.cold")
+def cold() -> str:
+    """By how much the model's bytes and times are above those of cold measured rows."""
+    rows = []
+    for kind in KINDS:
+        for gpu in RUNS:
+            found = list(held(gpu, kind))
+            sizes = off([one.bytes_off for one in found if one.bytes_off is not None], NEAR_BYTES)
+            times = off([one.time_off for one in found], NEAR_TIME)
+            rows.append([kind, gpu, *sizes, *times])
+    heads = ("", "GPU", "bytes: median", "worst", "within 10 %", "time: median", "worst", "within 25 %")
+    return table(heads, rows, right=True)
+
+
+@part("model.cold_median")
+def cold_median(kind: str, gpu: str) -> str:
+    """The median of times of one kind, as `traversals`, in percent above what was measured."""
+    return f"{100 * median([one.time_off for one in held(gpu, kind)]):.0f}"
+
+
+# The driver's order beside that of the model: pages of 64 KiB by tests/python/page_replay.py.
+@cache
+def replayed() -> list[dict[str, str]]:
+    with (REFERENCE / "uvm-replay.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+PRESSED = ("25", "50", "75")  # percent of the pages that the card holds
+
+
+@part("model.driver")
+def driver() -> str:
+    """What both orders bring, over the data set, and how many faults the driver handles."""
+    rows = []
+    for work in dict.fromkeys((row["graph"], row["algorithm"]) for row in replayed()):
+        of = {row["card"]: row for row in replayed() if (row["graph"], row["algorithm"]) == work}
+        own = [int(of[card]["lru_pages"]) / int(of[card]["pages"]) for card in PRESSED]
+        more = [int(of[card]["driver_pages"]) / int(of[card]["lru_pages"]) - 1 for card in PRESSED]
+        faults = int(of["50"]["driver_faults"]) / int(of["50"]["driver_pages"])
+        cells = [", ".join(digits(times) for times in own), ", ".join(signed(share) for share in more)]
+        rows.append([f"{work[1]}, `{work[0]}`", *cells, f"{faults:.2f}"])
+    heads = ("", "the model moves, data sets", "the driver's order", "its faults for each page")
+    return table(heads, rows)
+
+
+# Who needs how much of the GPU's memory for which time: bfs, whose frontiers are the same in every row.
+FULL = "h100-full.json.gz"
+GRAPHS = ("kron21", "urand21", "web20")
+WHOLE = {"order": "original", "access": "merged_aligned"}
+HALO = {"order": "halo_like", "access": "merged_aligned"}
+SUBWAY = {"placement": "subway", "access": "compact"}
+WAYS = {
+    "zero-copy, 8-byte edges": {"placement": "mapped", "edge": 8} | WHOLE,
+    "zero-copy, 4-byte edges": {"placement": "mapped", "edge": 4} | WHOLE,
+    "zero-copy, vertices ordered after HALO": {"placement": "mapped", "edge": 8} | HALO,
+    "Subway's compaction, 8-byte edges": {"edge": 8} | SUBWAY,
+    "Subway's compaction, 4-byte edges": {"edge": 4} | SUBWAY,
+    "fewer bytes": {"tier": "none", "lists": "plain"},
+    "fewer bytes, compressed": {"tier": "none", "lists": "compressed"},
+    "fewer bytes, 25 % of the edges in the GPU": {"tier": "heads", "lists": "plain", "hot": 25},
+    "managed, all pages fit": {"placement": "managed", "edge": 8} | WHOLE,
+    "managed, all pages fit, ordered after HALO": {"placement": "managed", "edge": 8} | HALO,
+}
+CARDS = {100: "all pages", 75: "75 % of the pages", 50: "50 % of the pages", 25: "25 % of the pages"}
+IN_THE_GPU = {"all edges in the GPU, 8 bytes": {"placement": "device", "edge": 8} | WHOLE}
+
+
+def searched(graph: str, axes: dict[str, object]) -> Row | None:
+    """The measured bfs with these axes; the plain hint and memory where nothing else is said."""
+    asked = (graph, *axes.values())
+    family = "lean/bfs" if "tier" in axes else "traversal/bfs"
+    found = [
+        row
+        for row in rows_of(FULL)
+        if row.ok and row.case.family == family and axes_of(row, "graph", *axes) == asked
+    ]
+    if len(found) > 1:
+        raise ValueError(f"{FULL} has {len(found)} rows of {family} on {graph} with {axes}")
+    return found[0] if found else None
+
+
+def needed(row: Row) -> float:
+    """Bytes of the GPU's memory: managed pages are there at the end, beside what a row counts."""
+    pages = of_a_traversal(row) * PAGE if row.case.axes.get("placement") == "managed" else 0
+    return row.counters["gpu_bytes"] + pages
+
+
+def of_measured(graph: str, axes: dict[str, object]) -> str:
+    row = searched(graph, axes)
+    return taken(needed(row), row.median_s) if row else "not run"
+
+
+def of_modelled(graph: str, card: int) -> str:
+    """What a row of managed edges counts beside them, and the pages that the card holds."""
+    model = uvm("bfs", graph, card)
+    beside_them = searched(graph, WAYS["managed, all pages fit"]).counters["gpu_bytes"]
+    return taken(beside_them + model.counters["card_bytes"], model.median_s)
+
+
+def taken(size: float, seconds: float) -> str:
+    return f"{digits(size / 1e6)} MB, {clock(seconds)}"
+
+
+@part("traversal.memory")
+def memory() -> str:
+    """The GPU's memory and the time of a bfs by each way."""
+    rows = [[name, *(of_measured(graph, axes) for graph in GRAPHS)] for name, axes in WAYS.items()]
+    rows += [
+        [f"managed, {fit} fit: *modelled*", *(of_modelled(graph, card) for graph in GRAPHS)]
+        for card, fit in CARDS.items()
+    ]
+    rows += [[name, *(of_measured(graph, axes) for graph in GRAPHS)] for name, axes in IN_THE_GPU.items()]
+    return table(["", *(f"`{graph[:-2]}:{graph[-2:]}`" for graph in GRAPHS)], rows)

@@ -1,0 +1,165 @@
+"""What docs/coverage.md says of the papers: what is missing is missing, what no preset or stored run has
+is in none, and no cell is empty. Where a test fails here, a sentence there is out of date.
+"""
+
+import json
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from command_lines import PROGRAM
+from documents import PROJECT, raw
+
+needs_program = pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM names no program")
+PAGE = (PROJECT / "docs/coverage.md").read_text()
+SECTION = PAGE[PAGE.index("\n## The four papers") :]
+TABLES = re.findall(r"^\| in the paper .*?(?=\n\n)", SECTION, re.M | re.S)
+RUNS = [
+    json.loads(line)["file"]
+    for line in (PROJECT / "results/reference/manifest.jsonl").read_text().splitlines()
+]
+
+
+def test_each_paper_has_a_table_without_blanks():
+    assert len(TABLES) == 4
+    for line in "\n".join(TABLES).splitlines():
+        if line.startswith("|---"):
+            continue
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        assert len(cells) == 3, line
+        assert all(cells), line
+
+
+def test_families_that_the_tables_name_are_there():
+    families = set(re.findall(r"^## (\S+)$", (PROJECT / "docs/axes.md").read_text(), re.M))
+    groups = {name.partition("/")[0] for name in families}
+    named = set(re.findall(r"`((?!docs/)[a-z_]+/[a-z_]+)`", SECTION))
+    assert named
+    # Names within a family: lean/bfs of lean, call/take_mapped of call.
+    assert not [name for name in named if name not in families and name.partition("/")[0] not in groups]
+
+
+@cache
+def axes(family: str) -> dict[str, str]:
+    """What the values of each axis of a family may be, by name."""
+    listed = subprocess.run([PROGRAM, "--families=json"], capture_output=True, text=True, check=True).stdout
+    (found,) = (each for each in json.loads(listed) if each["name"] == family)
+    return {axis["key"]: axis["takes"] for axis in found["axes"]}
+
+
+@needs_program
+def test_axes_that_are_said_to_be_missing_are():
+    assert "flush" not in axes("transfer/zero_copy")
+    assert axes("traversal")["placement"] == "mapped, managed, device or subway"
+    assert not re.search("merge_path|lanes", axes("traversal")["access"])
+    assert "multi_gpu" not in axes("pipeline/graphsage")["store"]
+    assert "row_dma" not in axes("pipeline/graphsage")["mode"]
+    assert not {"sampler", "graph_placement"} & set(axes("pipeline/graphsage"))
+
+
+@needs_program
+@pytest.mark.parametrize("words", ["--gpu-memory=1GiB --plan", "--trace=x --plan", "--graph=road:10 --plan"])
+def test_flags_and_graphs_that_are_said_to_be_missing_are(words):
+    assert subprocess.run([PROGRAM, *words.split()], capture_output=True, check=False).returncode == 2
+
+
+def test_the_memory_of_the_gpu_is_not_counted():
+    assert "dram__" not in (PROJECT / "scripts/grainscope-count").read_text()
+
+
+@cache
+def planned(*words: str) -> str:
+    """The cases of a plan, whether they run or are skipped here."""
+    command = [PROGRAM, *words, "--plan", "--full"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return done.stdout
+
+
+# What the program takes by axes, and the names of such cases, which no preset has.
+BY_AXES = {
+    "pipeline/graphsage/(naive|circular_shift)/.*gpus:2": (
+        "--benchmark_filter=^pipeline --axis=mode=naive --axis=store=mapped --axis=gpus=2"
+    ),
+    "pipeline/graphsage/.*row:16384": (
+        "--benchmark_filter=^pipeline --axis=mode=masked --axis=store=mapped --axis=row=16KiB"
+    ),
+    "pipeline/graphsage/.*(fanout:12x12x12|fanout:25x15)": (
+        "--benchmark_filter=^pipeline --axis=mode=masked --axis=store=mapped --axis=fanout=12x12x12,25x15"
+    ),
+    "pipeline/graphsage/.*hidden:256": (
+        "--benchmark_filter=^pipeline --axis=mode=masked --axis=store=mapped --axis=hidden=256"
+    ),
+    "traversal/bfs/(naive|merged|edge_gather)/device": (
+        "--benchmark_filter=^traversal --axis=algorithm=bfs --axis=access=naive --axis=placement=device"
+    ),
+    "transfer/memcpy/.*bytes:17179869184": (
+        "--benchmark_filter=^transfer/memcpy --axis=bytes=16GiB --max-bytes=16GiB"
+    ),
+}
+
+
+@needs_program
+@pytest.mark.parametrize("name", BY_AXES)
+def test_what_is_had_by_axes_is_had_so_and_in_no_preset(name):
+    assert re.search(name, planned("--preset=quick", *BY_AXES[name].split()))
+    for preset in ("full", "paper"):
+        listed = planned(f"--preset={preset}")
+        assert re.search("pipeline/graphsage/masked/.*gpus:2", listed)
+        assert not re.search(name, listed)
+
+
+# Rows that no stored run has, by a look at each row's case.
+ABSENT = {
+    "remote": lambda case: case["axes"].get("locality") in ("remote", "unknown"),
+    "Comm|Scope's grid": lambda case: (
+        case["family"] == "transfer/zero_copy" and case["axes"]["blocks"] == case["axes"]["threads"] == 256
+    ),
+    "hints": lambda case: "hint" in case["axes"],
+    "dense on a GPU": lambda case: (
+        case["axes"].get("graph", "").startswith("dense") and not case["family"].startswith("model/")
+    ),
+    "real graphs on a GPU": lambda case: (
+        case["axes"].get("graph") in ("power", "pgp") and case["family"].startswith(("traversal/", "lean/"))
+    ),
+    "edge_gather in the card": lambda case: (
+        case["axes"].get("access") == "edge_gather" and case["axes"].get("placement") == "device"
+    ),
+    "naive on two GPUs": lambda case: (
+        case["axes"].get("mode") in ("naive", "circular_shift") and case["axes"].get("gpus", 1) != 1
+    ),
+    "large rows in training": lambda case: (
+        case["family"] == "pipeline/graphsage" and case["axes"]["row"] > 2312
+    ),
+    "copies larger than full's": lambda case: (
+        case["family"] == "transfer/memcpy" and case["axes"]["bytes"] > 1 << 30
+    ),
+}
+
+
+@cache
+def cases() -> list[dict]:
+    """What was measured, of every stored run."""
+    return [row["case"] for name in RUNS for row in raw(name) if row["status"] == "ok"]
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_what_no_stored_run_is_said_to_have_is_in_none(name):
+    assert not [case for case in cases() if ABSENT[name](case)]
+
+
+def test_managed_traversals_of_stored_runs_have_no_moved_bytes():
+    of = {
+        row["case"]["family"]
+        for name in RUNS
+        for row in raw(name)
+        if row["status"] == "ok" and "moved_bytes" in row.get("counters", {})
+    }
+    assert of == {"grain/pieces", "model/uvm"}
+
+
+def test_paths_in_the_tables_are_there():
+    for path in re.findall(r"`((?:scripts|docs)/[a-z_/-]+)`", SECTION):
+        assert Path(PROJECT / path).exists()
