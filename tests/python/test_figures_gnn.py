@@ -526,7 +526,8 @@ def test_another_way_stands_beside_the_usual_one_and_not_in_its_place(tmp_path, 
     assert found == pytest.approx({"no bound": 0.8, "the CPU samples": 1.5}, rel=0.01)
     assert main(["summary", str(tmp_path / "one.json"), "--full"]) == 0
     out = capsys.readouterr().out
-    assert "naive, no bound" in out and "naive, the CPU samples" in out
+    assert "naive, no bound" in out
+    assert "naive, the CPU samples" in out
 
 
 def test_the_cost_once_over_what_an_epoch_saves(tmp_path):
