@@ -927,6 +927,7 @@ model/traversal
   quick  graph=power,pgp,kron:16  algorithm=$program  link=measured               edge=4  access=merged_aligned
   full   graph=$modelled          algorithm=$program  link=pcie3x16,pcie5x16      edge=8  access=$walks                       gpu=first
   full   graph=$modelled          algorithm=$program  link=pcie3x16               edge=4  access=naive,merged,merged_aligned  gpu=first
+  full   graph=road:16            algorithm=$program  link=pcie3x16               edge=8  access=naive,merged_aligned         gpu=first
   full   graph=$modelled          algorithm=$program  link=pcie5x16,measured      edge=4  access=merged_aligned               gpu=first
   full   graph=$modelled          algorithm=$program  link=$other_links           edge=8  access=merged_aligned               gpu=first
   full   graph=$modelled          algorithm=$program  link=measured               edge=8  access=naive,merged,merged_aligned  gpu=first

@@ -140,6 +140,9 @@ Measurement measure_work(Session& session, const Point& point, TeamCache& cache,
   if (ranks != nullptr) {
     measurement.samples.keep_sampled(fastest);
     measurement.counters["fastest_rank_s"] = summarize(fastest).median;
+    if (point.gated) {
+      measurement.counters["late_tries"] = team->late();
+    }
   }
   measurement.library = team->library();
   return measurement;
@@ -224,6 +227,9 @@ class Lister {
     }
     benchmark.shares = "GPUs of NCCL: " + std::to_string(size);
     benchmark.skip = unavailable;
+    if (ranks_ == nullptr) {
+      benchmark.other_gpus = members;
+    }
     const std::uint64_t in = input_bytes(work, size);
     const std::uint64_t out = output_bytes(work, size);
     benchmark.needs.device_bytes = work.in_place ? std::max(in, out) : in + out;

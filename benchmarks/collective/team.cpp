@@ -18,7 +18,6 @@
 #include "grainscope/collective/library.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
-#include "grainscope/cuda/budget.hpp"
 #include "harness/run.hpp"
 #include "worker_process.hpp"
 
@@ -278,10 +277,6 @@ int follow_ranks(const Launch& ranks, const Options& options, const Machine& mac
     lock.emplace(std::vector<std::string>{gpu->uuid}, options.wait_for_gpu,
                  [] { return signal_received() != 0; });
   }
-  std::shared_ptr<void> held;
-  if (gpu != nullptr && gpu->cuda->held_memory_bytes > 0) {
-    held = cuda::hold_memory(ranks.gpu, gpu->cuda->held_memory_bytes);
-  }
   RankMember leader(ranks.place, facts_of(ranks, machine), options.rank_timeout_s);
   // Outlives the handler, which ends the process: what it holds may wait for a rank that is gone.
   Follower follower(leader, ranks.gpu, options.rank_timeout_s);
@@ -386,6 +381,7 @@ std::vector<std::string> Team::answers(const std::string& word) {
 }
 
 void Team::begin(const Work& work, bool gated) {
+  late_ = 0;
   if (ranks_ == nullptr && communicators_->aborted()) {
     // What failed in an earlier case is that case's.
     const std::vector<int> gpus = communicators_->gpus();
@@ -453,7 +449,7 @@ double Team::call_s() {
   double least_late_s = std::numeric_limits<double>::infinity();
   for (int tries = 0; tries < kMostTries; ++tries) {
     static_cast<void>(together(kClose, kDone, [&] { part_->close(); }));
-    const double at_s = steady_now_s() + kToOpen_s;
+    const double at_s = steady_now_s() + kToOpen_s * (1 + tries);
     Part::Call own;
     const auto others =
         together(std::string(kOpen) + " " + exact_text(at_s), kDone, [&] { own = part_->open(at_s); });
@@ -464,6 +460,7 @@ double Team::call_s() {
       return slowest(own.seconds, others);
     }
     least_late_s = std::min(least_late_s, late_s);
+    ++late_;
   }
   throw FailedError("the ranks did not begin at one moment: in " + std::to_string(kMostTries) +
                     " tries one of them was " + std::to_string(std::lround(least_late_s * 1e6)) +

@@ -59,6 +59,8 @@ class Team {
   // The slowest rank's time of one of so many operations; of one behind gates.
   [[nodiscard]] double loop_s(int launches);
   [[nodiscard]] double call_s();
+  // How often a rank came late to such gates, and they were closed once more.
+  [[nodiscard]] int late() const noexcept { return late_; }
   // Of the last sample, the fastest rank's.
   [[nodiscard]] double fastest_s() const noexcept { return fastest_s_; }
   // Throws FailedError unless every element of every output is right.
@@ -76,6 +78,7 @@ class Team {
   std::vector<int> others_;
   std::unique_ptr<collective::Communicators> communicators_;
   std::unique_ptr<collective::Part> part_;
+  int late_ = 0;
   double fastest_s_ = 0;
 };
 

@@ -143,6 +143,7 @@ class Lister {
     Benchmark benchmark;
     benchmark.id = case_of(point, site);
     benchmark.skip = why_no_store(machine_, scope_, point.table, site);
+    benchmark.other_gpus = site.gpus;
     benchmark.explanation = explain(point);
     std::shared_ptr<SpanCache::Claim> claim;
     if (benchmark.skip.empty()) {

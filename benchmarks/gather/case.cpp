@@ -1,6 +1,7 @@
 #include "case.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "gnn/case.hpp"
@@ -57,11 +58,18 @@ gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows) {
   return lists;
 }
 
-gnn::UniqueRows median_unique(const gnn::RowLists& lists, const gnn::TableShape& table) {
+gnn::UniqueRows median_unique(const gnn::RowLists& lists, const gnn::TableShape& table, std::size_t gpus) {
   std::vector<gnn::UniqueRows> found;
   found.reserve(lists.size());
   for (const std::vector<std::uint32_t>& list : lists) {
-    found.push_back(gnn::unique_rows(list, table));
+    gnn::UniqueRows& of_list = found.emplace_back();
+    for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
+      const Share share = gnn::share_of_gpu(list.size(), gpu, gpus);
+      const gnn::UniqueRows own =
+          gnn::unique_rows(std::span(list).subspan(share.first, share.last - share.first), table);
+      of_list.all += own.all;
+      of_list.on_host += own.on_host;
+    }
   }
   const auto middle = found.begin() + static_cast<std::ptrdiff_t>((found.size() - 1) / 2);
   std::nth_element(found.begin(), middle, found.end(),
@@ -224,7 +232,7 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
   Measurement measurement = measure(session, *gather, options);
   const std::uint64_t asked = lists.front().size();
   measurement.bytes = asked * point.row_bytes;
-  const gnn::UniqueRows unique = median_unique(lists, table);
+  const gnn::UniqueRows unique = median_unique(lists, table, 1 + site.neighbours.size());
   if (site.gpu && point.store != Store::managed) {
     measurement.link_bytes_least = unique.on_host * point.row_bytes;
     if (!has_hot_rows(point.store)) {
@@ -248,7 +256,9 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
   if (const auto fill_s = store.fill_s()) {
     measurement.counters["fill_s"] = *fill_s;
   }
-  add_traffic(point, table, lists.front(), measurement);
+  if (site.neighbours.empty()) {
+    add_traffic(point, table, lists.front(), measurement);
+  }
   return measurement;
 }
 
@@ -356,6 +366,9 @@ std::string why_no_store(const Machine& machine, const Scope& scope, const Gathe
   }
   const std::uint64_t on_host = gather_needs(point, site).shared_host_bytes;
   std::string why = why_no_memory(machine, point.memory, gpu.ordinal, on_host);
+  for (const int neighbour : site.neighbours) {
+    why = why.empty() ? why_no_memory(machine, point.memory, neighbour, on_host) : why;
+  }
   return why.empty() ? why_too_much(machine, scope, on_host) : why;
 }
 

@@ -98,8 +98,9 @@ struct GatherSite {
 // What links and CPUs allow, and the measured peak: of a measurement whose link_bytes are known.
 void add_limits(const Session& session, const GatherSite& site, Measurement& measurement);
 // Different rows of a sample: of the list in the middle by those on the host, as the time is of the sample in
-// the middle; of an even number of lists the lower.
-[[nodiscard]] gnn::UniqueRows median_unique(const gnn::RowLists& lists, const gnn::TableShape& table);
+// the middle; of an even number of lists the lower. Where several GPUs gather, of each one's share.
+[[nodiscard]] gnn::UniqueRows median_unique(const gnn::RowLists& lists, const gnn::TableShape& table,
+                                            std::size_t gpus = 1);
 // Those rows as counters, with rates.
 void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measurement& measurement);
 

@@ -383,6 +383,8 @@ class Lister {
       benchmark.needs = gather_needs(point, site);
     }
     benchmark.explanation = explain(point);
+    benchmark.other_gpus = site.gpus;
+    benchmark.other_gpus.insert(benchmark.other_gpus.end(), site.neighbours.begin(), site.neighbours.end());
     return benchmark;
   }
 
@@ -513,7 +515,8 @@ Family gather(const Spans& spans) {
        number_axis("replicated", "percent of the rows that each GPU has: of a store multi_gpu", {0, 100},
                    "0"),
        sharing_axis(),
-       number_axis("neighbours", "GPUs that each gather a share over their own links and pass it on",
+       number_axis("neighbours",
+                   "GPUs that each gather a share over their own links, into the memory of the one that asks",
                    {0, gnn::kMostGpus - 1}, "0"),
        std::move(graph),
        checked_axis(

@@ -419,6 +419,7 @@ class Lister {
     benchmark.needs.device_bytes = lists + (point.on_host() ? 0 : span);
     benchmark.needs.shared_host_bytes = point.on_host() ? span : 0;
     benchmark.explanation = explain();
+    benchmark.other_gpus = point.others;
     // A case that is skipped will not ask for memory: nobody should keep it for one.
     const auto claim =
         benchmark.skip.empty() ? cache_->claim(point.where, scope_.visits_here, span) : nullptr;

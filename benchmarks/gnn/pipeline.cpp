@@ -177,6 +177,11 @@ class Lister {
       grids_.leave_out("two processes have tables of memory host_alloc");
       return std::nullopt;
     }
+    if (point.gpus > 1 && point.memory == cuda::MemoryKind::vmm_host) {
+      grids_.leave_out(
+          "several GPUs read host memory that is mapped for each of them: memory is not vmm_host");
+      return std::nullopt;
+    }
     try {
       require_possible(point);
       if (scope_.features == nullptr) {
@@ -228,6 +233,7 @@ class Lister {
     benchmark.id = case_of(point, site);
     benchmark.skip = why_not(spec, point, site);
     benchmark.explanation = explain(point, scope_.features.get());
+    benchmark.other_gpus = site.gpus;
     Claims claims;
     if (benchmark.skip.empty()) {
       benchmark.needs = needs_of(spec, point);
@@ -353,7 +359,11 @@ class Lister {
     const bool reads_host =
         point.store == Store::mapped || point.store == Store::tiered || point.store == Store::multi_gpu;
     const std::uint64_t rows = spec.vertices().value_or(0) * point.training.row_bytes;
-    return reads_host ? why_no_memory(machine_, point.memory, site.gpu->ordinal, rows) : std::string();
+    std::string why;
+    for (const int gpu : site.gpus) {
+      why = reads_host && why.empty() ? why_no_memory(machine_, point.memory, gpu, rows) : why;
+    }
+    return why;
   }
 
   [[nodiscard]] Needs needs_of(const GraphSpec& spec, const PipelinePoint& point) const {
@@ -374,9 +384,7 @@ class Lister {
       const auto gpus = static_cast<std::uint64_t>(point.gpus);
       needs.device_bytes = gnn::pipeline_gpu_bytes(request, point.request(), known, entries) +
                            (point.store == Store::multi_gpu ? hot / gpus : hot);
-      if (point.placement == gnn::ListPlacement::mapped) {
-        needs.host_bytes += gpus * entries * sizeof(graph::Vertex);
-      }
+      needs.host_bytes += gnn::pipeline_host_bytes(request, point.request(), known, entries);
     }
     if (point.percent > 0) {
       // The plan once more, for the processes, which have contexts of their own.
@@ -408,7 +416,7 @@ Family pipeline_graphsage(const GnnGraphs& graphs) {
       {graph_axis(), word_axis("mode", "how rows come to the GPU", names_of(kModes, mode_name)),
        word_axis("store", "where the feature table lies",
                  names_of(kStores, [](Store each) { return name(each); })),
-       memory_axis("how the host memory came to be that has rows: of stores mapped and tiered"),
+       memory_axis("how the host memory came to be that has rows: of stores mapped, tiered and multi_gpu"),
        fanout_axis("10x25"), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
        unnamed(number_axis("batches", "mini-batches of a run", {1, 1 << 20}, "24")),
        size_axis("row", "bytes of a row; those of --features where given", {4, kGiB}, false, "512"),

@@ -25,6 +25,7 @@ gnn::PipelineRequest request_at(const PipelinePoint& point, const PipelineSite& 
   if (site.gpu) {
     request.gpus = site.gpus;
   }
+  request.node = site.node;
   // But one, on which the thread is that enqueues the training.
   request.threads = static_cast<int>(std::clamp<std::size_t>(current_affinity().size() - 1, 1, kMostThreads));
   return request;
@@ -71,7 +72,7 @@ gnn::TrainingRequest TrainingPoint::request() const {
 Measurement measure_pipeline(Session& session, const PipelinePoint& point, const PipelineSite& site,
                              TrainingWork& work, const gnn::FeatureTable& table) {
   const gnn::PipelineRequest request = request_at(point, site);
-  const auto pipeline = gnn::make_pipeline(work.plan, table, request);
+  const auto pipeline = gnn::make_pipeline(work.plan, table, request, session.surroundings());
   // On a GPU the stages first: they load what the run is not to wait for. On a CPU a run is its stages.
   gnn::StageTimes stages;
   if (site.gpu) {
@@ -107,6 +108,9 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
   add_limit(session, point, site, measurement);
   measurement.counters["batches"] = static_cast<double>(pipeline->batches());
   measurement.counters["threads"] = site.gpu ? request.threads : omp_get_max_threads();
+  if (site.gpu && !point.placement) {
+    measurement.counters["sample_threads"] = omp_get_max_threads();
+  }
   measurement.counters["prepare_s"] = work.plan.prepare_s;
   measurement.counters["epoch_batches"] = static_cast<double>(work.plan.epoch_batches);
   if (pipeline->fill_s() > 0 && point.store != gnn::Store::device) {

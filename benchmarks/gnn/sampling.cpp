@@ -260,6 +260,9 @@ class Lister {
     benchmark.skip = gpu == nullptr ? "" : why_not(point, *gpu);
     benchmark.explanation = explain(point);
     benchmark.needs = needs_of(point);
+    if (point.lists) {
+      benchmark.other_gpus = point.lists->gpus;
+    }
     const auto graph_claim =
         benchmark.skip.empty() ? graphs_->claim(point.spec.name(), scope_.visits_here) : nullptr;
     const auto batches_claim =

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -112,7 +113,19 @@ struct Benchmark {
   std::optional<double> about_s = {};  // of a visit that does not sample by the plan: for --plan
   // What it shares with cases of other families that is costly to make: a round comes to them together.
   std::string shares = {};
-  bool modelled = false;  // its row is: a model says the same at every visit, and has one
+  bool modelled = false;             // its row is: a model says the same at every visit, and has one
+  std::vector<int> other_gpus = {};  // that take part, beside those of its site
+
+  // All that it uses, each once.
+  [[nodiscard]] std::set<int> gpus() const {
+    std::set<int> used(other_gpus.begin(), other_gpus.end());
+    for (const Site& site : id.site) {
+      if (is_gpu(site)) {
+        used.insert(static_cast<int>(site.value));
+      }
+    }
+    return used;
+  }
 
   // One more reason not to run; the first that is not empty stands.
   void skip_for(const std::string& why) {

@@ -204,9 +204,8 @@ void CaseRunner::stop(const std::string& why, benchmark::State& state) {
 
 // From the first case on each GPU to the end of this process.
 void CaseRunner::hold_gpu_memory(const Benchmark& benchmark) {
-  for (const Site& site : benchmark.id.site) {
-    const auto gpu = static_cast<int>(site.value);
-    const GpuReport* report = is_gpu(site) ? machine_.find_gpu(gpu) : nullptr;
+  for (const int gpu : benchmark.gpus()) {
+    const GpuReport* report = machine_.find_gpu(gpu);
     if (report == nullptr || report->cuda->held_memory_bytes == 0 || held_.contains(gpu)) {
       continue;
     }

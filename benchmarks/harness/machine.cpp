@@ -96,15 +96,14 @@ void leave_gpu_memory(Machine& machine, std::optional<std::uint64_t> bytes, cons
     return;
   }
   const auto leave = [&](cuda::DeviceProperties& device) {
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), device.ordinal) == wanted.end()) {
-      return;
-    }
-    if (*bytes > device.total_memory_bytes) {
+    const bool asked =
+        wanted.empty() || std::find(wanted.begin(), wanted.end(), device.ordinal) != wanted.end();
+    if (asked && *bytes > device.total_memory_bytes) {
       throw EnvironmentError("--gpu-memory " + format_bytes(*bytes) + " is more than GPU " +
                              std::to_string(device.ordinal) +
                              " has: " + format_bytes(device.total_memory_bytes));
     }
-    device.held_memory_bytes = device.total_memory_bytes - *bytes;
+    device.held_memory_bytes = device.total_memory_bytes - std::min(*bytes, device.total_memory_bytes);
   };
   for (cuda::DeviceProperties& device : machine.runtime.devices) {
     leave(device);

@@ -41,9 +41,9 @@ struct Machine {
 
 [[nodiscard]] Machine read_machine(const Roots& roots = {});
 
-// Leaves so many bytes of a GPU's memory to cases, which plan with them: of the GPUs `wanted`, or of all where
-// that is empty. What runs a case holds the rest. Without `bytes` each has what it has. Throws
-// EnvironmentError where a GPU has fewer.
+// Leaves so many bytes of each GPU's memory to cases, which plan with them; what runs a case holds the rest.
+// Without `bytes` each has what it has. Throws EnvironmentError where one of the GPUs `wanted`, or of all
+// where that is empty, has fewer.
 void leave_gpu_memory(Machine& machine, std::optional<std::uint64_t> bytes, const std::vector<int>& wanted);
 
 // A GPU to list cases for. With none in the machine a nominal one stands in, so that listings show what

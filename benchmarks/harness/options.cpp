@@ -265,6 +265,18 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kRefused{{
     {"--benchmark_dry_run", "use --plan, or --preset smoke"},
 }};
 
+}  // namespace
+
+void require_no_ranks(const Options& options) {
+  if (options.gpu_memory && !options.ranks.empty()) {
+    throw UsageError(
+        "--gpu-memory is of one process: the collectives that --ranks runs take little of a GPU's memory, so "
+        "leave it out");
+  }
+}
+
+namespace {
+
 void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
   const auto group = kWhatIsRun;
   app.add_option(kFilter, options.filter,
@@ -617,6 +629,7 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
     }
     options.gpu_memory = sizes.front();
   }
+  require_no_ranks(options);
   options.axes = parse_axes(raw.axes);
   for (const std::string& line : raw.transfers) {
     const auto written = parse_transfers(line);

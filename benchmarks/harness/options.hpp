@@ -72,7 +72,7 @@ struct Options {
   std::string train_ids;
   std::optional<int> trials;
   std::vector<std::uint64_t> hot_budgets;
-  std::optional<std::uint64_t> gpu_memory;  // what each GPU is to have; else all that it has
+  std::optional<std::uint64_t> gpu_memory;                // what each GPU is to have; else all that it has
   std::vector<std::pair<std::string, std::string>> axes;  // values in place of the preset's
   std::vector<transfer::WrittenLanes> transfers;
   bool allow_managed_oversubscription = false;
@@ -110,6 +110,9 @@ struct HelpRequested {
 // Throws UsageError with one sentence for anything that cannot be honoured, HelpRequested for --help and
 // --version.
 [[nodiscard]] Options parse_options(const std::vector<std::string>& arguments);
+
+// Throws UsageError for flags that are not of a launch of several processes.
+void require_no_ranks(const Options& options);
 
 // `--version`: the suite, its commit, its compilers and libraries, a line each.
 [[nodiscard]] std::string version_text();

@@ -96,6 +96,7 @@ Options resumed_options(const Options& given, const Journal& journal, const Mach
     options.gpus = given.gpus;
     options.one_process = given.one_process;
   }
+  require_no_ranks(options);
   options.display_format = given.display_format;
   options.display_aggregates_only = given.display_aggregates_only;
   options.file_aggregates_only = given.file_aggregates_only;

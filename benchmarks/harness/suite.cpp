@@ -36,10 +36,9 @@ using nlohmann::json;
 std::vector<std::string> gpus_used(const Machine& machine, const std::vector<Benchmark>& benchmarks) {
   std::map<int, std::string> uuids;
   for (const Benchmark& benchmark : benchmarks) {
-    for (const Site& site : benchmark.id.site) {
-      const GpuReport* gpu = is_gpu(site) ? machine.find_gpu(static_cast<int>(site.value)) : nullptr;
-      if (gpu != nullptr) {
-        uuids[static_cast<int>(site.value)] = gpu->cuda->uuid;
+    for (const int ordinal : benchmark.gpus()) {
+      if (const GpuReport* gpu = machine.find_gpu(ordinal)) {
+        uuids[ordinal] = gpu->cuda->uuid;
       }
     }
   }

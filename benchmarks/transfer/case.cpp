@@ -92,7 +92,22 @@ Benchmark transfer_benchmark(const std::string& family, std::vector<Axis> axes,
   return benchmark;
 }
 
+namespace {
+
+void note_gpus(Benchmark& benchmark, const transfer::Transfer& transfer) {
+  for (const transfer::Endpoint& end : {transfer.source, transfer.destination}) {
+    if (!end.on_host()) {
+      benchmark.other_gpus.push_back(end.id);
+    }
+  }
+  const std::vector<int> relays = relays_of(transfer);
+  benchmark.other_gpus.insert(benchmark.other_gpus.end(), relays.begin(), relays.end());
+}
+
+}  // namespace
+
 void carry_out(Benchmark& benchmark, const transfer::Transfer& transfer) {
+  note_gpus(benchmark, transfer);
   benchmark.impossible = why_impossible(transfer);
   benchmark.needs = needs_of(transfer);
   benchmark.run = [transfer](Session& session) { return measure_transfer(session, transfer); };
@@ -384,6 +399,9 @@ void carry_out_together(Benchmark& benchmark, const std::vector<PlannedLane>& la
   for (const PlannedLane& lane : lanes) {
     if (lane.transfer && benchmark.impossible.empty()) {
       benchmark.impossible = why_impossible(*lane.transfer);
+    }
+    if (lane.transfer) {
+      note_gpus(benchmark, *lane.transfer);
     }
     const Needs needs = lane.transfer ? needs_of(*lane.transfer) : Needs{};
     benchmark.needs.host_bytes += needs.host_bytes;

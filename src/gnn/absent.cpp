@@ -58,7 +58,8 @@ std::unique_ptr<FeatureTable> make_mapped_table(graph::Vertex /*vertices*/, cons
 }
 
 std::unique_ptr<Pipeline> make_gpu_pipeline(const TrainingPlan& /*plan*/, const FeatureTable& /*table*/,
-                                            const PipelineRequest& /*request*/) {
+                                            const PipelineRequest& /*request*/,
+                                            const cuda::Surroundings& /*surroundings*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -119,16 +119,6 @@ std::unique_ptr<Operation> make_gpu_gather(FeatureStore& store, RowLists lists,
 
 namespace {
 
-// Shares of a list begin at whole lines of the output, whatever its rows are: of two bytes at least.
-constexpr std::uint64_t kWholeLines = kLineBytes / 2;
-
-Share share_in_lines(std::uint64_t count, std::size_t rank, std::size_t ranks) {
-  const auto begin = [&](std::size_t of) {
-    return of == ranks ? count : count * of / ranks / kWholeLines * kWholeLines;
-  };
-  return {begin(rank), begin(rank + 1)};
-}
-
 // A GPU that gathers its share of each list over its own link, right into the output of the one that asked.
 class Neighbour {
  public:
@@ -192,13 +182,13 @@ class KernelGather final : public GpuGather {
   KernelGather(FeatureStore& store, RowLists lists, const GatherRequest& request)
       : GpuGather(store, std::move(lists)),
         kernel_(store.view(), request.mode, request.width, gpu(), request.blocks) {
-    if (sorts(request.mode)) {
-      order_ = std::make_unique<AddressOrder>(gpu(), count(), store.shape().rows);
-    }
     const std::size_t ranks = request.neighbours.size() + 1;
-    own_ = share_in_lines(count(), 0, ranks).last;
+    own_ = share_of_gpu(count(), 0, ranks).last;
+    if (sorts(request.mode) && own_ > 0) {
+      order_ = std::make_unique<AddressOrder>(gpu(), own_, store.shape().rows);
+    }
     for (std::size_t rank = 1; rank < ranks; ++rank) {
-      const Share share = share_in_lines(count(), rank, ranks);
+      const Share share = share_of_gpu(count(), rank, ranks);
       if (share.first == share.last) {
         continue;  // of a list of few rows
       }
@@ -236,8 +226,8 @@ class KernelGather final : public GpuGather {
     }
     std::array<double, 9> seconds{};
     for (double& each : seconds) {
-      each = stopwatch().time_s(
-          stream(), [&] { static_cast<void>(order_->sort(on_gpu(0), count(), out(), stream())); });
+      each = stopwatch().time_s(stream(),
+                                [&] { static_cast<void>(order_->sort(on_gpu(0), own_, out(), stream())); });
     }
     std::sort(seconds.begin(), seconds.end());
     measurement.counters["sort_s"] = seconds[seconds.size() / 2];

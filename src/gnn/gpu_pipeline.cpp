@@ -19,7 +19,8 @@ namespace {
 
 class GpuPipeline final : public Pipeline {
  public:
-  GpuPipeline(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request)
+  GpuPipeline(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
+              const cuda::Surroundings& surroundings)
       : samples_on_host_(!request.lists),
         window_(static_cast<std::uint64_t>(request.window)),
         windows_(plan.seeds.size() / (window_ * request.gpus.size())) {
@@ -27,7 +28,7 @@ class GpuPipeline final : public Pipeline {
     replicas_.reserve(request.gpus.size());
     for (std::size_t rank = 0; rank < request.gpus.size(); ++rank) {
       const Replica* const first = rank > 0 ? replicas_.front().get() : nullptr;
-      replicas_.push_back(std::make_unique<Replica>(plan, table, request, rank, first));
+      replicas_.push_back(std::make_unique<Replica>(plan, table, request, rank, first, surroundings));
     }
     if (gathers_on_host(request.mode) && request.gpus.size() > 1) {
       drivers_.emplace(static_cast<int>(request.gpus.size()), gatherers_cpus());
@@ -66,8 +67,7 @@ class GpuPipeline final : public Pipeline {
     const Replica& first = *replicas_.front();
     for (std::uint64_t window = 0; window < windows_; ++window) {
       const auto of_one = static_cast<double>(window_);
-      times.sample_s.push_back(time_s(first.sampling(), [&](Replica& each) { each.sample(window); }) /
-                               of_one);
+      times.sample_s.push_back(sample_time_s(window) / of_one);
       for_all([&](Replica& each) { each.wait_sizes(window); });
       times.gather_s.push_back(gather_time_s(window) / of_one);
       for_all([&](Replica& each) { each.check_rows(window); });
@@ -248,6 +248,18 @@ class GpuPipeline final : public Pipeline {
     });
   }
 
+  // Where the CPU samples, until it has for the last GPU.
+  double sample_time_s(std::uint64_t window) {
+    const cuda::Stream& stream = replicas_.front()->sampling();
+    if (!samples_on_host_) {
+      return time_s(stream, [&](Replica& each) { each.sample(window); });
+    }
+    return between_events_s(stream, [&] {
+      for_all([&](Replica& each) { each.sample(window); });
+      stop_->record(stream);
+    });
+  }
+
   // Where threads gather, until the last GPU's have.
   double gather_time_s(std::uint64_t window) {
     const OnCpu placed(replicas_.front()->gatherers_cpu());
@@ -299,8 +311,9 @@ class GpuPipeline final : public Pipeline {
 }  // namespace
 
 std::unique_ptr<Pipeline> make_gpu_pipeline(const TrainingPlan& plan, const FeatureTable& table,
-                                            const PipelineRequest& request) {
-  return std::make_unique<GpuPipeline>(plan, table, request);
+                                            const PipelineRequest& request,
+                                            const cuda::Surroundings& surroundings) {
+  return std::make_unique<GpuPipeline>(plan, table, request, surroundings);
 }
 
 }  // namespace grainscope::gnn

@@ -99,11 +99,12 @@ void require_processes(const PipelineRequest& request) {
 }
 
 std::unique_ptr<Pipeline> make_pipeline(const TrainingPlan& plan, const FeatureTable& table,
-                                        const PipelineRequest& request) {
+                                        const PipelineRequest& request,
+                                        const cuda::Surroundings& surroundings) {
   require_possible(request);
   require_plan(plan, &table, request);
   return request.mode == Mode::cpu_gather ? make_host_pipeline(plan, table)
-                                          : make_gpu_pipeline(plan, table, request);
+                                          : make_gpu_pipeline(plan, table, request, surroundings);
 }
 
 namespace {
@@ -145,6 +146,23 @@ std::uint64_t pipeline_gpu_bytes(const TrainingRequest& training, const Pipeline
   constexpr std::uint64_t kOther = std::uint64_t{64} << 20;
   return sampler_gpu_bytes(request, vertices, entries) + sampled_bytes + rows_bytes + lists_bytes +
          step_bytes + kOther;
+}
+
+std::uint64_t pipeline_host_bytes(const TrainingRequest& training, const PipelineRequest& request,
+                                  graph::Vertex vertices, std::uint64_t entries) {
+  const std::uint64_t gpus = request.gpus.size();
+  if (request.lists) {
+    return *request.lists == ListPlacement::mapped ? gpus * entries * sizeof(graph::Vertex) : 0;
+  }
+  const MostOf most = most_of(training.sample.fanouts, training.batch, vertices);
+  std::uint64_t of_batch = most.nodes.back() * sizeof(graph::Vertex);
+  for (std::size_t hop = 0; hop < most.edges.size(); ++hop) {
+    of_batch += std::min(most.edges[hop], entries) * sizeof(std::uint32_t);
+    of_batch += most.nodes[hop] * sizeof(std::uint64_t);
+  }
+  constexpr std::uint64_t kSets = 3;  // that are drawn, gathered and trained on
+  const std::uint64_t of_sampler = std::uint64_t{vertices} * 17 / 4;
+  return gpus * (of_sampler + kSets * static_cast<std::uint64_t>(request.window) * of_batch);
 }
 
 namespace {

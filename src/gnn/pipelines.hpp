@@ -26,7 +26,8 @@ void require_plan(const TrainingPlan& plan, const FeatureTable* table, const Pip
                                                            const FeatureTable& table);
 // Of all modes but cpu_gather; SkipError without CUDA.
 [[nodiscard]] std::unique_ptr<Pipeline> make_gpu_pipeline(const TrainingPlan& plan, const FeatureTable& table,
-                                                          const PipelineRequest& request);
+                                                          const PipelineRequest& request,
+                                                          const cuda::Surroundings& surroundings);
 
 // How far one thread has come, for another that waits for it.
 class Progress {

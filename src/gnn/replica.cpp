@@ -140,13 +140,17 @@ cuda::SmSplit split_for(const PipelineRequest& request, int gpu) {
 
 // Null where the CPU samples.
 std::unique_ptr<PlacedLists> lists_for(const TrainingPlan& plan, const PipelineRequest& request, int gpu,
-                                       const PlacedLists* of_first) {
+                                       const PlacedLists* of_first, const cuda::Surroundings& surroundings) {
   if (!request.lists) {
     return nullptr;
   }
   const bool shared = *request.lists == ListPlacement::interleaved;
-  return place_lists(plan.neighbours, {*request.lists, gpu, shared ? request.gpus : std::vector<int>{}}, {},
-                     shared ? of_first : nullptr);
+  ListRequest lists{*request.lists, gpu, {}};
+  lists.node = request.node;
+  if (shared) {
+    lists.gpus = request.gpus;
+  }
+  return place_lists(plan.neighbours, lists, surroundings, shared ? of_first : nullptr);
 }
 
 std::unique_ptr<GpuSampler> sampler_for(const TrainingPlan& plan, const PlacedLists* lists, int gpu) {
@@ -159,7 +163,7 @@ std::unique_ptr<GpuSampler> sampler_for(const TrainingPlan& plan, const PlacedLi
 }  // namespace
 
 Replica::Replica(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
-                 std::size_t rank, const Replica* first)
+                 std::size_t rank, const Replica* first, const cuda::Surroundings& surroundings)
     : plan_(plan),
       rank_(rank),
       ranks_(request.gpus.size()),
@@ -172,7 +176,7 @@ Replica::Replica(const TrainingPlan& plan, const FeatureTable& table, const Pipe
       most_(most_of(plan.request.sample.fanouts, plan.seeds.front().size(), plan.neighbours.vertices())),
       table_(table, request.store, request.hot_percent, gpu_, request.gpus,
              first != nullptr ? &first->table_ : nullptr),
-      lists_(lists_for(plan, request, gpu_, first != nullptr ? first->lists_.get() : nullptr)),
+      lists_(lists_for(plan, request, gpu_, first != nullptr ? first->lists_.get() : nullptr, surroundings)),
       sampler_(sampler_for(plan, lists_.get(), gpu_)),
       model_(std::make_unique<CudaSage>(gpu_, plan.request.shape, most_, plan.seeds.size())),
       producer_(make_producer(table_.view(), request, gpu_, gather_sms_, window_ * most_.nodes.back())),

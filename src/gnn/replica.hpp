@@ -60,7 +60,7 @@ class Replica {
   // `rank` modulo their count. What lies on all GPUs together the first of them has placed, and the others
   // share; it outlives them.
   Replica(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
-          std::size_t rank, const Replica* first);
+          std::size_t rank, const Replica* first, const cuda::Surroundings& surroundings);
 
   // All of these enqueue, on the stream of their stage, behind what they need; but for `wait_sizes` and what
   // a producer's threads do they do not wait. One thread may call the first three while another calls those

@@ -66,6 +66,15 @@ class FamilyTest : public GpuTest {
                     make_scope(preset, gpu_targets(*machine_, {}), false, node_targets(*machine_, {})));
   }
 
+  // With values in place of the preset's.
+  [[nodiscard]] std::vector<Benchmark> listed_with(
+      const std::vector<std::pair<std::string, std::string>>& axes, const Family& family,
+      Preset preset) const {
+    Scope scope = make_scope(preset, gpu_targets(*machine_, {}), false, node_targets(*machine_, {}));
+    scope.axes = axes;
+    return list_all({family}, *machine_, scope);
+  }
+
   // A preset on another graph than its own.
   [[nodiscard]] std::vector<Benchmark> listed_on(const std::string& graph, const Family& family,
                                                  Preset preset = Preset::quick) const {

@@ -246,8 +246,12 @@ TEST_F(FeatureGather, shares_of_neighbours_come_to_the_gpu_that_asked) {
       }
     }
     const auto store = store_of(Store::mapped, 128);
-    EXPECT_TRUE(
-        make_gather(*store, lists_of(*store, 500), {Mode::masked, 16, 0, 1, neighbours})->timing().gated);
+    const auto timing = [&](std::uint64_t rows) {
+      return make_gather(*store, lists_of(*store, rows), {Mode::masked, 16, 0, 1, neighbours})->timing();
+    };
+    EXPECT_TRUE(timing(20'011).gated);
+    EXPECT_NE(timing(20'011).timed.find("on each GPU"), std::string::npos);
+    EXPECT_EQ(timing(50).timed.find("on each GPU"), std::string::npos);  // too few to share
   } catch (const SkipError& skip) {
     GTEST_SKIP() << skip.what();
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "grainscope/core/operation.hpp"
+#include "grainscope/core/thread_team.hpp"
 #include "grainscope/cuda/hint.hpp"
 #include "grainscope/gnn/features.hpp"
 #include "grainscope/gnn/table.hpp"
@@ -154,6 +155,10 @@ struct GatherRequest {
   // kernels and mapped stores, whose memory they read too.
   std::vector<int> neighbours = {};
 };
+
+// Which of `rows` rows of a list one of so many GPUs gathers: equal shares that begin at whole lines of the
+// output, whatever a row is.
+[[nodiscard]] Share share_of_gpu(std::uint64_t rows, std::size_t gpu, std::size_t gpus);
 
 // What samples ask for, in turn: each list is a window of mini-batches behind one another, all of one length.
 using RowLists = std::vector<std::vector<std::uint32_t>>;

@@ -42,6 +42,7 @@ struct PipelineRequest {
   // Where the lists lie that each GPU samples from; interleaved ones over `gpus`, once. Absent: the CPU
   // samples, from the plan's.
   std::optional<ListPlacement> lists = ListPlacement::device;
+  int node = 0;  // where mapped lists lie
 };
 // Rows of a table that are in GPUs' memory, the first ones: of multi_gpu in all of them together.
 [[nodiscard]] std::uint32_t hot_rows(std::uint32_t rows, Store store, double hot_percent);
@@ -91,12 +92,19 @@ class Pipeline {
 // the plan or the plan has not three windows; SkipError where a GPU has no room; in a build without CUDA
 // SkipError but for cpu_gather.
 [[nodiscard]] std::unique_ptr<Pipeline> make_pipeline(const TrainingPlan& plan, const FeatureTable& table,
-                                                      const PipelineRequest& request);
+                                                      const PipelineRequest& request,
+                                                      const cuda::Surroundings& surroundings = {});
 
 // Bytes of a GPU's memory that it takes, about, without what of the table is there.
 [[nodiscard]] std::uint64_t pipeline_gpu_bytes(const TrainingRequest& training,
                                                const PipelineRequest& request, graph::Vertex vertices,
                                                std::uint64_t entries);
+
+// Bytes of host memory that its sampling takes, about, of all GPUs together: lists that they read there, or
+// what the CPU draws with and sends.
+[[nodiscard]] std::uint64_t pipeline_host_bytes(const TrainingRequest& training,
+                                                const PipelineRequest& request, graph::Vertex vertices,
+                                                std::uint64_t entries);
 
 // How a process that samples and gathers and a process that trains take turns over three sets of sampled
 // lists and two buffers of rows: two counters in host memory that both map. Source: dissertation 3.3.3.

@@ -253,7 +253,7 @@ def trained(machine: Machine) -> list[Answer]:
                 "hidden": work.hidden,
                 "gpus": work.gpus,
                 "method": best.method,
-                "hot": best.hot if best.method == "tiered" else None,
+                "hot": best.hot if best.method in ("tiered", "multi_gpu") else None,
                 "share": best.share and best.share / 100,
                 "time_s": plain(best.time),
                 "overlap": best.counter("overlap"),

@@ -322,6 +322,8 @@ TEST_F(GatherFamilies, neighbours_help_where_there_are_some) {
     EXPECT_EQ(cases.front().skip, why);
     EXPECT_NE(cases.front().id.name().find("/neighbours:2"), std::string::npos) << cases.front().id.name();
   }
+  const std::vector<Benchmark> of_four = asked(test::machine_with_gpus(4));
+  EXPECT_EQ(of_four.front().gpus(), (std::set<int>{0, 1, 2}));
   GatherPoint point;
   point.memory = cuda::MemoryKind::managed_host;
   point.neighbours = 2;

@@ -334,6 +334,13 @@ TEST(PipelineGraphsage, says_where_lists_lie_and_what_is_not_bounded) {
             (Names{"host ", " ", "mapped ", "interleaved "}));
 }
 
+TEST(PipelineGraphsage, uses_every_gpu_that_trains) {
+  for (const Benchmark& benchmark :
+       asked({{"mode", "masked"}, {"store", "multi_gpu"}, {"gpus", "2"}, {"percent", "none"}})) {
+    EXPECT_EQ(benchmark.gpus(), (std::set<int>{0, 1})) << benchmark.id.name();
+  }
+}
+
 TEST(PipelineGraphsage, takes_less_of_a_gpu_where_the_graph_lies_elsewhere) {
   const auto bytes = [](const std::string& placement, const std::string& store) {
     const auto cases = asked({{"mode", "masked"},

@@ -95,20 +95,20 @@ TEST(GpuTargets, a_prohibited_gpu_is_listed_and_cannot_be_used) {
   EXPECT_NE(gpu_targets(machine, {}).at(0).unavailable.find("nvidia-smi -c DEFAULT"), std::string::npos);
 }
 
-TEST(LeaveGpuMemory, cases_plan_with_what_is_left_of_the_gpus_that_are_asked_for) {
+TEST(LeaveGpuMemory, cases_plan_with_what_is_left) {
   Machine machine = test::machine_with_gpus(2);
   leave_gpu_memory(machine, {}, {});
   EXPECT_EQ(machine.find_gpu(0)->cuda->memory_bytes(), 80 * kGiB);
 
   leave_gpu_memory(machine, 16 * kGiB, {1});
-  EXPECT_EQ(machine.find_gpu(0)->cuda->held_memory_bytes, 0);
+  // Also of those that nobody asked for: they may take part.
+  EXPECT_EQ(machine.find_gpu(0)->cuda->held_memory_bytes, 64 * kGiB);
   EXPECT_EQ(machine.find_gpu(1)->cuda->held_memory_bytes, 64 * kGiB);
   EXPECT_EQ(machine.find_gpu(1)->cuda->memory_bytes(), 16 * kGiB);
   EXPECT_EQ(machine.runtime.devices[1].memory_bytes(), 16 * kGiB);
   EXPECT_LE(largest_buffer(machine, 1), 8 * kGiB);
   EXPECT_EQ(why_no_memory(machine, cuda::MemoryKind::managed_host, 1, 12 * kGiB), "");
   EXPECT_NE(why_no_memory(machine, cuda::MemoryKind::managed_host, 1, 13 * kGiB), "");
-  EXPECT_EQ(why_no_memory(machine, cuda::MemoryKind::managed_host, 0, 13 * kGiB), "");
 }
 
 TEST(LeaveGpuMemory, more_than_a_gpu_has_is_refused) {
@@ -121,6 +121,9 @@ TEST(LeaveGpuMemory, more_than_a_gpu_has_is_refused) {
   } catch (const EnvironmentError& error) {
     EXPECT_EQ(std::string(error.what()), "--gpu-memory 81 GiB is more than GPU 0 has: 80 GiB");
   }
+  machine.runtime.devices[1].total_memory_bytes = 40 * kGiB;
+  leave_gpu_memory(machine, 80 * kGiB, {0});
+  EXPECT_EQ(machine.runtime.devices[1].held_memory_bytes, 0);
 }
 
 TEST(LeaveGpuMemory, the_file_tells_what_is_held) {
