@@ -54,7 +54,7 @@ class Record:
 
 
 class _Shape(NamedTuple):
-    """A hint as schema and as what reads a value; which classes stay as they are, and numbers `within` what."""
+    """A hint as schema and as what reads a value; which classes stay as they are, numbers `within` what."""
 
     schema: Schema
     read: Callable[[Any, Path, list[Fault]], Any]
