@@ -18,7 +18,7 @@ from grainscope_report.writing import for_terminal
 
 # Files become millions of objects and no cycles: to look for these as often as usual takes a third of
 # the time.
-SELDOM = (200_000, 50, 100)
+SELDOM = (1_000_000, 50, 100)
 
 INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 

@@ -13,7 +13,6 @@ import json
 import math
 import os
 import re
-import tarfile
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -289,6 +288,8 @@ def bundle_files(raw: bytes, document: Mapping[str, Any], source: str) -> dict[s
 
 def packed_bundle(files: Mapping[str, bytes], folder: str) -> bytes:
     """The bundle as .tar.gz, equal for equal files."""
+    import tarfile  # reading it takes longer than most of what is not packed so
+
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, content in files.items():
@@ -305,6 +306,8 @@ def is_tar(data: bytes) -> bool:
 
 def raw_of_tar(path: Path, data: bytes) -> bytes:
     """The raw file of a packed bundle, once it is what its sums say."""
+    import tarfile
+
     try:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             files = {
