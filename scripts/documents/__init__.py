@@ -62,15 +62,19 @@ def made(words: str) -> str:
 
 
 @cache
-def raw(name: str) -> list[dict]:
-    """The rows of a reference result as they stand in its file."""
-    return reader.load(REFERENCE / name)[1]["benchmarks"]
+def read(path: Path) -> Result:
+    """A result that several documents rest on: each is read once."""
+    return reader.read(path)
 
 
-@cache
 def result(name: str) -> Result:
     """A reference result."""
-    return reader.read(REFERENCE / name)
+    return read(REFERENCE / name)
+
+
+def raw(name: str) -> list[dict]:
+    """The rows of a reference result as they stand in its file."""
+    return [row.raw for row in result(name).rows]
 
 
 def rows_of(name: str) -> tuple:

@@ -5,8 +5,10 @@ are of one run.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from documents import digits, rows_of
 from grainscope_report.model import Row
@@ -94,13 +96,11 @@ class Cell:
     @property
     def rows(self) -> list[Row]:
         """All rows with these axes."""
-        wanted = dict(axis.split("=") for axis in self.axes)
+        wanted = [axis.split("=") for axis in self.axes]
         return [
             row
-            for row in rows_of(self.run)
-            if row.ok
-            and row.case.family == self.family
-            and all(str(place_and_axes(row).get(axis, "")) == value for axis, value in wanted.items())
+            for row, said in placed(self.run).get(self.family, ())
+            if all(said.get(axis, "") == value for axis, value in wanted)
         ]
 
     @property
@@ -121,8 +121,15 @@ class Cell:
         return row.label == "modelled" or (self.what in TRAFFIC and not counted)
 
 
-def place_and_axes(row: Row) -> dict:
-    return {**row.case.site, **row.case.axes}
+@cache
+def placed(run: str) -> dict[str, list[tuple[Row, dict[str, str]]]]:
+    """The rows of a run that are ok, by family, each with its place and axes as text."""
+    found: dict[str, list[tuple[Row, dict[str, str]]]] = defaultdict(list)
+    for row in rows_of(run):
+        if row.ok:
+            said = {axis: str(value) for axis, value in {**row.case.site, **row.case.axes}.items()}
+            found[row.case.family].append((row, said))
+    return found
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from documents import REFERENCE, part, reader, rows_of, table
+from documents import part, result, rows_of, table
 from documents.claims import WORDS, Cell, Headline, Ratio
 from documents.headlines import FULL, PAPERS, TWO
 from grainscope_report.model import Row
@@ -117,7 +117,7 @@ def gather_sms() -> str:
 
 
 def machines(of: Callable[[dict], str]) -> str:
-    contexts = [reader.load(REFERENCE / run)[1]["context"] for run in (FULL, TWO)]
+    contexts = [result(run).context.raw for run in (FULL, TWO)]
     return "; ".join(dict.fromkeys(of(context["environment"]) for context in contexts))
 
 

@@ -14,7 +14,7 @@ from statistics import fmean, median, quantiles
 
 import documents
 from documents import PROJECT, axes_of, part, quick_rows, raw, table
-from grainscope_report import cli, reader, statistics, visits
+from grainscope_report import cli, statistics, visits
 from grainscope_report.acceptance import deriving
 from grainscope_report.asking import sentence
 from grainscope_report.buying import verdict, words, workload
@@ -155,14 +155,16 @@ def usual_families(entry: dict) -> list[str]:
     return found[:MOST_FAMILIES] + [f"{len(found) - MOST_FAMILIES} more"] * (len(found) > MOST_FAMILIES)
 
 
-def study_files() -> list[Path]:
-    return sorted((PROJECT / "results/reference/study").glob("*.gz"))
+@cache
+def studied() -> list[visits.Measured]:
+    """The runs of the study of what they differ by."""
+    paths = sorted((PROJECT / "results/reference/study").glob("*.gz"))
+    return [run for path in paths for run in visits.read(path)]
 
 
 def study_table() -> str:
     """How far medians of the same case differ between processes and machines, in percent."""
-    runs = [run for path in study_files() for run in visits.read(path)]
-    found = visits.components(runs)
+    found = visits.components(studied())
     levels = [level for level in visits.LEVELS if any(level in each.typical for each in found)]
     heads = [f"| machine | family | clock | rows | {' | '.join(levels)} |"]
     heads += ["|---|---|---|" + "--:|" * (1 + len(levels))]
@@ -196,7 +198,6 @@ def type_b_table() -> str:
 
 def held_out_table() -> str:
     """How tables of type B do on runs that they were not made of."""
-    runs = [run for path in study_files() for run in visits.read(path)]
     parts = [
         "| machine | pairs of runs | clock | rows | covered | apart | half-width | known to 5 % "
         "| of these further |"
@@ -205,7 +206,7 @@ def held_out_table() -> str:
     parts += [
         f"| {one.machine} | {one.runs} | {one.clock} | {one.rows} | {one.covered:.1%} | {one.apart:.1%} | "
         f"{one.half:.1%} | {one.sharp:.0%} | {one.further:.1%} |"
-        for one in visits.held_out(runs)
+        for one in visits.held_out(studied())
     ]
     return "\n".join(parts)
 
@@ -214,7 +215,7 @@ def unsettled_table() -> str:
     """How often values were set aside, in the runs that are kept whole."""
     parts = ["| run | visits | with values set aside | rows flagged `unsettled` |", "|---|" + "--:|" * 3]
     for path in sorted((PROJECT / "results/reference/acceptance").glob("*.json.gz")):
-        rows = [row for row in reader.read(path).rows if row.measured]
+        rows = [row for row in documents.read(path).rows if row.measured]
         each = [visit for row in rows for visit in row.visits]
         aside = sum(bool(visit.unsettled_s) for visit in each)
         flagged = sum("unsettled" in row.flags for row in rows)
@@ -228,7 +229,8 @@ def neighbours_table() -> str:
     rows = list(csv.DictReader(content.decode().splitlines()))
     columns = {name: [float(row[f"{name}_us"]) for row in rows] for name in ("calls", "copy", "arithmetic")}
     # The best is what one in twenty does not reach.
-    scaled = {name: [x / quantiles(each, n=20)[0] for x in each] for name, each in columns.items()}
+    best = {name: quantiles(each, n=20)[0] for name, each in columns.items()}
+    scaled = {name: [x / best[name] for x in each] for name, each in columns.items()}
     parts = ["| system calls take | share of the time | a copy of 1 MiB takes | arithmetic takes |"]
     parts += ["|---|--:|--:|--:|"]
     for low, high in pairwise((0.0, 1.05, 1.1, 1.2, 1.4, math.inf)):
@@ -249,7 +251,7 @@ def busy_table() -> str:
     parts += ["|---|" + "--:|" * 4]
     for path in sorted((PROJECT / "results/reference/acceptance").glob("*.json.gz")):
         above: list[tuple[float, float]] = []  # share of disturbed samples, and how far above the least visit
-        for row in reader.read(path).rows:
+        for row in documents.read(path).rows:
             each = [visit for visit in row.visits if visit.disturbed is not None] if row.measured else []
             least = min((visit.median_s for visit in each), default=0.0)
             above += [(visit.disturbed / len(visit.samples_s), visit.median_s / least - 1) for visit in each]
@@ -267,7 +269,7 @@ def second_gpu() -> str:
     alone, beside = (
         {
             row.name: row.median_s
-            for row in reader.read(PROJECT / f"results/reference/acceptance/{name}.json.gz").rows
+            for row in documents.rows_of(f"acceptance/{name}.json.gz")
             if row.measured and row.timing.gated and row.case.family == "transfer/kernel_copy"
         }
         for name in ("h200-c1", "h200-a")
@@ -294,7 +296,7 @@ def uncertainty_tables() -> str:
 @part("procurement.sound_runs")
 def sound_runs() -> str:
     """How far values of sound runs differ, and how often a set would reject them."""
-    return deriving.table(PROJECT)
+    return deriving.table(PROJECT, documents.read)
 
 
 # PCIe 5 with 16 lanes, GB/s: 32 Gbit/s a lane, of which 128 bits of 130 are data.

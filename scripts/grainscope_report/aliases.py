@@ -26,7 +26,7 @@ NAMES: Mapping[str, Mapping[str, str | None]] = {
     "lane": {"ci95_s": "within_s"},
 }
 # What a row of version 1 says of its visit.
-OF_VISIT = ("samples_s", "ci95_s", "session_s", "cpu_s", "preemptions", "stolen_s")
+OF_VISIT = dict.fromkeys(("samples_s", "ci95_s", "session_s", "cpu_s", "preemptions", "stolen_s"))
 
 
 def upgrade(document: Raw) -> Raw:
@@ -70,9 +70,11 @@ def _renamed(where: str, thing: Any) -> Any:
     """A thing by the names of version 2."""
     if not isinstance(thing, dict):
         return thing
-    names = NAMES[where]
-    found = ((names.get(name, name), value) for name, value in thing.items())
-    return {name: value for name, value in found if name}
+    now = NAMES[where].get
+    found = {now(name, name): value for name, value in thing.items()}
+    for name in (None, ""):
+        found.pop(name, None)
+    return found
 
 
 def _each(thing: Mapping[str, Any], name: str, made: Callable[[Any], Any]) -> Raw:

@@ -9,7 +9,7 @@ import itertools
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from grainscope_report import families, naming, statistics
@@ -231,6 +231,7 @@ def _in_order(rows: Sequence[Row]) -> list[str]:
     return ordered
 
 
+@cache
 def _apart(family: str) -> bool:
     from grainscope_report.groups import gnn_answers
 

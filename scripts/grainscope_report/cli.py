@@ -18,7 +18,7 @@ from grainscope_report.writing import for_terminal
 
 # Files become millions of objects and no cycles: to look for these as often as usual takes a third of
 # the time.
-SELDOM = (200_000, 50, 100)
+SELDOM = (1_000_000, 50, 100)
 
 INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         return _failed("standard output is closed: send it somewhere, if only to /dev/null")
     try:
-        with _plain_output(), _collecting_seldom():
+        with _plain_output(), collecting_seldom():
             status = _run(argv)
             sys.stdout.flush()
             return status
@@ -154,7 +154,7 @@ class _Output:
 
 
 @contextmanager
-def _collecting_seldom() -> Iterator[None]:
+def collecting_seldom() -> Iterator[None]:
     """Garbage of cycles is looked for seldom while a command runs."""
     before = gc.get_threshold()
     gc.set_threshold(*SELDOM)

@@ -1,9 +1,14 @@
 """Exit statuses, the exception that becomes a sentence, and what an interrupt does to workers."""
 
+from __future__ import annotations
+
 import signal
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # to read it takes as long as half of a small file's screen
+    from concurrent.futures import ProcessPoolExecutor
 
 EXIT_OK = 0
 EXIT_FOUND = 1

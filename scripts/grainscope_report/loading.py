@@ -13,7 +13,6 @@ import json
 import math
 import os
 import re
-import tarfile
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -37,6 +36,7 @@ LONG = 30  # digits that a message need not repeat
 # A double ends at 1.8e308: only what has such a number may, of all digits made zeros and without a plus.
 # In a text, as a GPU's identifier, more letters or a quote may follow.
 _ZEROS = bytes.maketrans(b"123456789ED", b"000000000ed")
+_POWER = b"e000"
 _GREAT_POWER = re.compile(rb'0e000+(?![\w"-])')
 _MANY_DIGITS = b"0" * 300
 
@@ -215,7 +215,9 @@ def _parse(path: Path, content: str) -> Any:
     try:
         # To look at each number takes as long as all the rest.
         zeros = content.encode().translate(_ZEROS, b"+")
-        careful = _MANY_DIGITS in zeros or _GREAT_POWER.search(zeros) is not None
+        # From behind, where it looks for the letter first: digits are most of what there is.
+        powers = zeros.rfind(_POWER) >= 0
+        careful = _MANY_DIGITS in zeros or (powers and _GREAT_POWER.search(zeros) is not None)
         found = json.loads(
             content,
             object_pairs_hook=members,
@@ -223,7 +225,7 @@ def _parse(path: Path, content: str) -> Any:
             parse_float=number if careful else None,
             parse_int=whole if careful else None,
         )
-        if b"\\ud" in zeros:
+        if "\\" in content and b"\\ud" in zeros:
             json.dumps(found, ensure_ascii=False).encode()
         return found
     except json.JSONDecodeError as error:
@@ -286,6 +288,8 @@ def bundle_files(raw: bytes, document: Mapping[str, Any], source: str) -> dict[s
 
 def packed_bundle(files: Mapping[str, bytes], folder: str) -> bytes:
     """The bundle as .tar.gz, equal for equal files."""
+    import tarfile  # reading it takes longer than most of what is not packed so
+
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, content in files.items():
@@ -302,6 +306,8 @@ def is_tar(data: bytes) -> bool:
 
 def raw_of_tar(path: Path, data: bytes) -> bytes:
     """The raw file of a packed bundle, once it is what its sums say."""
+    import tarfile
+
     try:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             files = {

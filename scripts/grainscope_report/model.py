@@ -22,8 +22,7 @@ TO_PEER = "to_peer"
 FROM_PEER = "from_peer"
 OPPOSITE = {HOST_TO_GPU: GPU_TO_HOST, GPU_TO_HOST: HOST_TO_GPU, TO_PEER: FROM_PEER, FROM_PEER: TO_PEER}
 _DIRECTIONS = {"read": HOST_TO_GPU, "write": GPU_TO_HOST}
-# What only a model answers.
-MODEL = "model/"
+MODEL = "model/"  # what only a model answers
 # Families whose kernels only read what is far away; how families begin that read the edges of graphs.
 READERS = frozenset(families.having("reads"))
 WALKS = tuple(f"{name}/" for name in families.having("walks"))

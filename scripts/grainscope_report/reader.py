@@ -151,11 +151,12 @@ def _rule(line: str, condition: str) -> Rule:
     if isinstance(body, ast.Compare) and type(body.ops[0]) in SAYS:
         sign, words = type(body.ops[0]), ast.get_source_segment(left, body.comparators[0]) or ""
         left = ast.unparse(body.left)
-    each = said.get("for", "_ in (0,)")
-    loops = ast.parse(f"[0 for {each}]", mode="eval").body.generators
+    each = said.get("for")
+    loops = ast.parse(f"[0 for {each}]", mode="eval").body.generators if each else ()
     targets = [one.id for loop in loops for one in ast.walk(loop.target) if isinstance(one, ast.Name)]
     names = ", ".join(f"{name!r}: {name}" for name in targets)
-    code = f"[({left}, {words}, {{{names}}}) for {each} if ({condition}) and ({said['if']})]"
+    sides, applies = f"[({left}, {words}, {{{names}}})", f"if ({condition}) and ({said['if']})"
+    code = f"{sides} for {each} {applies}]" if each else f"{sides}] {applies} else ()"
     words = words.replace(" * ", " × ").replace("axes.", "")
     within = float(said.get("within", ROUNDING if sign is ast.Eq else 0))
     why = said.get("why") or SAYS[sign]
@@ -171,6 +172,8 @@ def words() -> dict[str, Any]:
     found |= {one.__name__: one for one in (mad, median, median_interval, middle_visit, percentile)}
     for name, arguments, means in (word.groups() for word in map(WORD.fullmatch, _lines()) if word):
         found[name] = eval(means if arguments is None else f"lambda {arguments}: {means}", found)
+    # Looked for last, since it takes long to give all of them to each part of a result.
+    found["__builtins__"] |= {name: one for name, one in found.items() if name != "__builtins__"}
     return found
 
 
@@ -183,16 +186,14 @@ def _agree(left: Any, right: Any, rule: Rule) -> bool:
     return left == right if exact else same(left, right, rule.within, rule.apart)
 
 
-def _broken(rules: Sequence[Rule], path: str, names: Names) -> Iterator[Problem]:
+def _broken(rules: Sequence[Rule], path: str, names: dict[str, Any]) -> Iterator[Problem]:
     for rule in rules:
         try:
             for left, right, more in eval(rule.pairs, names):
                 if not (_agree(left, right, rule) if rule.sign else left):
                     sides = {"left": left, "right": right, "words": rule.words}
-                    shown = {
-                        name: list(side) if isinstance(side, tuple) else side for name, side in sides.items()
-                    }
-                    yield Problem(f"{path}.{rule.field}", rule.why.format_map(names | more | shown))
+                    shown = {of: list(one) if isinstance(one, tuple) else one for of, one in sides.items()}
+                    yield Problem(f"{path}.{rule.field}", rule.why.format_map(words() | names | more | shown))
         except (LookupError, NameError):
             continue
         except (ArithmeticError, TypeError, ValueError) as error:
@@ -200,7 +201,7 @@ def _broken(rules: Sequence[Rule], path: str, names: Names) -> Iterator[Problem]
             yield Problem(f"{path}.{rule.field}", said)
 
 
-def parts(result: Result, glance: bool = False) -> Iterator[tuple[str, str, str, Names]]:
+def parts(result: Result, glance: bool = False) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """All that rules are of: its kind, its family, where it is, and what rules may say of it."""
     links = {link.ends: link for link in result.links}
     statuses = [row.status for row in result.rows]
@@ -226,16 +227,17 @@ def parts(result: Result, glance: bool = False) -> Iterator[tuple[str, str, str,
         yield "row", family, path, names
         for what in PARTS:
             held = (_rules(glance, what, family) and getattr(row, what)) or ()
-            several = isinstance(held, tuple)
+            several, whole = isinstance(held, tuple), held and Names(names)
             for index, part in enumerate(held if several else [held]):
                 where = f"{path}.{what}[{index}]" if several else f"{path}.{what}"
-                yield what, family, where, _names(part, row=names, links=links, index=index)
+                yield what, family, where, _names(part, row=whole, links=links, index=index)
 
 
-def _names(thing: Any, **more: Any) -> Names:
+def _names(thing: Any, **more: Any) -> dict[str, Any]:
     """What the rules of a thing may say: its fields that are there, what is made of them, and all words."""
     there = {name: value for name, value in (vars(thing) | more).items() if value is not None}
-    return Names(words() | there, self=thing, has=lambda *names: there.keys() >= {*names})
+    has = {"has": lambda *names: there.keys() >= {*names}}
+    return {"__builtins__": words()["__builtins__"], **there, "self": thing, **has}
 
 
 def crossed(row: Row) -> list[Ends]:

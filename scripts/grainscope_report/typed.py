@@ -9,6 +9,7 @@ object as `raw`. `NEEDS` are the `if`, `then` and `else` of the schema: which fi
 
 import json
 import math
+import re
 import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -17,6 +18,7 @@ from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin
 
 from grainscope_report.units import significant
+from grainscope_report.writing import laid_out
 
 Path = tuple[Any, ...]  # the way to what holds a value, and the step from there
 Fault = tuple[Path, str]
@@ -52,25 +54,25 @@ class Record:
 
 
 class _Shape(NamedTuple):
-    """A hint as a schema and as what reads a value; which values, or all of which class, stay as they are."""
+    """A hint as schema and as what reads a value; which classes stay as they are, numbers `within` what."""
 
     schema: Schema
     read: Callable[[Any, Path, list[Fault]], Any]
     are_fine: Callable[[Collection[Any]], bool] = lambda _values: False
     classes: Collection[type] = ()
+    within: tuple[Collection[type], float, float] = ((), -math.inf, math.inf)
 
 
 def read(kind: type[Record], value: Any) -> tuple[Any, list[Problem]]:
     """A record of parsed JSON, and everything in which that is off the format."""
     faults: list[Fault] = []
-    found = _record(kind).read(value, (), faults)
-    return found, [Problem(json_path(path), why) for path, why in faults]
+    return _record(kind).read(value, (), faults), [Problem(json_path(path), why) for path, why in faults]
 
 
 def schema_text(root: type[Record], title: str) -> str:
     """The JSON Schema of a file that is a `root`, whose classes are its definitions."""
     top = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
-    return _laid_out(top | _shape(root).schema | {"$defs": _definitions(root)}, "\n") + "\n"
+    return laid_out(top | _shape(root).schema | {"$defs": _definitions(root)}) + "\n"
 
 
 def _definitions(hint: Any) -> dict[str, Schema]:
@@ -82,15 +84,6 @@ def _definitions(hint: Any) -> dict[str, Schema]:
     return found
 
 
-def _laid_out(value: Any, margin: str) -> str:
-    """JSON of which what fits on a line stands on one."""
-    text = json.dumps(value)
-    if len(margin + text) < 100 or not isinstance(value, dict):
-        return text
-    inner = (f"{margin}  {json.dumps(name)}: {_laid_out(one, margin + '  ')}" for name, one in value.items())
-    return f"{{{','.join(inner)}{margin}}}"
-
-
 @cache
 def _record(kind: type[Record]) -> _Shape:
     hints = typing.get_type_hints(kind, include_extras=True)
@@ -98,23 +91,28 @@ def _record(kind: type[Record]) -> _Shape:
     for one in (field for field in fields(kind) if field.name != "raw"):
         must = one.default is one.default_factory is MISSING
         name, shape = _resolved(hints[one.name])[1].get("name", one.name), _shape(hints[one.name], must)
-        properties[name], known[name] = shape.schema, (one.name, shape.read, shape.classes)
+        properties[name], known[name] = shape.schema, (one.name, shape.read, shape.classes, *shape.within)
         required += [name] * must
         makers |= {} if one.default_factory is MISSING else {one.name: one.default_factory}
     needs = {"required": required} | kind.NEEDS
+    tested, met = re.findall(r'"(\w+)": {"(?:const|enum)"', json.dumps(kind.NEEDS)), set()
 
     def read(value: Any, path: Path, faults: list[Fault]) -> Any:
         if type(value) is not dict:
             return faults.append((path, _fault(value, {"type": "object"})))
         found = {"raw": value} if kind.OPEN else {}
-        found |= {name: make() for name, make in makers.items()}
+        found |= {name: make() for name, make in makers.items()} if makers else ()
         for name, item in value.items():
             if name in known:
-                attribute, read_one, classes = known[name]
-                found[attribute] = item if type(item) in classes else read_one(item, (path, name), faults)
+                attribute, read_one, classes, numbers, low, high = known[name]
+                fine = type(item) in classes or (type(item) in numbers and low <= item <= high)
+                found[attribute] = item if fine else read_one(item, (path, name), faults)
             elif not kind.OPEN:
                 faults.append(((path, name), "is not a field of the format"))
-        faults += _unmet(needs, value, path) if kind.NEEDS or any(n not in value for n in required) else ()
+        # Objects with the same fields and words need the same.
+        if (key := (*value, *[repr(value.get(name)) for name in tested])) not in met:
+            unmet = [*_unmet(needs, value, path)]
+            (faults.extend if unmet else met.add)(unmet or key)
         # What is absent gets no attribute of its own, but the class's default: checks see what is there.
         made = object.__new__(kind)
         object.__setattr__(made, "__dict__", found)
@@ -166,10 +164,12 @@ def _scalar(rule: Schema, names: list[str]) -> _Shape:
     classes = {one for name in names for one in _CLASSES[name]}
     low, high = rule.get("minimum", -math.inf), rule.get("maximum", math.inf)
     low = math.nextafter(rule["exclusiveMinimum"], math.inf) if "exclusiveMinimum" in rule else low
-    bounded = low > -math.inf or high < math.inf
+    numbers = classes & {int, float} if (low, high) != (-math.inf, math.inf) else set()
+    words = frozenset(rule.get("enum", [rule.get("const")]))
 
     def read(value: Any, path: Path, faults: list[Fault]) -> Any:
-        if type(value) in classes and (not bounded or value is None or low <= value <= high):
+        fits = type(value) in classes and (not numbers or value is None or low <= value <= high)
+        if fits or (type(value) is str and value in words):
             return value
         if type(value) is float and value.is_integer() and "integer" in names:
             return read(int(value), path, faults)
@@ -177,9 +177,9 @@ def _scalar(rule: Schema, names: list[str]) -> _Shape:
 
     def are_fine(values: Collection[Any]) -> bool:
         known = values and set(map(type, values)) <= classes
-        return known and (not bounded or low <= min(values) <= max(values) <= high)
+        return known and (not numbers or low <= min(values) <= max(values) <= high)
 
-    return _Shape(rule, read, are_fine, () if bounded else classes)
+    return _Shape(rule, read, are_fine, classes - numbers, (numbers, low, high))
 
 
 def _container(rule: Schema, holder: type, make: Callable[[Any], Any], inner: _Shape) -> _Shape:
@@ -193,8 +193,8 @@ def _container(rule: Schema, holder: type, make: Callable[[Any], Any], inner: _S
             faults += _unmet(rule, value, path)
         if not inner.are_fine(value.values() if holder is dict else value):
             steps = value.items() if holder is dict else enumerate(value)
-            read = {step: inner.read(item, (path, step), faults) for step, item in steps}
-            value = read if holder is dict else read.values()
+            read = [inner.read(item, (path, step), faults) for step, item in steps]
+            value = dict(zip(value, read, strict=True)) if holder is dict else read
         try:
             return make(value)
         except ValueError as error:
@@ -228,8 +228,7 @@ def _fault(value: Any, rule: Schema) -> str:
         if value in words and type(value) in map(type, words):
             return ""
         return f"is {_shown(value)}, must be {'one of ' * ('enum' in rule)}{', '.join(map(_shown, words))}"
-    names = rule.get("type", [])
-    names = [names] if isinstance(names, str) else names
+    names = [said] if isinstance(said := rule.get("type", []), str) else said
     if not any(type(value) in _CLASSES[name] for name in names):
         return f"is {_shown(value)}, not of type {' or '.join(names)}"
     if type(value) is list:

@@ -264,7 +264,7 @@ def middle_share(count: int) -> float:
 def combined(a: Uncertainty, b: Uncertainty) -> Uncertainty:
     """Both together, with the effective degrees of freedom of Welch and Satterthwaite."""
     squares = a.standard**2 + b.standard**2
-    parts = sum(one.standard**4 / one.freedom for one in (a, b))
+    parts = a.standard**4 / a.freedom + b.standard**4 / b.freedom
     return Uncertainty(math.sqrt(squares), squares**2 / parts if parts > 0 else min(a.freedom, b.freedom))
 
 

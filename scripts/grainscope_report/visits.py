@@ -420,9 +420,24 @@ def differences(runs: Sequence[Measured]) -> dict[Key, list[Difference]]:
     return found
 
 
-def covered(rows: Iterable[Difference], run: float) -> float:
+def covered(rows: Sequence[Difference], run: float) -> float:
     """The share of rows whose second value lies in the 95 % prediction interval of the first."""
-    return fmean(abs(row.value) <= _half(uncertainty.combined(*row.between(run))) for row in rows)
+    return _covered(rows, run) / len(rows)
+
+
+def _covered(rows: Sequence[Difference], run: float) -> int:
+    more = Uncertainty(run, FREEDOM)
+    # Rows of a run have their uncertainties in common: of each, and of each two, there is one sum.
+    whole = {id(one): one for row in rows for one in row[1:]}
+    whole = {at: uncertainty.combined(one, more) for at, one in whole.items()}
+    halves: dict[tuple[int, int], float] = {}
+    count = 0
+    for value, first, second in rows:
+        pair = id(first), id(second)
+        if (half := halves.get(pair)) is None:
+            half = halves[pair] = _half(uncertainty.combined(whole[pair[0]], whole[pair[1]]))
+        count += abs(value) <= half
+    return count
 
 
 @cache
@@ -558,17 +573,22 @@ def _visits(keys: Iterable[Key], runs: Sequence[Measured]) -> dict[Key, float]:
 
 def _between(keys: Iterable[Key], found: Mapping[Key, Sequence[Difference]]) -> dict[Key, float]:
     """What runs differ by; of a family without a pair of rows as all on its clock do."""
-    clocks: dict[str, list[Difference]] = defaultdict(list)
-    for (_, clock), rows in found.items():
-        clocks[clock] += rows
+    clocks: dict[str, list[Key]] = defaultdict(list)
+    for key in found:
+        clocks[key[1]].append(key)
+
+    @cache
+    def count(key: Key, run: float) -> int:
+        return _covered(found[key], run)
 
     @cache
     def usual(clock: str, run: float) -> float:
-        return covered(clocks[clock], run)
+        keys = clocks[clock]
+        return sum(count(key, run) for key in keys) / sum(len(found[key]) for key in keys)
 
     def enough(key: Key, run: float) -> bool:
         rows = found.get(key, ())
-        own = len(rows) * covered(rows, run) if rows else 0
+        own = len(rows) * (count(key, run) / len(rows)) if rows else 0
         share = (own + WEIGHT * usual(key[1], run)) / (len(rows) + WEIGHT)
         return share >= (COVERED_GATED if key[1] == "gated" else COVERED)
 

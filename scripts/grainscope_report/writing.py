@@ -66,6 +66,17 @@ def json_text(document: Any, *, allow_nan: bool = True) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=allow_nan)
 
 
+def laid_out(value: Any, margin: str = "\n") -> str:
+    """JSON of which what fits on a line stands on one; `margin` is how a new one begins."""
+    text = json.dumps(value)
+    if len(margin + text) < 100 or not isinstance(value, dict):
+        return text
+    inner = (
+        f"{margin}{INDENT}{json.dumps(name)}: {laid_out(one, margin + INDENT)}" for name, one in value.items()
+    )
+    return f"{{{','.join(inner)}{margin}}}"
+
+
 @dataclass(frozen=True)
 class Section:
     """A part of a report: a heading, paragraphs, and below them a table where there are columns."""

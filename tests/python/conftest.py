@@ -1,5 +1,6 @@
 """Files that most tests read: whole synthetic machines, written once."""
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,13 @@ import synthetic_training
 import synthetic_traversals
 from compared import type_b
 from grainscope_report import reader, uncertainty
+from grainscope_report.cli import SELDOM
 from grainscope_report.machine import Machine, machines
 from planted import FAR, SITE, pinned_copy
 from synthetic import MIB, File
+
+# Results are objects by the hundred thousand, which tests keep: as often as usual is most of their time.
+gc.set_threshold(*SELDOM)
 
 # Of traversals as little as shows everything: they have many rows.
 FEWER = {"trials": 8, "pages": (64 << 10,)}

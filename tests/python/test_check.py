@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import documents
 from grainscope_report import reader
 from grainscope_report.acceptance import deriving, judge, rules
 from grainscope_report.acceptance.rules import load
@@ -547,11 +548,15 @@ RESTING = [(name, file) for name in rules.shipped() for file in rules.load(name)
 
 @cache
 def runs(name: str):
-    return deriving.read(rules.load(name), ROOT)
+    return deriving.read(rules.load(name), ROOT, documents.read)
 
 
 def test_limits_sources_and_allowances_are_what_the_runs_say():
-    stale = [path.name for path, text in deriving.sets(ROOT).items() if path.read_text("utf-8") != text]
+    stale = [
+        path.name
+        for path, text in deriving.sets(ROOT, documents.read).items()
+        if path.read_text("utf-8") != text
+    ]
     assert stale == [], "run scripts/docs"
 
 
@@ -563,7 +568,7 @@ def test_a_set_says_how_many_runs_and_machines_it_rests_on(name):
 
 @pytest.mark.parametrize(("name", "file"), RESTING)
 def test_every_run_that_a_set_rests_on_keeps_it(name, file):
-    judged = judge.judge(reader.read(ROOT / file), [rules.load(name)], None, any_run=True)
+    judged = judge.judge(documents.read(ROOT / file), [rules.load(name)], None, any_run=True)
     assert [one for one in judged if one.status in judge.BROKEN] == []
     assert sum(one.status == judge.PASSED for one in judged) > 5
 
@@ -572,7 +577,7 @@ def test_no_committed_run_of_a_whole_preset_is_left_out():
     """A set that is for a run rests on it: runs of all of `quick` or `full` on PCIe 5."""
     named = {ROOT / file for _, file in RESTING}
     for path in [*REFERENCE.rglob("*.json"), *REFERENCE.rglob("*.json.gz")]:
-        run = reader.read(path)
+        run = documents.read(path)
         if run.links and not run.run.filter and run.run.complete:
             assert path in named
 

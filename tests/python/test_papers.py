@@ -110,8 +110,10 @@ def slowed(monkeypatch):
             for row in result(FULL).rows
         )
         monkeypatch.setattr(claims, "rows_of", lambda name: rows if name == FULL else result(name).rows)
+        claims.placed.cache_clear()
 
-    return slow
+    yield slow
+    claims.placed.cache_clear()
 
 
 @pytest.mark.parametrize(

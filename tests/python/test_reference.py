@@ -38,7 +38,7 @@ from documents.lean import (
     web_pr,
     whole,
 )
-from grainscope_report import analysis, reader
+from grainscope_report import analysis, reader, uncertainty
 from references import ROOT
 
 FILES = sorted([*ROOT.glob("**/*.json"), *ROOT.glob("**/*.json.gz")])
@@ -61,16 +61,17 @@ FEWER = {"kron24": 1.5, "urand24": 1.25}
 
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
 def test_a_reference_run_is_valid(path):
-    assert reader.problems(*reader.load(path)) == []
-    assert analysis.groups_of(reader.read(path))
+    run = documents.read(path)
+    assert reader.contradictions(run) == []
+    assert uncertainty.problems(run) == []
+    assert analysis.groups_of(run)
     assert path.stat().st_size < MOST_BYTES
     assert f"`{path.name}`" in (ROOT / "README.md").read_text()
 
 
 def test_no_row_failed():
     for name in ("h200x2-full.json.gz", "h200x2-quick.json", "h100-full.json.gz", "h100-quick.json"):
-        counts = reader.load(ROOT / name)[1]["context"]["run"]["counts"]
-        assert counts["failed"] == 0
+        assert result(name).run.counts.failed == 0
 
 
 @pytest.mark.parametrize(
@@ -82,18 +83,16 @@ def test_no_row_failed():
 )
 def test_full_ends_in_time(name, gpus, limit):
     """Its pieces together; the H200's file says how long its last one took, and when both began and ended."""
-    _, whole_run = reader.load(ROOT / name)
-    run = whole_run["context"]["run"]
-    assert run["complete"]
-    assert len(whole_run["context"]["environment"]["gpus"]) == gpus
+    whole_run = result(name)
+    run = whole_run.run
+    assert run.complete
+    assert len(whole_run.environment.gpus) == gpus
     took = (
-        timedelta(seconds=run["wall_s"])
+        timedelta(seconds=run.wall_s)
         if gpus == 1
-        else datetime.fromisoformat(run["ended"]) - datetime.fromisoformat(run["started"])
+        else datetime.fromisoformat(run.ended) - datetime.fromisoformat(run.started)
     )
-    measured = timedelta(
-        seconds=sum(visit["visit_s"] for row in whole_run["benchmarks"] for visit in row.get("visits", ()))
-    )
+    measured = timedelta(seconds=sum(visit.visit_s for row in whole_run.rows for visit in row.visits))
     assert measured < took < limit
 
 

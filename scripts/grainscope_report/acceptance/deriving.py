@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
@@ -60,9 +60,12 @@ class Rejected:
     broken: Mapping[str, tuple[str, ...]]
 
 
-def read(asked: RuleSet, root: Path) -> list[Result]:
+Read = Callable[[Path], Result]
+
+
+def read(asked: RuleSet, root: Path, of: Read = reader.read) -> list[Result]:
     """The runs that a set rests on, with the rows that its rules ask for or that tell of the links."""
-    found = (reader.read(root / name) for name in asked.basis.files)
+    found = (of(root / name) for name in asked.basis.files)
     wanted = [rule.where for rule in asked.rules if rule.where]
     return [replace(one, rows=tuple(_needed(one, wanted))) for one in found]
 
@@ -143,13 +146,13 @@ def failures(asked: RuleSet, result: Result) -> list[str]:
     ]
 
 
-def sets(root: Path) -> dict[Path, str]:
+def sets(root: Path, of: Read = reader.read) -> dict[Path, str]:
     """The shipped sets as they should be, by what the runs that they rest on say."""
     shipped = {name: rules.load(name) for name in rules.shipped()}
     widened, found, counts = {}, {}, {}
     for name, one in shipped.items():
         if one.basis.files:
-            results = read(one, root)
+            results = read(one, root, of)
             widened[name] = allowances(one, results)
             found[name] = limits(replace(one, allowance=widened[name]), results)
             counts[name] = {"runs": len(results), "machines": len(machines(results))}
@@ -164,7 +167,7 @@ def sets(root: Path) -> dict[Path, str]:
     }
 
 
-def table(root: Path) -> str:
+def table(root: Path, of: Read = reader.read) -> str:
     """What each set rests on, and how much of that it rejects where it was made without."""
     lines = [
         "| set | runs | machines | rejected of runs | of runs of several visits | of machines |",
@@ -174,7 +177,7 @@ def table(root: Path) -> str:
         one = rules.load(name)
         runs, of_machines, cells = one.basis.runs, one.basis.machines, ["", "", ""]
         if one.basis.files:
-            results = read(one, root)
+            results = read(one, root, of)
             runs, of_machines = len(results), len(machines(results))
             several = {str(result.path) for result in results if result.run.visits >= SEVERAL}
             by_run, by_machine = rejected(one, results), rejected(one, results, by_machine=True)

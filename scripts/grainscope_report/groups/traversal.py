@@ -128,10 +128,10 @@ def _usable(machine: Machine, prefix: str) -> list[Row]:
     return [
         row
         for row in machine.result.rows
-        if row.ok
+        if row.case.family.startswith(prefix)
+        and row.ok
         and row.median_s
         and families.in_usual_memory(row.case.family, row.case.axes)
-        and row.case.family.startswith(prefix)
     ]
 
 
