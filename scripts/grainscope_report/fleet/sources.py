@@ -27,10 +27,12 @@ from grainscope_report.model import SCHEMA_VERSION
 STDIN = "-"
 MARK = "_grainscope.json"  # of a data set; engines pass over what begins with an underscore
 RESULTS = (RESULT, f"{RESULT}.gz")
-ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+ZIP = ".zip"
+ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ZIP)
 # How the program lays out a result file: a row a line, and the context behind them.
 _ROWS, _END = b'"benchmarks": [\n  {', b"}\n ]"
 END = b"}\n"
+EMPTY = f"holds no run: neither {digest.NAME} nor {RESULT}"
 _AT_THE_END = 1 << 18  # bytes of a result file in which its run is named
 
 
@@ -77,9 +79,7 @@ def _in(path: Path) -> Iterator[Source | Refused]:
     if path.is_dir():
         yield from _below(path)
     elif path.name.endswith(ARCHIVES):
-        yield from _of_tar(path)
-    elif path.suffix == ".zip":
-        yield from _of_zip(path)
+        yield from _of_archive(path)
     elif path.exists():
         yield Source(str(path))
     else:
@@ -109,13 +109,13 @@ def _below(top: Path) -> Iterator[Source | Refused]:
             yield Refused(folder, f"is an unfinished run: `grainscope --resume {folder}` finishes it")
         else:
             for name in sorted(there):
-                if name.endswith((*ARCHIVES, ".zip", ".jsonl.gz", ".json", ".json.gz")):
+                if name.endswith((*ARCHIVES, ".jsonl.gz", ".json", ".json.gz")):
                     yield from _in(here / name)
                     empty = False
             continue
         empty = False
     if empty:
-        yield Refused(str(top), f"holds no run: neither {digest.NAME} nor {RESULT}")
+        yield Refused(str(top), EMPTY)
 
 
 def _of_another_run(folder: Path) -> str:
@@ -131,21 +131,16 @@ def _of_another_run(folder: Path) -> str:
     return "" if ours else f"is of the run {run}, which {RESULT} beside it is not of; that is taken"
 
 
-def _of_tar(path: Path) -> Iterator[Source | Refused]:
+def _of_archive(path: Path) -> Iterator[Source | Refused]:
     try:
-        with tarfile.open(path, "r|*") as archive:
-            yield from _members(
-                path, ((one.name, archive.extractfile(one)) for one in archive if one.isfile())
-            )
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        yield Refused(str(path), f"is a damaged archive ({error}): copy it again")
-
-
-def _of_zip(path: Path) -> Iterator[Source | Refused]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield from _members(path, ((name, archive.open(name)) for name in archive.namelist()))
-    except (zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
+        if path.suffix == ZIP:
+            with zipfile.ZipFile(path) as archive:
+                yield from _members(path, ((name, archive.open(name)) for name in archive.namelist()))
+        else:
+            with tarfile.open(path, "r|*") as archive:
+                files = ((one.name, archive.extractfile(one)) for one in archive if one.isfile())
+                yield from _members(path, files)
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
         yield Refused(str(path), f"is a damaged archive ({error}): copy it again")
 
 
@@ -167,7 +162,7 @@ def _members(path: Path, members: Iterable[tuple[str, Any]]) -> Iterator[Source 
             sums = file.read().decode("utf-8", "replace").split()
     yield from _unaltered(run, sums)
     if empty:
-        yield Refused(str(path), f"holds no run: neither {digest.NAME} nor {RESULT}")
+        yield Refused(str(path), EMPTY)
 
 
 def _unaltered(run: Source | None, sums: Sequence[str]) -> Iterator[Source | Refused]:

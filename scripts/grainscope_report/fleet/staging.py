@@ -23,7 +23,6 @@ from grainscope_report.fleet import sources
 from grainscope_report.fleet.engine import connected, engine, quoted
 from grainscope_report.fleet.sources import Refused, Source, Taken
 
-PROGRAM = "grainscope-report"
 TABLES = ("cases", "runs")
 _TEXTS = ("label", "clock", "family", "axes", "site")  # of a question, of which there are few
 
@@ -142,7 +141,7 @@ def stage(batch: Sequence[Source], staging: Path) -> Batch:
 def _apart(batch: Sequence[Source], staging: Path, wrong: str) -> Batch:
     """What is to be made of a batch with rows that are off the format: all but the runs that have them."""
     if len(batch) == 1 and batch[0].slowly:
-        why = f"holds rows {wrong}: `{PROGRAM} validate` of its run says more"
+        why = f"holds rows {wrong}: `grainscope-report validate` of its run says more"
         return Batch(staging, (), refused=[Refused(batch[0].name, why)])
     if len(batch) == 1:
         return stage([replace(batch[0], slowly=True)], staging)

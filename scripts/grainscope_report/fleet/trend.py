@@ -15,8 +15,9 @@ from typing import Any
 
 from grainscope_report.errors import ReportError
 from grainscope_report.fleet import changes
+from grainscope_report.fleet.document import CHANGE, FAMILY, of_change, of_families, of_family, of_gpu
 from grainscope_report.terminal import Column
-from grainscope_report.units import plural, some
+from grainscope_report.units import format_change, plural, some
 from grainscope_report.writing import Section
 
 FEWEST_RUNS = 4
@@ -130,60 +131,43 @@ def verdict(trend: Trend) -> str:
     if not trend.steps:
         return f"No change of level in {when}."
     one, step = trend.steps[0]
-    families = len({series.family for series, _ in trend.steps})
-    counted = "1 family" if families == 1 else f"{families} families"
-    return f"{counted} changed level in {when}: most {one.family}, {_more(step.size)} {_between(one, step)}."
+    counted, changed = of_families(series for series, _ in trend.steps), format_change(step.ratio)
+    return f"{counted} changed level in {when}: most {one.family}, {changed} between {_between(one, step)}."
 
 
 def _between(one: Series, step: changes.Step) -> str:
     before, after = one.points[step.first - 1].started, one.points[step.last].started
-    return f"between {before:%Y-%m-%d} and {after:%Y-%m-%d}"
+    return f"{before:%Y-%m-%d} and {after:%Y-%m-%d}"
 
 
-def _more(size: float) -> str:
-    return f"{100 * math.expm1(size):+.1f} %"
-
-
-def sections(trend: Trend, most: int | None) -> list[Section]:
-    """Everything, or at most so many rows of each table."""
-    parts = [Section(verdict(trend))]
-    steps = trend.steps
-    if steps:
-        columns = (Column("family", whole=True), Column("clock", optional=4), Column("GPU", True, 3),
-                   Column("first run after", whole=True), Column("time", True), Column("95 % interval", True),
-                   Column("it may be from", optional=2), Column("what changed there"))  # fmt: skip
-        rows = tuple(_step(one, step) for one, step in steps)
-        said = ("A step is further off than chance makes in one history of a thousand. The runs that it may "
-                "be between hold it with 95 % probability.",)  # fmt: skip
-        parts.append(Section(_title("Changes of level", rows, most), said, columns, rows[:most]))
-    columns = (Column("family", whole=True), Column("clock"), Column("GPU", True, 3), Column("runs", True),
-               Column("questions", True, 2), Column("first", True), Column("last", True),
-               Column("known to", True))  # fmt: skip
+def sections(trend: Trend) -> list[Section]:
+    """Everything there is to say."""
+    columns = (*FAMILY, Column("GPU", True, 3), Column("first run after", whole=True), *CHANGE,
+               Column("it may be from", optional=2), Column("what changed there"))  # fmt: skip
+    said = (f"A step is further off than chance makes in one history of {1 / changes.ALPHA:,.0f}. The runs "
+            f"that it may be between hold it with {100 * changes.COVERAGE:g} % probability.",)  # fmt: skip
+    rows = tuple(_step(one, step) for one, step in trend.steps)
+    steps = Section("Changes of level", said, columns, rows)
+    columns = (*FAMILY, Column("GPU", True, 3), Column("runs", True), Column("questions", True, 2),
+               Column("first", True), Column("last", True), Column("known to", True))  # fmt: skip
     rows = tuple(
-        (one.family, one.clock or "", "" if one.gpu is None else str(one.gpu), str(len(one.points)),
-         str(one.points[-1].questions), _more(one.points[0].value), _more(one.points[-1].value),
-         f"±{196 * one.points[-1].uncertainty:.1f} %")
+        (*of_family(one), of_gpu(one.gpu), str(len(one.points)), str(one.points[-1].questions),
+         *(format_change(math.exp(point.value)) for point in (one.points[0], one.points[-1])),
+         f"±{100 * changes.HALF * one.points[-1].uncertainty:.1f} %")
         for one in sorted(trend.series, key=lambda one: -abs(one.points[-1].value))
     )  # fmt: skip
-    if rows:
-        said = ("Time of the first and the last run over the machine's own median.",)
-        parts.append(Section(_title("Families", rows, most), said, columns, rows[:most]))
-    return parts
-
-
-def _title(text: str, rows: tuple[Any, ...], most: int | None) -> str:
-    return text if most is None or len(rows) <= most else f"{text}, the first {most} of {len(rows)}"
+    said = ("Time of the first and the last run over the machine's own median.",)
+    families = Section("Families", said, columns, rows)
+    return [Section(verdict(trend)), *(part for part in (steps, families) if part.rows)]
 
 
 def _step(one: Series, step: changes.Step) -> tuple[str, ...]:
     before, after = one.points[step.at - 1], one.points[step.at]
     pairs = zip(before.software, after.software, strict=True)
     changed = ", ".join(f"{was} → {now.split(' ', 1)[-1]}" for was, now in pairs if was != now)
-    ends = (step.size - step.half, step.size + step.half)
     return (
-        one.family, one.clock or "", "" if one.gpu is None else str(one.gpu),
-        f"{after.started:%Y-%m-%d %H:%M}", _more(step.size), " to ".join(map(_more, ends)),
-        _between(one, step).removeprefix("between "), changed or "nothing that is recorded",
+        *of_family(one), of_gpu(one.gpu), f"{after.started:%Y-%m-%d %H:%M}", *of_change(step),
+        _between(one, step), changed or "nothing that is recorded",
     )  # fmt: skip
 
 
@@ -210,9 +194,9 @@ def as_json(trend: Trend) -> dict[str, Any]:
                         "before": one.points[step.at].run,
                         "first": one.points[step.first - 1].started.isoformat(),
                         "last": one.points[step.last].started.isoformat(),
-                        "ratio": math.exp(step.size),
-                        "low": math.exp(step.size - step.half),
-                        "high": math.exp(step.size + step.half),
+                        "ratio": step.ratio,
+                        "low": step.low,
+                        "high": step.high,
                         "p": step.p,
                     }
                     for step in one.steps
