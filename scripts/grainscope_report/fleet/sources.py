@@ -80,10 +80,10 @@ def _in(path: Path) -> Iterator[Source | Refused]:
         yield from _below(path)
     elif path.name.endswith(ARCHIVES):
         yield from _of_archive(path)
-    elif path.exists():
+    elif path.is_file():
         yield Source(str(path))
     else:
-        yield Refused(str(path), "does not exist")
+        yield Refused(str(path), "is neither a file nor a folder" if path.exists() else "does not exist")
 
 
 def _below(top: Path) -> Iterator[Source | Refused]:
@@ -142,6 +142,8 @@ def _of_archive(path: Path) -> Iterator[Source | Refused]:
                 yield from _members(path, files)
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
         yield Refused(str(path), f"is a damaged archive ({error}): copy it again")
+    except RuntimeError as error:  # a password, or a way of packing that is not at hand
+        yield Refused(str(path), f"cannot be unpacked ({error}): unpack it, and give its folder")
 
 
 def _members(path: Path, members: Iterable[tuple[str, Any]]) -> Iterator[Source | Refused]:
@@ -202,12 +204,14 @@ def _of_digest(source: Source, data: bytes) -> Taken:
     begin = data.find(b"\n") + 1
     try:
         head = json.loads(data[:begin])
-        form, count, context = head["digest"], head["rows"], head["context"]
+        count, context = head["rows"], head["context"]
+        form, schema = head["digest"], context["schema_version"]
     except (ValueError, LookupError, TypeError):
         raise ReportError(f"{name} is damaged in its first line: copy it again") from None
-    if form != digest.FORMAT:
+    if (form, schema) != (digest.FORMAT, SCHEMA_VERSION):
         raise ReportError(
-            f"{name} is a digest of format {form}, not {digest.FORMAT}: update grainscope-report"
+            f"{name} is a digest of format {form} and schema version {schema}, not {digest.FORMAT} and "
+            f"{SCHEMA_VERSION}: update grainscope-report, or make it again by `export digest`"
         )
     # Whether these are all is known once the engine has read them, and looked at here if they are not.
     lines = data[begin:].splitlines() if source.slowly else []
