@@ -11,11 +11,13 @@ from grainscope_report import writing
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_UNDECIDED, EXIT_USAGE, ReportError
 from grainscope_report.fleet import document, screening, sources, store, trend
+from grainscope_report.fleet.engine import INSTALL
 from grainscope_report.fleet.store import Added
 from grainscope_report.terminal import terminal
 from grainscope_report.writing import Section, json_text
 
 THRESHOLD = 0.01
+NEEDS = f"Needs DuckDB: {INSTALL}."
 A_RUN = "a digest, a result file, a folder or an archive of them, or - for names on standard input"
 
 
@@ -25,7 +27,7 @@ def add_fleet(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         help="say which of many nodes stand out",
         description="Takes the results of any number of nodes into a Parquet data set and says which nodes "
         "are slow at what, which links trained down, what drivers and firmware change, and what drifts. "
-        "Needs DuckDB: pip install 'grainscope-report[fleet]'.",
+        f"{NEEDS}",
         epilog="Exit status: 0 nothing stands out, 1 something does, 2 usage, or a file was refused (the "
         "others are taken in, and looked at), 5 nothing stands out, and no kind of machine has "
         f"{screening.FEWEST_NODES} nodes.",
@@ -103,8 +105,7 @@ def add_store(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "store",
         help="keep runs in a Parquet data set",
         description="Takes runs into a data set that `fleet` and `trend` answer from, and that Spark, DuckDB "
-        "and pandas open. A run that is there already is left. Needs DuckDB: pip install "
-        "'grainscope-report[fleet]'.",
+        f"and pandas open. A run that is there already is left. {NEEDS}",
         epilog="Exit status: 0 everything is in the data set, 2 usage, or a file was refused (the others are "
         "taken in).",
     )
@@ -128,18 +129,14 @@ def add_trend(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "trend",
         help="say what changed on a machine over time",
         description="Says from a data set where the times of a machine changed level, by how much, and how "
-        "well both are known; or prints its history as OpenMetrics text. Needs DuckDB: pip install "
-        "'grainscope-report[fleet]'.",
+        f"well both are known; or prints its history as OpenMetrics text. {NEEDS}",
         epilog="Exit status: 0 no change of level (or OpenMetrics was asked for), 1 there is one, 2 usage or "
         f"no data set, 5 fewer than {trend.FEWEST_RUNS} runs.",
     )
     parser.add_argument("store", type=Path, metavar="DIR", help="a data set that `store add` or `fleet` made")
     parser.add_argument("--node", metavar="NODE", help="the machine, where there are several")
-    parser.add_argument(
-        "--openmetrics",
-        action="store_true",
-        help="print every number with its time, of all nodes without --node",
-    )
+    said = "print every number with its time, of all nodes without --node"
+    parser.add_argument("--openmetrics", action="store_true", help=said)
     _add_answer(parser)
     return parser
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from grainscope_report.errors import ReportError
 
+INSTALL = "python3 -m pip install 'grainscope-report[fleet]'"
 MEMORY = {"taking in": "400MB", "asking": "1GB"}
 
 
@@ -14,8 +15,7 @@ def engine() -> Any:
         import duckdb
     except ModuleNotFoundError:
         raise ReportError(
-            "a data set is written and read by DuckDB, and Python finds no module duckdb: "
-            "python3 -m pip install 'grainscope-report[fleet]'"
+            f"a data set is written and read by DuckDB, and Python finds no module duckdb: {INSTALL}"
         ) from None
     return duckdb
 

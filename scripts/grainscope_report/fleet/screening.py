@@ -11,7 +11,7 @@ Sources: Rousseeuw and Croux, Alternatives to the median absolute deviation, J. 
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import PurePosixPath
@@ -37,6 +37,7 @@ STRAY_DAYS = 7
 CLOCK_S = 5.0
 QUANTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
 _NORMAL = NormalDist().inv_cdf
+Labels = Callable[[str, str], str]  # of a machine and its node
 
 _CHOSEN = """
 CREATE TEMP TABLE chosen AS
@@ -78,11 +79,14 @@ SELECT kind, family, clock, count(DISTINCT machine), count(DISTINCT gpu),
     (quantile_cont(far, 0.75) - any_value(m)) / {_NORMAL(0.75)}), any_value(middle.a2),
   median(b2), median(b_freedom), count(*)
 FROM nodes JOIN middle USING (kind, family, clock) GROUP BY kind, family, clock ORDER BY ALL"""
+_LIMITS = """
+CREATE TEMP TABLE limits(kind VARCHAR, family VARCHAR, clock VARCHAR, variance DOUBLE, freedom DOUBLE,
+  critical DOUBLE, a2 DOUBLE)"""
 _SLOW = """
 SELECT n.kind, n.machine, n.node, n.run, n.started, n.gpu, n.family, n.clock, n.questions, n.far,
   l.variance + greatest(0, n.a2 - l.a2) AS variance, l.freedom
 FROM nodes n JOIN limits l USING (kind, family, clock)
-WHERE n.far > l.least AND n.far > l.critical * sqrt(l.variance + greatest(0, n.a2 - l.a2))"""
+WHERE n.far > ? AND n.far > l.critical * sqrt(l.variance + greatest(0, n.a2 - l.a2))"""
 _LINKS = f"""
 WITH each AS (SELECT c.kind, c.machine, c.node, unnest(r.links) AS link
     FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
@@ -310,17 +314,8 @@ def _spoken(gpu: str, gpus: int, cpu: str) -> str:
     return ", ".join(part for part in (f"{gpu} ×{gpus}" if gpus > 1 else gpu, cpu) if part) or "machines"
 
 
-class _Labels:
+def _labels(connection: Any) -> Labels:
     """What nodes are called: where machines share a name, with the folder that a run of each came from."""
-
-    def __init__(self, shared: dict[str, str]) -> None:
-        self._shared = shared
-
-    def __call__(self, machine: str, node: str) -> str:
-        return f"{node} ({self._shared[machine]})" if machine in self._shared else node
-
-
-def _labels(connection: Any) -> _Labels:
     rows = _all(
         connection,
         "SELECT machine, any_value(source) FROM runs "
@@ -328,28 +323,28 @@ def _labels(connection: Any) -> _Labels:
     )
     folders = {machine: PurePosixPath(source).parent.name or machine for machine, source in rows}
     counts = Counter(folders.values())
-    return _Labels({key: name if counts[name] == 1 else key for key, name in folders.items()})
+    shared = {key: name if counts[name] == 1 else key for key, name in folders.items()}
+    return lambda machine, node: f"{node} ({shared[machine]})" if machine in shared else node
 
 
-def _slow(connection: Any, threshold: float, labels: _Labels) -> list[Slow]:
+def _slow(connection: Any, threshold: float, labels: Labels) -> list[Slow]:
     spreads = [row for row in _all(connection, _SPREADS) if row[3] >= FEWEST_NODES]
     tests: dict[str, int] = defaultdict(int)
     for kind, _, _, _, gpus, *_ in spreads:
         tests[kind] += max(1, gpus)
-    connection.execute(
-        "CREATE TEMP TABLE limits(kind VARCHAR, family VARCHAR, clock VARCHAR, variance DOUBLE, "
-        "freedom DOUBLE, critical DOUBLE, a2 DOUBLE, least DOUBLE)"
-    )
+    limits = []
     for kind, family, clock, _, _, spread, a2, b2, b_freedom, count in spreads:
         # Nodes in a narrow range do not make a known uncertainty of none: fewer nodes, more of what is known.
         prior = Prior(a2 + b2, b_freedom if a2 + b2 > 0 and b_freedom < 1e8 else 0.0)
         variance, freedom = uncertainty.moderate(prior, spread**2, MAD_WORTH * (count - 1))
         critical = uncertainty.student_quantile(1 - FALSE_ALARMS / tests[kind], freedom)
-        row = (kind, family, clock, variance, freedom, critical, a2, math.log1p(threshold))
-        connection.execute("INSERT INTO limits VALUES (?, ?, ?, ?, ?, ?, ?, ?)", list(row))
+        limits.append([kind, family, clock, variance, freedom, critical, a2])
+    connection.execute(_LIMITS)
+    if limits:
+        connection.executemany("INSERT INTO limits VALUES (?, ?, ?, ?, ?, ?, ?)", limits)
     best: dict[tuple[Any, ...], tuple[float, Slow]] = {}
     for kind, machine, node, run, started, gpu, family, clock, questions, far, variance, freedom in _all(
-        connection, _SLOW
+        connection, _SLOW, math.log1p(threshold)
     ):
         spread = math.sqrt(variance)
         half = uncertainty.student_quantile(ABOVE, freedom) * spread
@@ -361,7 +356,7 @@ def _slow(connection: Any, threshold: float, labels: _Labels) -> list[Slow]:
     return sorted((one for _, one in best.values()), key=lambda one: (-one.ratio, one.node, one.family))
 
 
-def _down(connection: Any, labels: _Labels) -> Iterator[Down]:
+def _down(connection: Any, labels: Labels) -> Iterator[Down]:
     for kind, machine, node, gpu, peer, *told, peak, usual in _all(connection, _LINKS):
         trained, due = _trained(*told[:3]), _trained(*told[3:])
         yield Down(kind, labels(machine, node), gpu, peer, trained, due, peak, usual)
@@ -402,7 +397,7 @@ def _drift(connection: Any, threshold: float) -> Iterator[Drift]:
                 yield Drift(kind, family, clock, *dates, step.ratio, step.low, step.high)
 
 
-def _odd(connection: Any, labels: _Labels) -> Iterator[Refused]:
+def _odd(connection: Any, labels: Labels) -> Iterator[Refused]:
     [(nodes,)] = _all(connection, "SELECT count(DISTINCT machine) FROM chosen")
     for node, count in _all(connection, _NAMES):
         # Hosts that are all called alike have the names of their folders.

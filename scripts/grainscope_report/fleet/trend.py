@@ -37,14 +37,26 @@ SELECT family, clock, gpu, started, timed.run, any_value(software), avg(y - m), 
   sqrt(sum(coalesce(a, 0) ** 2) / count(*) ** 2 + avg(coalesce(b, 0)) ** 2)
 FROM timed JOIN usual USING (question, site) JOIN mine ON mine.run = timed.run
 GROUP BY family, clock, gpu, started, timed.run ORDER BY family, clock, gpu, started, timed.run"""
-# What OpenMetrics says of a row: the name, the column, its unit, and in words.
+_OF_CASES = f"""
+WITH chosen AS (SELECT run, machine FROM runs WHERE {_OF_NODE})
+SELECT node, kind, machine, family, version, clock, axes AS "case", site, started, @value@ AS value
+FROM cases c JOIN chosen ON chosen.run = c.run
+WHERE status = 'ok' AND label = 'measured' AND @value@ IS NOT NULL ORDER BY ALL"""
+_OF_LINKS = f"""
+WITH each AS (SELECT node, kind, machine, started, unnest(links, recursive := true)
+  FROM runs WHERE {_OF_NODE})
+SELECT node, kind, machine, gpu, numa, direction, started, @value@ AS value
+FROM each WHERE @value@ IS NOT NULL ORDER BY ALL"""
+# Numbers as OpenMetrics has them: the name, the query, its value, its unit, and in words. The last columns of
+# a query are the time and the value, all others are labels.
 METRICS = (
-    ("grainscope_median_seconds", "coalesce(operation_s, median_s)", "seconds",
+    ("grainscope_median_seconds", _OF_CASES, "coalesce(operation_s, median_s)", "seconds",
      "Median time of a case, of one operation where it has operations."),
-    ("grainscope_uncertainty_ratio", "sqrt(a ** 2 + coalesce(b, 0) ** 2)", "ratio",
+    ("grainscope_uncertainty_ratio", _OF_CASES, "sqrt(a ** 2 + coalesce(b, 0) ** 2)", "ratio",
      "Relative standard uncertainty of that time, of type A and B."),
-    ("grainscope_bandwidth_bytes_per_second", "bandwidth_gb_s * 1e9", "bytes_per_second",
+    ("grainscope_bandwidth_bytes_per_second", _OF_CASES, "bandwidth_gb_s * 1e9", "bytes_per_second",
      "Bytes of a case over its median time."),
+    ("grainscope_link_width_lanes", _OF_LINKS, "width", "lanes", "Lanes of a PCIe link, under load."),
 )  # fmt: skip
 
 
@@ -209,66 +221,34 @@ def as_json(trend: Trend) -> dict[str, Any]:
 
 def open_metrics(connection: Any, node: str | None) -> Iterator[str]:
     """Lines of OpenMetrics text, of one node or of all, with the times at which runs began."""
-    for name, column, unit, words in METRICS:
+    for name, query, value, unit, words in METRICS:
         yield from (f"# TYPE {name} gauge", f"# UNIT {name} {unit}", f"# HELP {name} {words}")
-        yield from _samples(connection, name, column, node)
-    name = "grainscope_link_width_lanes"
-    yield from (
-        f"# TYPE {name} gauge",
-        f"# UNIT {name} lanes",
-        f"# HELP {name} Lanes of a PCIe link, under load.",
-    )
-    query = f"""WITH each AS (SELECT node, kind, machine, started, unnest(links) AS l
-          FROM runs WHERE {_OF_NODE})
-        SELECT node, kind, machine, l.gpu, l.numa, l.direction, started, l.width
-        FROM each WHERE l.width IS NOT NULL ORDER BY ALL"""
-    yield from _distinct(
-        (
-            name,
-            {"node": n, "kind": kind, "machine": machine, "gpu": gpu, "numa": numa, "direction": way},
-            at,
-            width,
-        )
-        for n, kind, machine, gpu, numa, way, at, width in _rows(connection, query, [node] * 3)
-    )
+        yield from _samples(name, connection.execute(query.replace("@value@", value), [node] * 3))
     yield "# EOF"
 
 
-def _samples(connection: Any, name: str, column: str, node: str | None) -> Iterator[str]:
-    query = f"""WITH chosen AS (SELECT run, machine FROM runs WHERE {_OF_NODE})
-        SELECT node, kind, machine, family, version, clock, axes, site, started, {column} AS value
-        FROM cases c JOIN chosen ON chosen.run = c.run
-        WHERE status = 'ok' AND label = 'measured' AND {column} IS NOT NULL ORDER BY ALL"""
-
-    def labels(n: str, kind: str, machine: str, family: str, version: int, clock: str, *case: str) -> dict:
-        told = {"node": n, "kind": kind, "machine": machine, "family": family, "version": version}
-        return told | {"clock": clock, "case": _spoken(case[0]), "site": _spoken(case[1])}
-
-    yield from _distinct(
-        (name, labels(*row[:8]), row[8], row[9]) for row in _rows(connection, query, [node] * 3)
-    )
-
-
-def _rows(connection: Any, query: str, values: list[Any]) -> Iterator[tuple[Any, ...]]:
-    cursor = connection.execute(query, values)
-    while rows := cursor.fetchmany(ROWS_AT_A_TIME):
-        yield from rows
-
-
-def _distinct(samples: Iterator[tuple[str, dict[str, Any], datetime, float]]) -> Iterator[str]:
+def _samples(name: str, cursor: Any) -> Iterator[str]:
     """A line a sample; of two at one time the first: times of a series must rise."""
+    names = [column for column, *_ in cursor.description[:-2]]
     before: tuple[str, float] | None = None
-    for name, labels, at, value in samples:
-        told = ",".join(f'{key}="{_escaped(str(text))}"' for key, text in labels.items() if text is not None)
-        moment = at.replace(tzinfo=UTC).timestamp()
-        if before and before[0] == told and moment <= before[1]:
-            continue
-        before = told, moment
-        yield f"{name}{{{told}}} {value!r} {moment:.0f}"
+    while rows := cursor.fetchmany(ROWS_AT_A_TIME):
+        for *labels, at, value in rows:
+            texts = zip(names, labels, strict=True)
+            told = ",".join(
+                f'{key}="{_escaped(_spoken(key, text))}"' for key, text in texts if text is not None
+            )
+            moment = at.replace(tzinfo=UTC).timestamp()
+            if before and before[0] == told and moment <= before[1]:
+                continue
+            before = told, moment
+            yield f"{name}{{{told}}} {value!r} {moment:.0f}"
 
 
-def _spoken(axes: str) -> str:
-    return " ".join(f"{name}={value}" for name, value in json.loads(axes or "{}").items())
+def _spoken(key: str, value: Any) -> str:
+    """The text of a label; axes and site, which are JSON, as `bytes=4096 numa=0`."""
+    if key not in ("case", "site"):
+        return str(value)
+    return " ".join(f"{name}={part}" for name, part in json.loads(value or "{}").items())
 
 
 def _escaped(text: str) -> str:
