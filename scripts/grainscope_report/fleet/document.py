@@ -170,11 +170,16 @@ def _named(screen: Screen, added: Added | None) -> Section:
 
 
 def _shares(screen: Screen) -> Section:
-    names = [f"{100 * share:g} %" for share in QUANTILES]
+    names = [*(f"{100 * share:g} %" for share in QUANTILES), "slow from"]
     columns = (*FAMILY, Column("nodes", True), *(Column(name, True) for name in names))
     wide = sorted(screen.shares, key=lambda one: -one.ratios[-1] / one.ratios[0])
-    rows = tuple((*of_family(one), str(one.nodes), *(f"{ratio:.3f}" for ratio in one.ratios)) for one in wide)
-    said = ("Time over the median of the nodes, at these percentiles of the nodes.",)
+    rows = tuple(
+        (*of_family(one), str(one.nodes), *(f"{ratio:.3f}" for ratio in (*one.ratios, one.slow_from)))
+        for one in wide
+    )
+    said = (
+        "Time over the median of the nodes, at these percentiles of the nodes, and from which one is slow.",
+    )
     return Section("Percentiles by family", said, columns, rows)
 
 

@@ -144,8 +144,9 @@ SELECT kind, family, clock, day.date, any_value(day.m),
 FROM rest JOIN day USING (kind, family, clock, date) WHERE n >= {OFTEN}
 GROUP BY kind, family, clock, day.date ORDER BY ALL"""
 _PERCENTILES = f"""
-SELECT kind, family, clock, count(DISTINCT machine), quantile_cont(exp(x), {list(QUANTILES)})
-FROM nodes GROUP BY kind, family, clock ORDER BY ALL"""
+SELECT kind, family, clock, count(DISTINCT machine), quantile_cont(exp(x), {list(QUANTILES)}),
+  exp(greatest(?, any_value(critical * sqrt(variance))))
+FROM nodes JOIN limits USING (kind, family, clock) GROUP BY kind, family, clock ORDER BY ALL"""
 _NAMES = """
 SELECT node, count(DISTINCT machine) FROM chosen GROUP BY node HAVING count(DISTINCT machine) > 1 ORDER BY
   node"""
@@ -246,13 +247,14 @@ class Drift:
 
 @dataclass(frozen=True)
 class Shares:
-    """The time of nodes over the median of all, at QUANTILES of the nodes."""
+    """The time of nodes over the median of all, at QUANTILES of the nodes, and the least of a slow one."""
 
     kind: str
     family: str
     clock: str
     nodes: int
     ratios: tuple[float, ...]
+    slow_from: float
 
 
 @dataclass(frozen=True)
@@ -298,7 +300,8 @@ def screen(connection: Any, threshold: float) -> Screen:
     said.links = list(_down(connection, labels))
     said.software = _software(connection, threshold)
     said.drift = list(_drift(connection, threshold))
-    said.shares = [Shares(*row[:4], tuple(row[4])) for row in _all(connection, _PERCENTILES)]
+    shares = _all(connection, _PERCENTILES, math.log1p(threshold))
+    said.shares = [Shares(*row[:4], tuple(row[4]), row[5]) for row in shares]
     said.failed = [
         Failed(kind, labels(machine, node), *rest) for kind, machine, node, *rest in _all(connection, _FAILED)
     ]
