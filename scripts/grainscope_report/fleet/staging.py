@@ -235,7 +235,7 @@ class _Writer:
 
     def _copied(self, query: str, path: Path) -> int:
         """Writes a file; how many rows it has."""
-        options = "FORMAT parquet, COMPRESSION zstd, DICTIONARY_SIZE_LIMIT 4000"
+        options = "FORMAT parquet, COMPRESSION zstd, DICTIONARY_SIZE_LIMIT 200"
         [count] = self._connection.execute(f"COPY ({query}) TO {quoted(path)} ({options})").fetchone()
         return count
 
