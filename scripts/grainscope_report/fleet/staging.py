@@ -186,16 +186,18 @@ class _Writer:
         lines = (
             _LINES.replace("@path@", quoted(part.path)).replace("@visits@", visits).replace("@count@", count)
         )
-        query = _CASES.replace("@lines@", lines).replace("@kind@", quoted(kind))
+        query = _CASES.replace("@kind@", quoted(kind))
         whole = sum(part.counts.values())
         try:
-            if kind not in self._kinds:
-                self._know(kind, part.of_kind)
-                self._learn(f"{lines} LIMIT {next(iter(part.counts.values()))}")
-            if self._copied(query, cases) != whole:
-                self._learn(lines)
-                if self._copied(query, cases) != whole:
+            known = kind in self._kinds
+            if not known or self._copied(query.replace("@lines@", lines), cases) != whole:
+                if not known:
+                    self._know(kind, part.of_kind)
+                self._connection.execute(f"CREATE OR REPLACE TEMP TABLE line AS {lines}")
+                self._learn("FROM line")
+                if self._copied(query.replace("@lines@", "FROM line"), cases) != whole:
                     return "without a time or a family"
+                self._connection.execute("DROP TABLE line")
         except (engine().DataError, engine().InvalidInputException):
             return "that are off the format"
         self._copied("SELECT * EXCLUDE (r) FROM head", runs)
