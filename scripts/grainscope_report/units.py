@@ -97,9 +97,14 @@ def format_percent(fraction: float) -> str:
     return f"{100 * fraction:.1f} %"
 
 
-def plural(count: int, thing: str) -> str:
-    """`1 row`, `2 rows`."""
-    return f"{count} {thing}{'s' * (count != 1)}"
+def format_change(ratio: float) -> str:
+    """What a ratio changes, with one decimal: 1.031 is `+3.1 %`."""
+    return f"{100 * (ratio - 1):+.1f} %"
+
+
+def plural(count: int, thing: str, things: str = "") -> str:
+    """`1 row`, `2 rows`; `things` of what has a plural of its own."""
+    return f"{count} {thing if count == 1 else things or f'{thing}s'}"
 
 
 def some(names: Sequence[str], most: int) -> str:

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -23,6 +24,7 @@ PROGRAM = os.environ.get("GRAINSCOPE_PROGRAM")
 ACCEPTANCE = REFERENCE / "acceptance"
 QUICK = sorted(ACCEPTANCE.glob("*.json.gz"))
 MOST_BYTES = 120_000
+NODES = 1000  # so that one false alarm in a thousand nodes can be told
 # Enough families on every clock, and few enough rows to draw hundreds of nodes.
 FEW = frozenset({"transfer/memcpy", "transfer/zero_copy", "host/memcpy", "grain/pieces", "reach/gather"})
 needs_engine = pytest.mark.skipif(
@@ -31,10 +33,10 @@ needs_engine = pytest.mark.skipif(
 )
 
 
-def fleet(folder: Path, nodes: int, **of: dict) -> Path:
+def fleet(folder: Path, nodes: int, seed: int = 1, **of: dict) -> Path:
     """Digests of so many nodes; `of` has what is planted, by `node_3`."""
     for node in range(nodes):
-        synthetic_fleet.write(folder, node, families=FEW, level=1, **of.get(f"node_{node}", {}))
+        synthetic_fleet.write(folder, node, families=FEW, level=1, seed=seed, **of.get(f"node_{node}", {}))
     return folder
 
 
@@ -114,21 +116,22 @@ def _axes(row: dict) -> str:
 
 
 @needs_engine
-def test_what_is_planted_is_found(tmp_path, capsys):
-    slow = {"slow": {"transfer/memcpy": 1.03}}
-    nodes = fleet(tmp_path / "nodes", 200, node_50=slow, node_150=slow, node_77={"width": 8})
+@pytest.mark.parametrize(("seed", "family"), [(1, "transfer/memcpy"), (2, "reach/gather")])
+def test_what_is_planted_is_found(tmp_path, capsys, seed, family):
+    """A hundredth of the nodes is 3 % slow in a family, one has half of a link; one alarm may be false."""
+    planted = {f"node_{node}": {"slow": {family: 1.03}} for node in range(50, NODES, 100)}
+    nodes = fleet(tmp_path / "nodes", NODES, seed, **planted, node_77={"width": 8})
     status, said = screened(capsys, nodes)
     assert status == 1
-    assert [(one["node"], one["family"]) for one in said["slow"]] in (
-        [("node-00050", "transfer/memcpy"), ("node-00150", "transfer/memcpy")],
-        [("node-00150", "transfer/memcpy"), ("node-00050", "transfer/memcpy")],
-    )
-    assert all(one["low"] < 1.03 < one["high"] for one in said["slow"])
+    slow = {f"node-{node:05}" for node in range(50, NODES, 100)}
+    found = {one["node"]: one for one in said["slow"] if one["family"] == family}
+    assert slow <= set(found)
+    assert len({one["node"] for one in said["slow"]} - slow) <= NODES / 1000
+    assert sum(found[name]["low"] < 1.03 < found[name]["high"] for name in slow) >= 0.8 * len(slow)
     [link] = said["links"]
     assert (link["node"], link["trained"], link["due"]) == ("node-00077", "PCIe 5 ×8", "PCIe 5 ×16")
     assert said["software"] == said["drift"] == said["odd"] == said["failed"] == []
-    assert "2 slow in a family" in said["verdict"]
-    assert "1 with a link that trained down, of 200 nodes" in said["verdict"]
+    assert f"1 with a link that trained down, of {NODES:,} nodes" in said["verdict"]
 
 
 @needs_engine
@@ -139,19 +142,22 @@ def test_nodes_that_are_alike_raise_no_alarm(alike, capsys):
     gated = ("transfer/memcpy", "gated")
     [memcpy] = [one for one in said["percentiles"] if (one["family"], one["clock"]) == gated]
     assert memcpy["ratios"] == sorted(memcpy["ratios"])
-    assert 0.98 < memcpy["ratios"][0] < 1 < memcpy["ratios"][-1] < 1.02
+    assert 0.98 < memcpy["ratios"][0] < 1 < memcpy["ratios"][-1] < memcpy["slow_from"] < 1.03
+    [noisy] = [one for one in said["percentiles"] if (one["family"], one["clock"]) == ("host/memcpy", "host")]
+    assert noisy["slow_from"] > 1.03
 
 
 @needs_engine
-def test_what_a_driver_costs_is_found_on_nodes_that_ran_with_both(tmp_path, capsys):
+@pytest.mark.parametrize(("seed", "family"), [(1, "transfer/memcpy"), (2, "reach/gather")])
+def test_what_a_driver_costs_is_found_on_nodes_that_ran_with_both(tmp_path, capsys, seed, family):
     for node in range(30):
-        synthetic_fleet.write(tmp_path / "before", node, families=FEW)
-        more = {"driver": synthetic_fleet.DRIVERS[1], "slow": {"transfer/memcpy": 1.02}, "day": 1}
-        synthetic_fleet.write(tmp_path / "after", node, 1, families=FEW, **more)
+        synthetic_fleet.write(tmp_path / "before", node, families=FEW, seed=seed)
+        more = {"driver": synthetic_fleet.DRIVERS[1], "slow": {family: 1.02}, "day": 1}
+        synthetic_fleet.write(tmp_path / "after", node, 1, families=FEW, seed=seed, **more)
     status, said = screened(capsys, tmp_path)
     assert status == 1
     told = {(one["family"], one["paired"], one["nodes"]) for one in said["software"]}
-    assert told == {("transfer/memcpy", True, 30)}
+    assert told == {(family, True, 30)}
     [gated] = [one for one in said["software"] if one["clock"] == "gated"]
     assert gated["low"] < 1.02 < gated["high"] < 1.03
     assert (gated["before"], gated["after"]) == tuple(f"driver {one}" for one in synthetic_fleet.DRIVERS)
@@ -211,10 +217,19 @@ def test_bad_input_is_named_and_the_rest_is_kept(tmp_path, capsys):
         gzip.compress(lines[0].replace(b'"digest": 1', b'"digest":9').replace(b'"digest":1', b'"digest":9'))
     )
     (nodes / "node-00005" / name).write_bytes(b"nothing of the kind")
+    later = re.sub(rb'"schema_version":\d+', b'"schema_version":99', lines[0])
+    (nodes / "node-00006" / name).write_bytes(gzip.compress(later + b"".join(lines[1:])))
+    with zipfile.ZipFile(nodes / "locked.zip", "w") as archive:
+        archive.writestr(f"node/{name}", good)
+    locked = bytearray((nodes / "locked.zip").read_bytes())
+    for flags in (6, locked.index(b"PK\x01\x02") + 8):
+        locked[flags] |= 1
+    (nodes / "locked.zip").write_bytes(locked)
     (nodes / "empty").mkdir()
     (nodes / "unfinished").mkdir()
     (nodes / "unfinished" / "journal.jsonl").write_text("{}\n")
-    assert main(["fleet", str(nodes), str(nodes / "gone"), "--store", str(tmp_path / "store")]) == 2
+    given = [nodes, nodes / "gone", os.devnull]
+    assert main(["fleet", *map(str, given), "--store", str(tmp_path / "store")]) == 2
     captured = capsys.readouterr()
     told = {Path(line.split()[1]).parent.name: line for line in captured.err.splitlines() if name in line}
     assert "is cut off after" in told["node-00001"]
@@ -224,11 +239,14 @@ def test_bad_input_is_named_and_the_rest_is_kept(tmp_path, capsys):
     assert "is a digest of format 9" in told["node-00004"]
     assert "is not JSON" in told["node-00005"]
     assert "is an unfinished run" in captured.err
+    assert "is a digest of format 1 and schema version 99" in told["node-00006"]
     assert f"{nodes / 'gone'} does not exist" in captured.err
-    assert "7 runs taken in" in captured.out
-    assert "7 refused" in captured.out
+    assert f"{os.devnull} is neither a file nor a folder" in captured.err
+    assert "locked.zip cannot be unpacked" in captured.err
+    assert "6 runs taken in" in captured.out
+    assert "10 refused" in captured.out
     assert {node for (node,) in rows_of(tmp_path / "store", "SELECT DISTINCT node FROM cases")} == {
-        f"node-{node:05}" for node in (0, 6, 7, 8, 9, 10, 11)
+        f"node-{node:05}" for node in (0, 7, 8, 9, 10, 11)
     }
 
 
@@ -544,23 +562,29 @@ def test_open_metrics_follow_the_text_format(history, capsys):
 
 
 @needs_engine
-def test_the_documents_snippets_open_the_data_set(alike, monkeypatch, tmp_path):
-    """Those of DuckDB and pandas run; of Spark's the columns are there."""
+@pytest.mark.parametrize("module", ["duckdb", "pandas", "pyspark"])
+def test_the_documents_snippets_open_the_data_set(alike, monkeypatch, tmp_path, module):
+    """Every engine names the same nodes."""
+    pytest.importorskip(module, reason=f"{module} is not installed")
+    if module == "pandas":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    if module == "pyspark" and not shutil.which("java"):
+        pytest.skip("Java is not installed")
     text = (resources.CHECKOUT / "docs/fleet.md").read_text()
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
-    run = [block for block in blocks if "import duckdb" in block or "import pandas" in block]
-    assert len(run) == 2
-    pytest.importorskip("pandas", reason="pandas is not installed")
-    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    [block] = [one for one in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S) if module in one]
     (tmp_path / "fleet.store").symlink_to(alike)
     monkeypatch.chdir(tmp_path)
-    for block in run:
-        names: dict = {}
-        exec(block, names)
-        assert len(names["slowest"]) == 5, block
-    [spark] = [block for block in blocks if "pyspark" in block]
-    columns = {name for name, *_ in rows_of(alike, "DESCRIBE cases")}
-    assert set(re.findall(r"cases\.(\w+)\b(?!\()", spark)) <= columns
+    names: dict = {}
+    exec(block, names)
+    if "spark" in names:
+        names["spark"].stop()
+    slowest = names["slowest"].index if module == "pandas" else [node for node, _ in names["slowest"]]
+    found = rows_of(
+        alike,
+        "SELECT node FROM cases WHERE family = 'transfer/memcpy' AND clock = 'gated' AND status = 'ok' "
+        "GROUP BY node ORDER BY median(median_s) DESC LIMIT 5",
+    )
+    assert list(slowest) == [node for (node,) in found]
 
 
 @needs_engine

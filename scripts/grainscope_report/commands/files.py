@@ -55,20 +55,24 @@ def add_type_b(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_formats(parser: argparse.ArgumentParser) -> None:
+def add_formats(
+    parser: argparse.ArgumentParser, printed: Sequence[str] = FORMATS, written: Sequence[str] = FORMATS[1:]
+) -> None:
     """What to print, and files to write it to as well."""
-    parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
+    *first, last = (f".{name}" for name in written)
+    suffixes = f"{', '.join(first)} or {last}"
+
+    def out(text: str) -> Path:
+        path = Path(text)
+        if path.suffix not in (*first, last):
+            raise argparse.ArgumentTypeError(f"{text!r} does not end in {suffixes}")
+        return path
+
+    parser.add_argument("--format", choices=printed, default="text", help="what to print (default: text)")
     parser.add_argument(
-        "-o", "--out", action="append", type=_out, default=[], metavar="FILE",
-        help="write it, too, as .md, .csv or .json; may be given several times",
+        "-o", "--out", action="append", type=out, default=[], metavar="FILE",
+        help=f"write it, too, as {suffixes}; may be given several times",
     )  # fmt: skip
-
-
-def _out(text: str) -> Path:
-    path = Path(text)
-    if path.suffix[1:] not in FORMATS[1:]:
-        raise argparse.ArgumentTypeError(f"{text!r} does not end in .md, .csv or .json")
-    return path
 
 
 def share(text: str) -> float:

@@ -3,20 +3,22 @@
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from grainscope_report import writing
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_UNDECIDED, EXIT_USAGE, ReportError
 from grainscope_report.fleet import document, screening, sources, store, trend
+from grainscope_report.fleet.engine import INSTALL
 from grainscope_report.fleet.store import Added
 from grainscope_report.terminal import terminal
 from grainscope_report.writing import Section, json_text
 
+THRESHOLD = 0.01
+NEEDS = f"Needs DuckDB: {INSTALL}."
 A_RUN = "a digest, a result file, a folder or an archive of them, or - for names on standard input"
-FORMATS = ("text", "md", "json")
-SUFFIXES = (".md", ".json", ".html")
 
 
 def add_fleet(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
@@ -25,43 +27,29 @@ def add_fleet(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         help="say which of many nodes stand out",
         description="Takes the results of any number of nodes into a Parquet data set and says which nodes "
         "are slow at what, which links trained down, what drivers and firmware change, and what drifts. "
-        "Needs DuckDB: pip install 'grainscope-report[fleet]'.",
+        f"{NEEDS}",
         epilog="Exit status: 0 nothing stands out, 1 something does, 2 usage, or a file was refused (the "
-        "others are taken in, and looked at), 5 nothing stands out, and no kind of machine has five nodes.",
+        "others are taken in, and looked at), 5 nothing stands out, and no kind of machine has "
+        f"{screening.FEWEST_NODES} nodes.",
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="RUN", help=f"{A_RUN}; or one data set")
     parser.add_argument(
         "--store", type=Path, metavar="DIR", help="keep the data set here, with what it holds already"
     )
-    _add_threshold(parser)
-    _add_output(parser)
-    files.add_full(parser, f"everything there is to say, not {document.MOST_LINES} lines of it")
+    _add_answer(parser)
     return parser
 
 
-def _add_threshold(parser: argparse.ArgumentParser) -> None:
+def _add_answer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold",
         type=files.share,
-        default=0.01,
-        metavar="1%",
-        help="what is too little to say (default: 1%%)",
+        default=THRESHOLD,
+        metavar=f"{THRESHOLD:.0%}",
+        help=f"what is too little to say (default: {THRESHOLD:.0%}%)",
     )
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
-    parser.add_argument(
-        "-o", "--out", action="append", type=_out, default=[], metavar="FILE",
-        help="write it, too, as .md, .json or .html; may be given several times",
-    )  # fmt: skip
-
-
-def _out(text: str) -> Path:
-    path = Path(text)
-    if path.suffix not in SUFFIXES:
-        raise argparse.ArgumentTypeError(f"{text!r} does not end in .md, .json or .html")
-    return path
+    files.add_formats(parser, ("text", "md", "json"), ("md", "json", "html"))
+    files.add_full(parser, f"everything there is to say, not {document.MOST_LINES} lines of it")
 
 
 def run_fleet(arguments: argparse.Namespace) -> int:
@@ -82,12 +70,7 @@ def _screened(arguments: argparse.Namespace, place: Path, added: Added | None) -
         raise ReportError("none of these holds a run that can be taken in")
     with store.opened(place) as connection:
         said = screening.screen(connection, arguments.threshold)
-
-    def sections(most: int | None) -> list[Section]:
-        return document.sections(said, added, most)
-
-    makers = {"json": lambda: document.as_json(said, added)}
-    _print(arguments, sections, makers, "GrainScope fleet")
+    _print(arguments, document.sections(said, added), document.as_json(said, added), "GrainScope fleet")
     if added and any(not one.kept for one in added.refused):
         return EXIT_USAGE
     if said.found or (added and (added.refused or added.twice)):
@@ -102,20 +85,15 @@ def _tell(added: Added | None) -> None:
 
 
 def _print(
-    arguments: argparse.Namespace,
-    sections: Callable[[int | None], list[Section]],
-    makers: dict[str, Callable[[], str]],
-    subject: str,
+    arguments: argparse.Namespace, sections: Sequence[Section], as_json: Mapping[str, Any], subject: str
 ) -> None:
     """What was asked for, and files to write it to as well."""
-    makers = makers | {
-        "md": lambda: writing.sections_markdown(sections(None), subject),
-        "html": lambda: document.page(subject, sections(None)),
-        "text": lambda: (
-            document.whole(sections(None), terminal())
-            if arguments.full
-            else document.fitted(sections, terminal())
-        ),
+    screen = document.whole if arguments.full else document.fitted
+    makers: dict[str, Callable[[], str]] = {
+        "text": lambda: screen(sections, terminal()),
+        "md": lambda: writing.sections_markdown(sections, subject),
+        "html": lambda: document.page(subject, sections),
+        "json": lambda: f"{json_text(as_json)}\n",
     }
     for path in arguments.out:
         files.write(path, makers[path.suffix[1:]]())
@@ -127,8 +105,7 @@ def add_store(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "store",
         help="keep runs in a Parquet data set",
         description="Takes runs into a data set that `fleet` and `trend` answer from, and that Spark, DuckDB "
-        "and pandas open. A run that is there already is left. Needs DuckDB: pip install "
-        "'grainscope-report[fleet]'.",
+        f"and pandas open. A run that is there already is left. {NEEDS}",
         epilog="Exit status: 0 everything is in the data set, 2 usage, or a file was refused (the others are "
         "taken in).",
     )
@@ -152,21 +129,15 @@ def add_trend(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "trend",
         help="say what changed on a machine over time",
         description="Says from a data set where the times of a machine changed level, by how much, and how "
-        "well both are known; or prints its history as OpenMetrics text. Needs DuckDB: pip install "
-        "'grainscope-report[fleet]'.",
+        f"well both are known; or prints its history as OpenMetrics text. {NEEDS}",
         epilog="Exit status: 0 no change of level (or OpenMetrics was asked for), 1 there is one, 2 usage or "
-        "no data set, 5 fewer than four runs.",
+        f"no data set, 5 fewer than {trend.FEWEST_RUNS} runs.",
     )
     parser.add_argument("store", type=Path, metavar="DIR", help="a data set that `store add` or `fleet` made")
     parser.add_argument("--node", metavar="NODE", help="the machine, where there are several")
-    parser.add_argument(
-        "--openmetrics",
-        action="store_true",
-        help="print every number with its time, of all nodes without --node",
-    )
-    _add_threshold(parser)
-    _add_output(parser)
-    files.add_full(parser, f"everything there is to say, not {document.MOST_LINES} lines of it")
+    said = "print every number with its time, of all nodes without --node"
+    parser.add_argument("--openmetrics", action="store_true", help=said)
+    _add_answer(parser)
     return parser
 
 
@@ -178,8 +149,7 @@ def run_trend(arguments: argparse.Namespace) -> int:
                 print(line)
             return EXIT_OK
         said = trend.of(connection, arguments.node, arguments.threshold)
-    makers = {"json": lambda: json_text(trend.as_json(said)) + "\n"}
-    _print(arguments, lambda most: trend.sections(said, most), makers, f"GrainScope history of {said.node}")
+    _print(arguments, trend.sections(said), trend.as_json(said), f"GrainScope history of {said.node}")
     if said.steps:
         return EXIT_FOUND
     return EXIT_OK if said.runs >= trend.FEWEST_RUNS else EXIT_UNDECIDED

@@ -16,14 +16,17 @@ from statistics import NormalDist, median
 ALPHA = 0.001
 COVERAGE = 0.95
 FEWEST = 2  # values on each side: one alone is an outlier, and no new level
-_NORMAL_MAD = 1.4826
+ABOVE = (1 + COVERAGE) / 2  # of a value: what the upper end of its interval is above
+HALF = NormalDist().inv_cdf(ABOVE)  # of the interval of a normal value, of standard deviations
+OF_MAD = 1 / NormalDist().inv_cdf(0.75)  # standard deviations in a median absolute deviation
 
 
 @dataclass(frozen=True)
 class Step:
     """A change of level between two values; `first` and `last` are the values before which it may be.
 
-    `size` is the difference of the levels, with the half width of its 95 % interval.
+    `size` is the difference of the levels, with the half width of its 95 % interval. Of values that are
+    logarithms of times `ratio` is the change of these, and `low` and `high` are the ends of its interval.
     """
 
     at: int
@@ -32,6 +35,10 @@ class Step:
     size: float
     half: float
     p: float
+
+    ratio = property(lambda self: math.exp(self.size))
+    low = property(lambda self: math.exp(self.size - self.half))
+    high = property(lambda self: math.exp(self.size + self.half))
 
 
 def find(values: Sequence[float], uncertainties: Sequence[float], tests: int = 1) -> list[Step]:
@@ -50,7 +57,7 @@ def _at_least(values: Sequence[float], uncertainties: Sequence[float]) -> list[f
     apart = [abs(one - other) for one, other in pairwise(values)]
     if len(apart) < 2 * FEWEST:
         return list(uncertainties)
-    scatter = _NORMAL_MAD * median(apart) / math.sqrt(2)
+    scatter = OF_MAD * median(apart) / math.sqrt(2)
     usual = median(uncertainties)
     more = max(1.0, scatter / usual) if usual > 0 else 1.0
     return [max(one * more, 1e-9) for one in uncertainties]
@@ -107,4 +114,4 @@ def _step(values: Sequence[float], known: Sequence[float], low: int, at: int, hi
         if wanted <= 0:
             break
     p = min(1.0, 2 * NormalDist().cdf(-abs(size) / spread) * max(1, high - low - 2 * FEWEST + 1))
-    return Step(at, min([*places, at]), max([*places, at]), size, NormalDist().inv_cdf(0.975) * spread, p)
+    return Step(at, min([*places, at]), max([*places, at]), size, HALF * spread, p)

@@ -2,16 +2,16 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from typing import Any
 
 from grainscope_report import writing
-from grainscope_report.fleet.screening import FEWEST_NODES, QUANTILES, Screen
+from grainscope_report.fleet.screening import FALSE_ALARMS, FEWEST_NODES, QUANTILES, Screen
 from grainscope_report.fleet.sources import Refused
 from grainscope_report.fleet.store import Added
 from grainscope_report.terminal import Column, Terminal
-from grainscope_report.units import plural
+from grainscope_report.units import format_change, plural
 from grainscope_report.writing import Section
 
 MOST_LINES = 40
@@ -25,7 +25,8 @@ def verdict(screen: Screen) -> str:
     if screen.slow:
         nodes = len({(one.kind, one.node) for one in screen.slow})
         worst = screen.slow[0]
-        parts.append(f"{nodes:,} slow in a family (worst {worst.node}: {worst.family} {_more(worst.ratio)})")
+        how_far = f"worst {worst.node}: {worst.family} {format_change(worst.ratio)}"
+        parts.append(f"{nodes:,} slow in a family ({how_far})")
     if screen.links:
         nodes = len({(one.kind, one.node) for one in screen.links})
         parts.append(f"{nodes:,} with a link that trained down")
@@ -38,35 +39,32 @@ def verdict(screen: Screen) -> str:
         said = f"Too few to tell who is slow: {counted}, fewer than {FEWEST_NODES} of a kind"
     more = [_software_said(screen)] if screen.software else []
     if screen.drift:
-        families = len({(one.kind, one.family) for one in screen.drift})
-        more.append("1 family drifted" if families == 1 else f"{families} families drifted")
+        more.append(f"{of_families(screen.drift)} drifted")
     return "; ".join([said, *more]) + "."
 
 
 def _software_said(screen: Screen) -> str:
     worst = max(screen.software, key=lambda one: one.ratio)
-    families = len({(one.kind, one.family) for one in screen.software})
-    counted = "1 family" if families == 1 else f"{families} families"
-    return f"{worst.before} to {worst.after} changes {counted} (worst {worst.family} {_more(worst.ratio)})"
+    counted, changed = of_families(screen.software), format_change(worst.ratio)
+    return f"{worst.before} to {worst.after} changes {counted} (worst {worst.family} {changed})"
 
 
-def _more(ratio: float) -> str:
-    """`+3.1 %` of the time."""
-    return f"{100 * (ratio - 1):+.1f} %"
+def of_families(found: Iterable[Any]) -> str:
+    """How many families these are of: `1 family`, `2 families`."""
+    return plural(len({one.family for one in found}), "family", "families")
 
 
-def sections(screen: Screen, added: Added | None, most: int | None) -> list[Section]:
-    """Everything, or at most so many rows of each table."""
+def sections(screen: Screen, added: Added | None) -> list[Section]:
+    """Everything there is to say."""
     parts = [Section(verdict(screen), tuple(_of_what(screen, added)))]
-    makers: tuple[Callable[[Screen], Section | None], ...] = (
+    makers: tuple[Callable[[Screen], Section], ...] = (
         _slow, _links, _software, _drift, _failed, lambda one: _named(one, added), _shares,
     )  # fmt: skip
-    found = [part for make in makers if (part := make(screen))]
-    return [*parts, *(_cut(part, most) for part in found)]
+    return [*parts, *(part for make in makers if (part := make(screen)).rows)]
 
 
-def _cut(part: Section, most: int | None) -> Section:
-    if most is None or len(part.rows) <= most:
+def _cut(part: Section, most: int) -> Section:
+    if len(part.rows) <= most:
         return part
     title = f"{part.title}, the first {most} of {len(part.rows):,}"
     return dataclasses.replace(part, title=title, rows=part.rows[:most])
@@ -90,22 +88,40 @@ def taken(added: Added) -> str:
     return ", ".join(parts)
 
 
-def _slow(screen: Screen) -> Section | None:
-    columns = (Column("node", whole=True), Column("family", whole=True), Column("GPU", True, 2),
-               Column("time", True), Column("95 % interval", True), Column("clock", optional=4),
+FAMILY = (Column("family", whole=True), Column("clock", optional=4))
+CHANGE = (Column("time", True), Column("95 % interval", True))
+
+
+def of_family(one: Any) -> tuple[str, str]:
+    """The cells of the family and the clock of what was found."""
+    return one.family, one.clock or ""
+
+
+def of_change(one: Any) -> tuple[str, str]:
+    """The cells of the change of times that was found, and of its interval."""
+    return format_change(one.ratio), f"{format_change(one.low)} to {format_change(one.high)}"
+
+
+def of_gpu(gpu: int | None) -> str:
+    """The cell of a GPU, if there is one."""
+    return "" if gpu is None else str(gpu)
+
+
+def _slow(screen: Screen) -> Section:
+    columns = (Column("node", whole=True), *FAMILY, Column("GPU", True, 2), *CHANGE,
                Column("questions", True, 3), Column("run", optional=5))  # fmt: skip
     rows = tuple(
-        (one.node, one.family, "" if one.gpu is None else str(one.gpu), _more(one.ratio),
-         f"{_more(one.low)} to {_more(one.high)}", one.clock or "", str(one.questions), one.run)
+        (one.node, *of_family(one), of_gpu(one.gpu), *of_change(one),
+         str(one.questions), one.run)
         for one in screen.slow
     )  # fmt: skip
-    least = f"{100 * screen.threshold:g} %"
-    said = (f"Last runs, beside nodes of the kind with the same software; at least {least} slower, and "
-            "further off than chance makes 1 node in 1,000.",)  # fmt: skip
-    return Section("Slow nodes", said, columns, rows) if rows else None
+    said = (f"Last runs, beside nodes of the kind with the same software; at least "
+            f"{100 * screen.threshold:g} % slower, and further off than chance makes 1 node in "
+            f"{1 / FALSE_ALARMS:,.0f}.",)  # fmt: skip
+    return Section("Slow nodes", said, columns, rows)
 
 
-def _links(screen: Screen) -> Section | None:
+def _links(screen: Screen) -> Section:
     columns = (Column("node", whole=True), Column("link"), Column("trained to"), Column("due"),
                Column("copy peak GB/s", True), Column("usual", True))  # fmt: skip
     rows = tuple(
@@ -113,38 +129,30 @@ def _links(screen: Screen) -> Section | None:
          one.due, f"{one.peak_gb_s:.1f}", f"{one.usual_gb_s:.1f}")
         for one in screen.links
     )  # fmt: skip
-    return Section("Links that trained down", (), columns, rows) if rows else None
+    return Section("Links that trained down", (), columns, rows)
 
 
-def _software(screen: Screen) -> Section | None:
-    columns = (Column("family", whole=True), Column("clock", optional=4), Column("before"), Column("after"),
-               Column("time", True), Column("95 % interval", True), Column("nodes", True, 3),
+def _software(screen: Screen) -> Section:
+    columns = (*FAMILY, Column("before"), Column("after"), *CHANGE, Column("nodes", True, 3),
                Column("", optional=5))  # fmt: skip
     rows = tuple(
-        (one.family, one.clock or "", one.before, one.after, _more(one.ratio),
-         f"{_more(one.low)} to {_more(one.high)}", str(one.nodes),
+        (*of_family(one), one.before, one.after, *of_change(one), str(one.nodes),
          "the same nodes" if one.paired else "nodes beside each other")
         for one in screen.software
     )  # fmt: skip
-    return Section("Driver and firmware", (), columns, rows) if rows else None
+    return Section("Driver and firmware", (), columns, rows)
 
 
-def _drift(screen: Screen) -> Section | None:
-    columns = (Column("family", whole=True), Column("clock", optional=4), Column("between"),
-               Column("time", True), Column("95 % interval", True))  # fmt: skip
-    rows = tuple(
-        (one.family, one.clock or "", f"{one.first} and {one.last}", _more(one.ratio),
-         f"{_more(one.low)} to {_more(one.high)}")
-        for one in screen.drift
-    )  # fmt: skip
+def _drift(screen: Screen) -> Section:
+    rows = tuple((*of_family(one), f"{one.first} and {one.last}", *of_change(one)) for one in screen.drift)
     said = ("Steps of what nodes differ from their own mean, without what their software makes.",)
-    return Section("Drift", said, columns, rows) if rows else None
+    return Section("Drift", said, (*FAMILY, Column("between"), *CHANGE), rows)
 
 
-def _failed(screen: Screen) -> Section | None:
+def _failed(screen: Screen) -> Section:
     columns = (Column("node", whole=True), Column("rows", True), Column("family"), Column("one reason"))
     rows = tuple((one.node, str(one.rows), one.family, one.reason) for one in screen.failed)
-    return Section("Nodes with failed rows", (), columns, rows) if rows else None
+    return Section("Nodes with failed rows", (), columns, rows)
 
 
 def named(screen: Screen, added: Added | None) -> list[Refused]:
@@ -153,30 +161,33 @@ def named(screen: Screen, added: Added | None) -> list[Refused]:
     return sorted(given, key=lambda one: one.kept) + screen.odd
 
 
-def _named(screen: Screen, added: Added | None) -> Section | None:
+def _named(screen: Screen, added: Added | None) -> Section:
     found = named(screen, added)
     rows = tuple((one.name, "kept" if one.kept else "refused", one.why) for one in found)
-    columns = (Column("node or file"), Column(""), Column("what is odd"))
-    return Section("Odd nodes and files", (), columns, rows) if rows else None
+    return Section(
+        "Odd nodes and files", (), (Column("node or file"), Column(""), Column("what is odd")), rows
+    )
 
 
-def _shares(screen: Screen) -> Section | None:
-    names = [f"{100 * share:g} %" for share in QUANTILES]
-    columns = (Column("family", whole=True), Column("clock"), Column("nodes", True),
-               *(Column(name, True) for name in names))  # fmt: skip
+def _shares(screen: Screen) -> Section:
+    names = [*(f"{100 * share:g} %" for share in QUANTILES), "slow from"]
+    columns = (*FAMILY, Column("nodes", True), *(Column(name, True) for name in names))
     wide = sorted(screen.shares, key=lambda one: -one.ratios[-1] / one.ratios[0])
     rows = tuple(
-        (one.family, one.clock or "", str(one.nodes), *(f"{ratio:.3f}" for ratio in one.ratios))
+        (*of_family(one), str(one.nodes), *(f"{ratio:.3f}" for ratio in (*one.ratios, one.slow_from)))
         for one in wide
     )
-    said = ("Time over the median of the nodes, at these percentiles of the nodes.",)
-    return Section("Percentiles by family", said, columns, rows) if rows else None
+    said = (
+        "Time over the median of the nodes, at these percentiles of the nodes, and from which one is slow.",
+    )
+    return Section("Percentiles by family", said, columns, rows)
 
 
-def fitted(make: Callable[[int | None], list[Section]], out: Terminal) -> str:
+def fitted(parts: Sequence[Section], out: Terminal) -> str:
     """Sections with as many rows as MOST_LINES leave room for."""
     for most in range(MOST_ROWS, FEWEST_ROWS - 1, -1):
-        lines = "\n".join(writing.section_lines(make(most), out)).split("\n")
+        cut = [_cut(part, most) for part in parts]
+        lines = "\n".join(writing.section_lines(cut, out)).split("\n")
         if sum(map(out.height, lines)) <= MOST_LINES:
             return "\n".join(lines) + "\n"
     heights = itertools.accumulate(map(out.height, lines))
@@ -211,7 +222,7 @@ def page(subject: str, parts: Sequence[Section]) -> str:
     return f"{text}\n"
 
 
-def as_json(screen: Screen, added: Added | None) -> str:
+def as_json(screen: Screen, added: Added | None) -> dict[str, Any]:
     """Everything, for programs."""
     told: dict[str, Any] = {"fleet_format": 1, "verdict": verdict(screen), "nodes": screen.nodes}
     told |= {
@@ -222,7 +233,7 @@ def as_json(screen: Screen, added: Added | None) -> str:
     told["percentiles"] = _plain(screen.shares)
     if added:
         told["taken"] = {"runs": added.runs, "rows": added.cases, "there_already": added.known}
-    return writing.json_text(told) + "\n"
+    return told
 
 
 def _plain(thing: Any) -> Any:

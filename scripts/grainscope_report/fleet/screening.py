@@ -11,14 +11,16 @@ Sources: Rousseeuw and Croux, Alternatives to the median absolute deviation, J. 
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import PurePosixPath
+from statistics import NormalDist
 from typing import Any
 
 from grainscope_report import uncertainty
 from grainscope_report.fleet import changes
+from grainscope_report.fleet.changes import ABOVE, OF_MAD
 from grainscope_report.fleet.sources import Refused
 from grainscope_report.uncertainty import Prior
 
@@ -28,10 +30,14 @@ FEWEST_NODES = 5
 FEWEST_DATES = 4
 SAMPLED = 500  # nodes of a kind, for the median of a question
 MAD_WORTH = 0.37  # what a value is worth to the median absolute deviation, of what it is to the standard one
-MEDIAN_SPREAD = 1.2533  # of a median, over that of a mean
+MEDIAN_SPREAD = math.sqrt(math.pi / 2)  # of a median, over that of a mean
+OFTEN = 3  # nodes that make a usual one
+DAY_S = 86_400
 STRAY_DAYS = 7
 CLOCK_S = 5.0
 QUANTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
+_NORMAL = NormalDist().inv_cdf
+Labels = Callable[[str, str], str]  # of a machine and its node
 
 _CHOSEN = """
 CREATE TEMP TABLE chosen AS
@@ -66,19 +72,22 @@ WITH last AS (SELECT e.*, machine, node, started, software FROM effect e JOIN ch
 SELECT l.*, l.x - if(alike.n >= {FEWEST_NODES}, alike.x, every.x) AS far
 FROM last l JOIN alike USING (kind, family, clock, software) JOIN every USING (kind, family, clock)"""
 # Whatever a fifth of the nodes do, the spread is that of the others; tails may be longer than normal ones.
-_SPREADS = """
+_SPREADS = f"""
 WITH middle AS (SELECT kind, family, clock, median(far) AS m, median(a2) AS a2 FROM nodes GROUP BY ALL)
 SELECT kind, family, clock, count(DISTINCT machine), count(DISTINCT gpu),
-  greatest(1.4826 * median(abs(far - m)), (any_value(m) - quantile_cont(far, 0.1)) / 1.2816,
-    (quantile_cont(far, 0.75) - any_value(m)) / 0.6745), any_value(middle.a2),
+  greatest({OF_MAD} * median(abs(far - m)), (any_value(m) - quantile_cont(far, 0.1)) / {_NORMAL(0.9)},
+    (quantile_cont(far, 0.75) - any_value(m)) / {_NORMAL(0.75)}), any_value(middle.a2),
   median(b2), median(b_freedom), count(*)
 FROM nodes JOIN middle USING (kind, family, clock) GROUP BY kind, family, clock ORDER BY ALL"""
+_LIMITS = """
+CREATE TEMP TABLE limits(kind VARCHAR, family VARCHAR, clock VARCHAR, variance DOUBLE, freedom DOUBLE,
+  critical DOUBLE, a2 DOUBLE)"""
 _SLOW = """
 SELECT n.kind, n.machine, n.node, n.run, n.started, n.gpu, n.family, n.clock, n.questions, n.far,
   l.variance + greatest(0, n.a2 - l.a2) AS variance, l.freedom
 FROM nodes n JOIN limits l USING (kind, family, clock)
-WHERE n.far > l.least AND n.far > l.critical * sqrt(l.variance + greatest(0, n.a2 - l.a2))"""
-_LINKS = """
+WHERE n.far > ? AND n.far > l.critical * sqrt(l.variance + greatest(0, n.a2 - l.a2))"""
+_LINKS = f"""
 WITH each AS (SELECT c.kind, c.machine, c.node, unnest(r.links) AS link
     FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
   flat AS (SELECT kind, machine, node, link.* FROM each),
@@ -86,16 +95,16 @@ WITH each AS (SELECT c.kind, c.machine, c.node, unnest(r.links) AS link
     generation,
     mode(nvlinks) AS nvlinks, median(peak_gb_s) AS peak, count(DISTINCT machine) AS n FROM flat GROUP BY ALL),
   told AS (SELECT f.*, u.peak, u.n,
-    if(u.n >= 5, u.width, coalesce(f.most_width, u.width)) AS width_due,
-    if(u.n >= 5, u.generation, coalesce(f.most_generation, u.generation)) AS generation_due, u.nvlinks AS
-      nvlinks_due
+    if(u.n >= {FEWEST_NODES}, u.width, coalesce(f.most_width, u.width)) AS width_due,
+    if(u.n >= {FEWEST_NODES}, u.generation, coalesce(f.most_generation, u.generation)) AS generation_due,
+    u.nvlinks AS nvlinks_due
     FROM flat f JOIN usual u ON u.kind = f.kind AND u.direction = f.direction AND u.host = (f.peer IS NULL))
 SELECT kind, machine, node, gpu, peer, any_value(width), any_value(generation), any_value(nvlinks),
   any_value(width_due), any_value(generation_due), any_value(nvlinks_due), min(peak_gb_s), any_value(peak)
 FROM told WHERE width < width_due OR generation < generation_due OR nvlinks < nvlinks_due
 GROUP BY kind, machine, node, gpu, peer ORDER BY kind, node, gpu, peer"""
 # Nodes that ran with both, each as its own reference; else the nodes of both, as far as they are alike.
-_PAIRED = """
+_PAIRED = f"""
 WITH each AS (SELECT e.kind, machine, family, clock, software, avg(x) AS x, min(started) AS started
     FROM effect e JOIN chosen c USING (run) GROUP BY e.kind, machine, family, clock, software),
   begun AS (SELECT kind, software, min(started) AS begun FROM chosen GROUP BY ALL),
@@ -107,21 +116,21 @@ WITH each AS (SELECT e.kind, machine, family, clock, software, avg(x) AS x, min(
     WHERE (p.begun, p.software) < (q.begun, q.software)),
   middle AS (SELECT kind, family, clock, before, after, median(d) AS m FROM pairs GROUP BY ALL)
 SELECT kind, family, clock, before, after, count(*) AS n, any_value(m),
-  1.4826 * median(abs(d - m)) / sqrt(count(*))
+  {OF_MAD} * median(abs(d - m)) / sqrt(count(*))
 FROM pairs JOIN middle USING (kind, family, clock, before, after)
-GROUP BY kind, family, clock, before, after HAVING count(*) >= 5 ORDER BY ALL"""
-_BESIDE = """
+GROUP BY kind, family, clock, before, after HAVING count(*) >= {FEWEST_NODES} ORDER BY ALL"""
+_BESIDE = f"""
 WITH middle AS (SELECT kind, family, clock, software, median(x) AS m FROM nodes GROUP BY ALL),
   each AS (SELECT kind, family, clock, software, count(DISTINCT machine) AS n, any_value(m) AS m,
-      1.4826 * median(abs(x - m)) AS s, min(started) AS begun
+      {OF_MAD} * median(abs(x - m)) AS s, min(started) AS begun
     FROM nodes JOIN middle USING (kind, family, clock, software)
-    GROUP BY kind, family, clock, software HAVING n >= 5)
+    GROUP BY kind, family, clock, software HAVING n >= {FEWEST_NODES})
 SELECT a.kind, a.family, a.clock, a.software, b.software, least(a.n, b.n), b.m - a.m,
   sqrt(a.s ** 2 / a.n + b.s ** 2 / b.n)
 FROM each a JOIN each b ON a.kind = b.kind AND a.family = b.family AND a.clock IS NOT DISTINCT FROM b.clock
 WHERE (a.begun, a.software) < (b.begun, b.software) ORDER BY ALL"""
 # By date what nodes differ from their own mean, without what their software makes.
-_SERIES = """
+_SERIES = f"""
 WITH own AS (SELECT e.kind, family, clock, software, machine, date, x - avg(x) OVER (
       PARTITION BY e.kind, machine, family, clock, gpu) AS d
     FROM effect e JOIN chosen c USING (run) WHERE runs > 1),
@@ -130,26 +139,28 @@ WITH own AS (SELECT e.kind, family, clock, software, machine, date, x - avg(x) O
     clock, software)),
   day AS (SELECT kind, family, clock, date, count(DISTINCT machine) AS n, median(d) AS m FROM rest GROUP BY
     ALL)
-SELECT kind, family, clock, day.date, any_value(day.m), 1.2533 * 1.4826 * median(abs(d - day.m)) /
-  sqrt(any_value(n))
-FROM rest JOIN day USING (kind, family, clock, date) WHERE n >= 3
+SELECT kind, family, clock, day.date, any_value(day.m),
+  {MEDIAN_SPREAD * OF_MAD} * median(abs(d - day.m)) / sqrt(any_value(n))
+FROM rest JOIN day USING (kind, family, clock, date) WHERE n >= {OFTEN}
 GROUP BY kind, family, clock, day.date ORDER BY ALL"""
 _PERCENTILES = f"""
-SELECT kind, family, clock, count(DISTINCT machine), quantile_cont(exp(x), {list(QUANTILES)})
-FROM nodes GROUP BY kind, family, clock ORDER BY ALL"""
+SELECT kind, family, clock, count(DISTINCT machine), quantile_cont(exp(x), {list(QUANTILES)}),
+  exp(greatest(?, any_value(critical * sqrt(variance))))
+FROM nodes JOIN limits USING (kind, family, clock) GROUP BY kind, family, clock ORDER BY ALL"""
 _NAMES = """
 SELECT node, count(DISTINCT machine) FROM chosen GROUP BY node HAVING count(DISTINCT machine) > 1 ORDER BY
   node"""
-_ODD = """
+_ODD = f"""
 WITH last AS (SELECT r.*, concat_ws(' ', preset, flags) AS asked, version || ' ' || "commit" AS suite,
     epoch(r.started) AS began FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
   usual AS (SELECT kind, mode(asked) AS asked, mode(suite) AS suite, median(began) AS began, count(*) AS n
     FROM last GROUP BY kind)
-SELECT l.kind, l.machine, l.node, l.source, l.run, l.asked, u.asked, l.suite, u.suite, l.began - u.began,
-  epoch(l.ended) - l.began, l.wall_s, l.started, u.n
+SELECT l.machine, l.node, l.source, l.run, epoch(l.ended) - l.began, l.wall_s, l.started, l.asked, u.asked,
+  l.suite, u.suite, l.began - u.began, u.n
 FROM last l JOIN usual u USING (kind)
-WHERE u.n >= 3 AND (l.asked <> u.asked OR l.suite <> u.suite OR abs(l.began - u.began) > 86400 * ?)
-  OR epoch(l.ended) < l.began OR epoch(l.ended) - l.began < l.wall_s - ? OR l.started > ?
+WHERE u.n >= {OFTEN} AND (l.asked <> u.asked OR l.suite <> u.suite
+    OR abs(l.began - u.began) > {STRAY_DAYS * DAY_S})
+  OR epoch(l.ended) < l.began OR epoch(l.ended) - l.began < l.wall_s - {CLOCK_S} OR l.started > ?
 ORDER BY l.kind, l.node, l.run"""
 _FAILED = """
 SELECT c.kind, c.machine, c.node, count(*), any_value(x.family), any_value(x.reason)
@@ -236,13 +247,14 @@ class Drift:
 
 @dataclass(frozen=True)
 class Shares:
-    """The time of nodes over the median of all, at QUANTILES of the nodes."""
+    """The time of nodes over the median of all, at QUANTILES of the nodes, and the least of a slow one."""
 
     kind: str
     family: str
     clock: str
     nodes: int
     ratios: tuple[float, ...]
+    slow_from: float
 
 
 @dataclass(frozen=True)
@@ -288,7 +300,8 @@ def screen(connection: Any, threshold: float) -> Screen:
     said.links = list(_down(connection, labels))
     said.software = _software(connection, threshold)
     said.drift = list(_drift(connection, threshold))
-    said.shares = [Shares(*row[:4], tuple(row[4])) for row in _all(connection, _PERCENTILES)]
+    shares = _all(connection, _PERCENTILES, math.log1p(threshold))
+    said.shares = [Shares(*row[:4], tuple(row[4]), row[5]) for row in shares]
     said.failed = [
         Failed(kind, labels(machine, node), *rest) for kind, machine, node, *rest in _all(connection, _FAILED)
     ]
@@ -304,17 +317,8 @@ def _spoken(gpu: str, gpus: int, cpu: str) -> str:
     return ", ".join(part for part in (f"{gpu} ×{gpus}" if gpus > 1 else gpu, cpu) if part) or "machines"
 
 
-class _Labels:
+def _labels(connection: Any) -> Labels:
     """What nodes are called: where machines share a name, with the folder that a run of each came from."""
-
-    def __init__(self, shared: dict[str, str]) -> None:
-        self._shared = shared
-
-    def __call__(self, machine: str, node: str) -> str:
-        return f"{node} ({self._shared[machine]})" if machine in self._shared else node
-
-
-def _labels(connection: Any) -> _Labels:
     rows = _all(
         connection,
         "SELECT machine, any_value(source) FROM runs "
@@ -322,31 +326,31 @@ def _labels(connection: Any) -> _Labels:
     )
     folders = {machine: PurePosixPath(source).parent.name or machine for machine, source in rows}
     counts = Counter(folders.values())
-    return _Labels({key: name if counts[name] == 1 else key for key, name in folders.items()})
+    shared = {key: name if counts[name] == 1 else key for key, name in folders.items()}
+    return lambda machine, node: f"{node} ({shared[machine]})" if machine in shared else node
 
 
-def _slow(connection: Any, threshold: float, labels: _Labels) -> list[Slow]:
+def _slow(connection: Any, threshold: float, labels: Labels) -> list[Slow]:
     spreads = [row for row in _all(connection, _SPREADS) if row[3] >= FEWEST_NODES]
     tests: dict[str, int] = defaultdict(int)
     for kind, _, _, _, gpus, *_ in spreads:
         tests[kind] += max(1, gpus)
-    connection.execute(
-        "CREATE TEMP TABLE limits(kind VARCHAR, family VARCHAR, clock VARCHAR, variance DOUBLE, "
-        "freedom DOUBLE, critical DOUBLE, a2 DOUBLE, least DOUBLE)"
-    )
+    limits = []
     for kind, family, clock, _, _, spread, a2, b2, b_freedom, count in spreads:
         # Nodes in a narrow range do not make a known uncertainty of none: fewer nodes, more of what is known.
         prior = Prior(a2 + b2, b_freedom if a2 + b2 > 0 and b_freedom < 1e8 else 0.0)
         variance, freedom = uncertainty.moderate(prior, spread**2, MAD_WORTH * (count - 1))
         critical = uncertainty.student_quantile(1 - FALSE_ALARMS / tests[kind], freedom)
-        row = (kind, family, clock, variance, freedom, critical, a2, math.log1p(threshold))
-        connection.execute("INSERT INTO limits VALUES (?, ?, ?, ?, ?, ?, ?, ?)", list(row))
+        limits.append([kind, family, clock, variance, freedom, critical, a2])
+    connection.execute(_LIMITS)
+    if limits:
+        connection.executemany("INSERT INTO limits VALUES (?, ?, ?, ?, ?, ?, ?)", limits)
     best: dict[tuple[Any, ...], tuple[float, Slow]] = {}
     for kind, machine, node, run, started, gpu, family, clock, questions, far, variance, freedom in _all(
-        connection, _SLOW
+        connection, _SLOW, math.log1p(threshold)
     ):
         spread = math.sqrt(variance)
-        half = uncertainty.student_quantile(0.975, freedom) * spread
+        half = uncertainty.student_quantile(ABOVE, freedom) * spread
         one = Slow(kind, labels(machine, node), gpu, family, clock, questions,
                    *(math.exp(end) for end in (far, far - half, far + half)), run, started)  # fmt: skip
         key = (machine, gpu, family)
@@ -355,7 +359,7 @@ def _slow(connection: Any, threshold: float, labels: _Labels) -> list[Slow]:
     return sorted((one for _, one in best.values()), key=lambda one: (-one.ratio, one.node, one.family))
 
 
-def _down(connection: Any, labels: _Labels) -> Iterator[Down]:
+def _down(connection: Any, labels: Labels) -> Iterator[Down]:
     for kind, machine, node, gpu, peer, *told, peak, usual in _all(connection, _LINKS):
         trained, due = _trained(*told[:3]), _trained(*told[3:])
         yield Down(kind, labels(machine, node), gpu, peer, trained, due, peak, usual)
@@ -377,7 +381,7 @@ def _software(connection: Any, threshold: float) -> list[Software]:
         spread = max(MEDIAN_SPREAD * mean_spread, 1e-9)
         chance = 2 * uncertainty.student_above(abs(apart) / spread, nodes - 1)
         if abs(apart) > math.log1p(threshold) and chance * len(rows) <= ALPHA:
-            half = uncertainty.student_quantile(0.975, nodes - 1) * spread
+            half = uncertainty.student_quantile(ABOVE, nodes - 1) * spread
             ends = (math.exp(end) for end in (apart, apart - half, apart + half))
             found.append(Software(kind, family, clock, before, after, nodes, same, *ends))
     return sorted(found, key=lambda one: (one.kind, one.before, one.after, -abs(math.log(one.ratio))))
@@ -392,11 +396,11 @@ def _drift(connection: Any, threshold: float) -> Iterator[Drift]:
         days = [date.fromisoformat(day) for day, _, _ in points]
         for step in changes.find([m for _, m, _ in points], [max(u, 1e-6) for _, _, u in points], len(long)):
             if abs(step.size) > math.log1p(threshold):
-                ends = (step.size, step.size - step.half, step.size + step.half)
-                yield Drift(kind, family, clock, days[step.first - 1], days[step.last], *map(math.exp, ends))
+                dates = days[step.first - 1], days[step.last]
+                yield Drift(kind, family, clock, *dates, step.ratio, step.low, step.high)
 
 
-def _odd(connection: Any, labels: _Labels) -> Iterator[Refused]:
+def _odd(connection: Any, labels: Labels) -> Iterator[Refused]:
     [(nodes,)] = _all(connection, "SELECT count(DISTINCT machine) FROM chosen")
     for node, count in _all(connection, _NAMES):
         # Hosts that are all called alike have the names of their folders.
@@ -404,23 +408,8 @@ def _odd(connection: Any, labels: _Labels) -> Iterator[Refused]:
             continue
         yield Refused(node, f"is the name of {count} machines, which are kept apart", kept=True)
     now = (datetime.now(UTC) + timedelta(hours=1)).replace(tzinfo=None)
-    rows = _all(connection, _ODD, STRAY_DAYS, CLOCK_S, now)
-    for (
-        _,
-        machine,
-        node,
-        source,
-        run,
-        asked,
-        usual,
-        suite,
-        usual_suite,
-        apart,
-        took,
-        wall,
-        started,
-        count,
-    ) in rows:
+    for machine, node, source, run, took, wall, started, *beside in _all(connection, _ODD, now):
+        asked, usual, suite, usual_suite, apart, count = beside
         why = []
         if took < 0:
             why.append(f"ended {-took:.0f} s before it started: its clock was set back")
@@ -428,11 +417,11 @@ def _odd(connection: Any, labels: _Labels) -> Iterator[Refused]:
             why.append(f"took {wall:.0f} s, which its clock says were {took:.0f}: it was set back")
         if started > now:
             why.append(f"started {started:%Y-%m-%d %H:%M} UTC, which is yet to come: its clock is ahead")
-        elif count >= 3 and abs(apart) > STRAY_DAYS * 86400:
-            days = f"{abs(apart) / 86400:.0f} days {'after' if apart > 0 else 'before'} most"
+        elif count >= OFTEN and abs(apart) > STRAY_DAYS * DAY_S:
+            days = f"{abs(apart) / DAY_S:.0f} days {'after' if apart > 0 else 'before'} most"
             why.append(f"started {days}: it is of another run, or its clock is off")
-        if count >= 3 and asked != usual:
+        if count >= OFTEN and asked != usual:
             why.append(f"is of another run: `{asked}`, most are `{usual}`")
-        if count >= 3 and suite != usual_suite:
+        if count >= OFTEN and suite != usual_suite:
             why.append(f"is of GrainScope {suite}, most are of {usual_suite}")
         yield Refused(labels(machine, node), f"{'; '.join(why)} (run {run}, {source})", kept=True)

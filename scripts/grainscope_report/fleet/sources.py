@@ -27,19 +27,25 @@ from grainscope_report.model import SCHEMA_VERSION
 STDIN = "-"
 MARK = "_grainscope.json"  # of a data set; engines pass over what begins with an underscore
 RESULTS = (RESULT, f"{RESULT}.gz")
-ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+ZIP = ".zip"
+ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ZIP)
 # How the program lays out a result file: a row a line, and the context behind them.
-_ROWS, _END, _BETWEEN = b'"benchmarks": [\n  {', b"}\n ]", b"},\n  {"
+_ROWS, _END = b'"benchmarks": [\n  {', b"}\n ]"
 END = b"}\n"
+EMPTY = f"holds no run: neither {digest.NAME} nor {RESULT}"
 _AT_THE_END = 1 << 18  # bytes of a result file in which its run is named
 
 
 @dataclass(frozen=True)
 class Source:
-    """A digest or a result file; `content` of one that lies in an archive."""
+    """A digest or a result file; `content` of one that lies in an archive.
+
+    `slowly`: every letter is looked at, so that what is wrong with a damaged row is said.
+    """
 
     name: str
     content: bytes | None = None
+    slowly: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class Taken(NamedTuple):
     """What a source holds: the context, and its rows as JSON lines, those of a result file where `whole`."""
 
     context: dict[str, Any]
-    rows: bytes
+    rows: bytes | memoryview
     count: int
     whole: bool = False
 
@@ -73,13 +79,11 @@ def _in(path: Path) -> Iterator[Source | Refused]:
     if path.is_dir():
         yield from _below(path)
     elif path.name.endswith(ARCHIVES):
-        yield from _of_tar(path)
-    elif path.suffix == ".zip":
-        yield from _of_zip(path)
-    elif path.exists():
+        yield from _of_archive(path)
+    elif path.is_file():
         yield Source(str(path))
     else:
-        yield Refused(str(path), "does not exist")
+        yield Refused(str(path), "is neither a file nor a folder" if path.exists() else "does not exist")
 
 
 def _below(top: Path) -> Iterator[Source | Refused]:
@@ -105,13 +109,13 @@ def _below(top: Path) -> Iterator[Source | Refused]:
             yield Refused(folder, f"is an unfinished run: `grainscope --resume {folder}` finishes it")
         else:
             for name in sorted(there):
-                if name.endswith((*ARCHIVES, ".zip", ".jsonl.gz", ".json", ".json.gz")):
+                if name.endswith((*ARCHIVES, ".jsonl.gz", ".json", ".json.gz")):
                     yield from _in(here / name)
                     empty = False
             continue
         empty = False
     if empty:
-        yield Refused(str(top), f"holds no run: neither {digest.NAME} nor {RESULT}")
+        yield Refused(str(top), EMPTY)
 
 
 def _of_another_run(folder: Path) -> str:
@@ -127,22 +131,19 @@ def _of_another_run(folder: Path) -> str:
     return "" if ours else f"is of the run {run}, which {RESULT} beside it is not of; that is taken"
 
 
-def _of_tar(path: Path) -> Iterator[Source | Refused]:
+def _of_archive(path: Path) -> Iterator[Source | Refused]:
     try:
-        with tarfile.open(path, "r|*") as archive:
-            yield from _members(
-                path, ((one.name, archive.extractfile(one)) for one in archive if one.isfile())
-            )
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        if path.suffix == ZIP:
+            with zipfile.ZipFile(path) as archive:
+                yield from _members(path, ((name, archive.open(name)) for name in archive.namelist()))
+        else:
+            with tarfile.open(path, "r|*") as archive:
+                files = ((one.name, archive.extractfile(one)) for one in archive if one.isfile())
+                yield from _members(path, files)
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
         yield Refused(str(path), f"is a damaged archive ({error}): copy it again")
-
-
-def _of_zip(path: Path) -> Iterator[Source | Refused]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield from _members(path, ((name, archive.open(name)) for name in archive.namelist()))
-    except (zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
-        yield Refused(str(path), f"is a damaged archive ({error}): copy it again")
+    except RuntimeError as error:  # a password, or a way of packing that is not at hand
+        yield Refused(str(path), f"cannot be unpacked ({error}): unpack it, and give its folder")
 
 
 def _members(path: Path, members: Iterable[tuple[str, Any]]) -> Iterator[Source | Refused]:
@@ -163,7 +164,7 @@ def _members(path: Path, members: Iterable[tuple[str, Any]]) -> Iterator[Source 
             sums = file.read().decode("utf-8", "replace").split()
     yield from _unaltered(run, sums)
     if empty:
-        yield Refused(str(path), f"holds no run: neither {digest.NAME} nor {RESULT}")
+        yield Refused(str(path), EMPTY)
 
 
 def _unaltered(run: Source | None, sums: Sequence[str]) -> Iterator[Source | Refused]:
@@ -177,23 +178,8 @@ def read(source: Source) -> Taken:
     """What a source holds; ReportError where it is damaged or something else."""
     data = _unpacked(source)
     if _is_digest(data):
-        return _of_digest(source.name, data)
-    return _as_written(data) or _of_result(source, data)
-
-
-def read_slowly(source: Source) -> Taken:
-    """The same, every letter looked at: what is wrong with a damaged row is said."""
-    data = _unpacked(source)
-    if not _is_digest(data):
-        return _of_result(source, data)
-    for number, line in enumerate(data.splitlines(), 1):
-        try:
-            row = json.loads(line)
-            if number > 1 and not (isinstance(row, dict) and isinstance(row["case"]["family"], str)):
-                raise ValueError("a row without a case")
-        except (ValueError, LookupError, TypeError) as error:
-            raise ReportError(f"{source.name} is damaged in line {number} ({error}): copy it again") from None
-    return _of_digest(source.name, data)
+        return _of_digest(source, data)
+    return (None if source.slowly else _as_written(data)) or _of_result(source, data)
 
 
 def _unpacked(source: Source) -> bytes:
@@ -213,20 +199,33 @@ def _is_digest(data: bytes) -> bool:
     return first.startswith(b'{"context":') and b'"digest":' in first
 
 
-def _of_digest(name: str, data: bytes) -> Taken:
-    first, _, rows = data.partition(b"\n")
+def _of_digest(source: Source, data: bytes) -> Taken:
+    name = source.name
+    begin = data.find(b"\n") + 1
     try:
-        head = json.loads(first)
-        form, count, context = head["digest"], head["rows"], head["context"]
+        head = json.loads(data[:begin])
+        count, context = head["rows"], head["context"]
+        form, schema = head["digest"], context["schema_version"]
     except (ValueError, LookupError, TypeError):
         raise ReportError(f"{name} is damaged in its first line: copy it again") from None
-    if form != digest.FORMAT:
+    if (form, schema) != (digest.FORMAT, SCHEMA_VERSION):
         raise ReportError(
-            f"{name} is a digest of format {form}, not {digest.FORMAT}: update grainscope-report"
+            f"{name} is a digest of format {form} and schema version {schema}, not {digest.FORMAT} and "
+            f"{SCHEMA_VERSION}: update grainscope-report, or make it again by `export digest`"
         )
-    if rows.count(b"\n") != count or (count and not rows.endswith(END)):
-        raise ReportError(f"{name} has {rows.count(END)} of {count} rows: it is cut off; copy it again")
-    return Taken(context, rows, count)
+    # Whether these are all is known once the engine has read them, and looked at here if they are not.
+    lines = data[begin:].splitlines() if source.slowly else []
+    if (source.slowly and len(lines) != count) or (count and not data.endswith(END)):
+        there = data.count(END, begin)
+        raise ReportError(f"{name} has {there} of {count} rows: it is cut off; copy it again")
+    for number, line in enumerate(lines, 2):
+        try:
+            row = json.loads(line)
+            if not (isinstance(row, dict) and isinstance(row["case"]["family"], str)):
+                raise ValueError("a row without a case")
+        except (ValueError, LookupError, TypeError) as error:
+            raise ReportError(f"{name} is damaged in line {number} ({error}): copy it again") from None
+    return Taken(context, memoryview(data)[begin:], count)
 
 
 def _as_written(data: bytes) -> Taken | None:
@@ -235,15 +234,15 @@ def _as_written(data: bytes) -> Taken | None:
     end = data.rfind(_END)
     if begin < 0 or end < begin:
         return None
-    rows = data[begin + len(_ROWS) - 1 : end + 1]
+    rows = data[begin + len(_ROWS) - 1 : end + 1].split(b"\n")
     try:
         around = json.loads(b"".join((data[:begin], b'"benchmarks": []', data[end + len(_END) :])))
         if around["context"]["schema_version"] != SCHEMA_VERSION:
             return None
     except (ValueError, LookupError, TypeError):
         return None
-    rows = rows.replace(_BETWEEN, b"}\n{") + b"\n"
-    return Taken(around["context"], rows, rows.count(b"\n"), whole=True)
+    lines = b"\n".join([row.removesuffix(b",") for row in rows])
+    return Taken(around["context"], lines + b"\n", len(rows), whole=True)
 
 
 def _of_result(source: Source, data: bytes) -> Taken:

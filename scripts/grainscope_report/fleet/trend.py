@@ -15,8 +15,9 @@ from typing import Any
 
 from grainscope_report.errors import ReportError
 from grainscope_report.fleet import changes
+from grainscope_report.fleet.document import CHANGE, FAMILY, of_change, of_families, of_family, of_gpu
 from grainscope_report.terminal import Column
-from grainscope_report.units import plural, some
+from grainscope_report.units import format_change, plural, some
 from grainscope_report.writing import Section
 
 FEWEST_RUNS = 4
@@ -36,14 +37,26 @@ SELECT family, clock, gpu, started, timed.run, any_value(software), avg(y - m), 
   sqrt(sum(coalesce(a, 0) ** 2) / count(*) ** 2 + avg(coalesce(b, 0)) ** 2)
 FROM timed JOIN usual USING (question, site) JOIN mine ON mine.run = timed.run
 GROUP BY family, clock, gpu, started, timed.run ORDER BY family, clock, gpu, started, timed.run"""
-# What OpenMetrics says of a row: the name, the column, its unit, and in words.
+_OF_CASES = f"""
+WITH chosen AS (SELECT run, machine FROM runs WHERE {_OF_NODE})
+SELECT node, kind, machine, family, version, clock, axes AS "case", site, started, @value@ AS value
+FROM cases c JOIN chosen ON chosen.run = c.run
+WHERE status = 'ok' AND label = 'measured' AND @value@ IS NOT NULL ORDER BY ALL"""
+_OF_LINKS = f"""
+WITH each AS (SELECT node, kind, machine, started, unnest(links, recursive := true)
+  FROM runs WHERE {_OF_NODE})
+SELECT node, kind, machine, gpu, numa, direction, started, @value@ AS value
+FROM each WHERE @value@ IS NOT NULL ORDER BY ALL"""
+# Numbers as OpenMetrics has them: the name, the query, its value, its unit, and in words. The last columns of
+# a query are the time and the value, all others are labels.
 METRICS = (
-    ("grainscope_median_seconds", "coalesce(operation_s, median_s)", "seconds",
+    ("grainscope_median_seconds", _OF_CASES, "coalesce(operation_s, median_s)", "seconds",
      "Median time of a case, of one operation where it has operations."),
-    ("grainscope_uncertainty_ratio", "sqrt(a ** 2 + coalesce(b, 0) ** 2)", "ratio",
+    ("grainscope_uncertainty_ratio", _OF_CASES, "sqrt(a ** 2 + coalesce(b, 0) ** 2)", "ratio",
      "Relative standard uncertainty of that time, of type A and B."),
-    ("grainscope_bandwidth_bytes_per_second", "bandwidth_gb_s * 1e9", "bytes_per_second",
+    ("grainscope_bandwidth_bytes_per_second", _OF_CASES, "bandwidth_gb_s * 1e9", "bytes_per_second",
      "Bytes of a case over its median time."),
+    ("grainscope_link_width_lanes", _OF_LINKS, "width", "lanes", "Lanes of a PCIe link, under load."),
 )  # fmt: skip
 
 
@@ -130,60 +143,43 @@ def verdict(trend: Trend) -> str:
     if not trend.steps:
         return f"No change of level in {when}."
     one, step = trend.steps[0]
-    families = len({series.family for series, _ in trend.steps})
-    counted = "1 family" if families == 1 else f"{families} families"
-    return f"{counted} changed level in {when}: most {one.family}, {_more(step.size)} {_between(one, step)}."
+    counted, changed = of_families(series for series, _ in trend.steps), format_change(step.ratio)
+    return f"{counted} changed level in {when}: most {one.family}, {changed} between {_between(one, step)}."
 
 
 def _between(one: Series, step: changes.Step) -> str:
     before, after = one.points[step.first - 1].started, one.points[step.last].started
-    return f"between {before:%Y-%m-%d} and {after:%Y-%m-%d}"
+    return f"{before:%Y-%m-%d} and {after:%Y-%m-%d}"
 
 
-def _more(size: float) -> str:
-    return f"{100 * math.expm1(size):+.1f} %"
-
-
-def sections(trend: Trend, most: int | None) -> list[Section]:
-    """Everything, or at most so many rows of each table."""
-    parts = [Section(verdict(trend))]
-    steps = trend.steps
-    if steps:
-        columns = (Column("family", whole=True), Column("clock", optional=4), Column("GPU", True, 3),
-                   Column("first run after", whole=True), Column("time", True), Column("95 % interval", True),
-                   Column("it may be from", optional=2), Column("what changed there"))  # fmt: skip
-        rows = tuple(_step(one, step) for one, step in steps)
-        said = ("A step is further off than chance makes in one history of a thousand. The runs that it may "
-                "be between hold it with 95 % probability.",)  # fmt: skip
-        parts.append(Section(_title("Changes of level", rows, most), said, columns, rows[:most]))
-    columns = (Column("family", whole=True), Column("clock"), Column("GPU", True, 3), Column("runs", True),
-               Column("questions", True, 2), Column("first", True), Column("last", True),
-               Column("known to", True))  # fmt: skip
+def sections(trend: Trend) -> list[Section]:
+    """Everything there is to say."""
+    columns = (*FAMILY, Column("GPU", True, 3), Column("first run after", whole=True), *CHANGE,
+               Column("it may be from", optional=2), Column("what changed there"))  # fmt: skip
+    said = (f"A step is further off than chance makes in one history of {1 / changes.ALPHA:,.0f}. The runs "
+            f"that it may be between hold it with {100 * changes.COVERAGE:g} % probability.",)  # fmt: skip
+    rows = tuple(_step(one, step) for one, step in trend.steps)
+    steps = Section("Changes of level", said, columns, rows)
+    columns = (*FAMILY, Column("GPU", True, 3), Column("runs", True), Column("questions", True, 2),
+               Column("first", True), Column("last", True), Column("known to", True))  # fmt: skip
     rows = tuple(
-        (one.family, one.clock or "", "" if one.gpu is None else str(one.gpu), str(len(one.points)),
-         str(one.points[-1].questions), _more(one.points[0].value), _more(one.points[-1].value),
-         f"±{196 * one.points[-1].uncertainty:.1f} %")
+        (*of_family(one), of_gpu(one.gpu), str(len(one.points)), str(one.points[-1].questions),
+         *(format_change(math.exp(point.value)) for point in (one.points[0], one.points[-1])),
+         f"±{100 * changes.HALF * one.points[-1].uncertainty:.1f} %")
         for one in sorted(trend.series, key=lambda one: -abs(one.points[-1].value))
     )  # fmt: skip
-    if rows:
-        said = ("Time of the first and the last run over the machine's own median.",)
-        parts.append(Section(_title("Families", rows, most), said, columns, rows[:most]))
-    return parts
-
-
-def _title(text: str, rows: tuple[Any, ...], most: int | None) -> str:
-    return text if most is None or len(rows) <= most else f"{text}, the first {most} of {len(rows)}"
+    said = ("Time of the first and the last run over the machine's own median.",)
+    families = Section("Families", said, columns, rows)
+    return [Section(verdict(trend)), *(part for part in (steps, families) if part.rows)]
 
 
 def _step(one: Series, step: changes.Step) -> tuple[str, ...]:
     before, after = one.points[step.at - 1], one.points[step.at]
     pairs = zip(before.software, after.software, strict=True)
     changed = ", ".join(f"{was} → {now.split(' ', 1)[-1]}" for was, now in pairs if was != now)
-    ends = (step.size - step.half, step.size + step.half)
     return (
-        one.family, one.clock or "", "" if one.gpu is None else str(one.gpu),
-        f"{after.started:%Y-%m-%d %H:%M}", _more(step.size), " to ".join(map(_more, ends)),
-        _between(one, step).removeprefix("between "), changed or "nothing that is recorded",
+        *of_family(one), of_gpu(one.gpu), f"{after.started:%Y-%m-%d %H:%M}", *of_change(step),
+        _between(one, step), changed or "nothing that is recorded",
     )  # fmt: skip
 
 
@@ -210,9 +206,9 @@ def as_json(trend: Trend) -> dict[str, Any]:
                         "before": one.points[step.at].run,
                         "first": one.points[step.first - 1].started.isoformat(),
                         "last": one.points[step.last].started.isoformat(),
-                        "ratio": math.exp(step.size),
-                        "low": math.exp(step.size - step.half),
-                        "high": math.exp(step.size + step.half),
+                        "ratio": step.ratio,
+                        "low": step.low,
+                        "high": step.high,
                         "p": step.p,
                     }
                     for step in one.steps
@@ -225,66 +221,34 @@ def as_json(trend: Trend) -> dict[str, Any]:
 
 def open_metrics(connection: Any, node: str | None) -> Iterator[str]:
     """Lines of OpenMetrics text, of one node or of all, with the times at which runs began."""
-    for name, column, unit, words in METRICS:
+    for name, query, value, unit, words in METRICS:
         yield from (f"# TYPE {name} gauge", f"# UNIT {name} {unit}", f"# HELP {name} {words}")
-        yield from _samples(connection, name, column, node)
-    name = "grainscope_link_width_lanes"
-    yield from (
-        f"# TYPE {name} gauge",
-        f"# UNIT {name} lanes",
-        f"# HELP {name} Lanes of a PCIe link, under load.",
-    )
-    query = f"""WITH each AS (SELECT node, kind, machine, started, unnest(links) AS l
-          FROM runs WHERE {_OF_NODE})
-        SELECT node, kind, machine, l.gpu, l.numa, l.direction, started, l.width
-        FROM each WHERE l.width IS NOT NULL ORDER BY ALL"""
-    yield from _distinct(
-        (
-            name,
-            {"node": n, "kind": kind, "machine": machine, "gpu": gpu, "numa": numa, "direction": way},
-            at,
-            width,
-        )
-        for n, kind, machine, gpu, numa, way, at, width in _rows(connection, query, [node] * 3)
-    )
+        yield from _samples(name, connection.execute(query.replace("@value@", value), [node] * 3))
     yield "# EOF"
 
 
-def _samples(connection: Any, name: str, column: str, node: str | None) -> Iterator[str]:
-    query = f"""WITH chosen AS (SELECT run, machine FROM runs WHERE {_OF_NODE})
-        SELECT node, kind, machine, family, version, clock, axes, site, started, {column} AS value
-        FROM cases c JOIN chosen ON chosen.run = c.run
-        WHERE status = 'ok' AND label = 'measured' AND {column} IS NOT NULL ORDER BY ALL"""
-
-    def labels(n: str, kind: str, machine: str, family: str, version: int, clock: str, *case: str) -> dict:
-        told = {"node": n, "kind": kind, "machine": machine, "family": family, "version": version}
-        return told | {"clock": clock, "case": _spoken(case[0]), "site": _spoken(case[1])}
-
-    yield from _distinct(
-        (name, labels(*row[:8]), row[8], row[9]) for row in _rows(connection, query, [node] * 3)
-    )
-
-
-def _rows(connection: Any, query: str, values: list[Any]) -> Iterator[tuple[Any, ...]]:
-    cursor = connection.execute(query, values)
-    while rows := cursor.fetchmany(ROWS_AT_A_TIME):
-        yield from rows
-
-
-def _distinct(samples: Iterator[tuple[str, dict[str, Any], datetime, float]]) -> Iterator[str]:
+def _samples(name: str, cursor: Any) -> Iterator[str]:
     """A line a sample; of two at one time the first: times of a series must rise."""
+    names = [column for column, *_ in cursor.description[:-2]]
     before: tuple[str, float] | None = None
-    for name, labels, at, value in samples:
-        told = ",".join(f'{key}="{_escaped(str(text))}"' for key, text in labels.items() if text is not None)
-        moment = at.replace(tzinfo=UTC).timestamp()
-        if before and before[0] == told and moment <= before[1]:
-            continue
-        before = told, moment
-        yield f"{name}{{{told}}} {value!r} {moment:.0f}"
+    while rows := cursor.fetchmany(ROWS_AT_A_TIME):
+        for *labels, at, value in rows:
+            texts = zip(names, labels, strict=True)
+            told = ",".join(
+                f'{key}="{_escaped(_spoken(key, text))}"' for key, text in texts if text is not None
+            )
+            moment = at.replace(tzinfo=UTC).timestamp()
+            if before and before[0] == told and moment <= before[1]:
+                continue
+            before = told, moment
+            yield f"{name}{{{told}}} {value!r} {moment:.0f}"
 
 
-def _spoken(axes: str) -> str:
-    return " ".join(f"{name}={value}" for name, value in json.loads(axes or "{}").items())
+def _spoken(key: str, value: Any) -> str:
+    """The text of a label; axes and site, which are JSON, as `bytes=4096 numa=0`."""
+    if key not in ("case", "site"):
+        return str(value)
+    return " ".join(f"{name}={part}" for name, part in json.loads(value or "{}").items())
 
 
 def _escaped(text: str) -> str:
