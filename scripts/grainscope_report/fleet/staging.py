@@ -165,8 +165,8 @@ class _Writer:
     def __init__(self, staging: Path) -> None:
         self._connection = connected("taking in", 1, staging / "spill")
         self._kinds: set[str] = set()
-        # Rows are many beside runs and questions, which the engine does not see in a file of them. What it knows
-        # of values would make columns of some files required, and schemas differ.
+        # Rows are many beside runs and questions, which the engine does not see in a file of them. What it
+        # knows of values would make columns of some files required, and schemas differ.
         self._connection.execute("""
             SET disabled_optimizers = 'join_order,build_side_probe_side,statistics_propagation';
             CREATE TEMP TABLE asked(key UBIGINT, label VARCHAR, clock VARCHAR, family VARCHAR,
