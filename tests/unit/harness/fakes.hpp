@@ -34,7 +34,8 @@ using Body = std::function<Measurement(harness::Session&)>;
 // This machine, as if it had no GPU.
 [[nodiscard]] harness::Machine machine_without_gpu();
 
-// This machine, as if it had so many GPUs, which can reach each other, CUDA 13, and 500 GiB of memory to take.
+// This machine, as if it had so many GPUs, which can reach each other, CUDA 13, and 500 GiB of memory to
+// take.
 [[nodiscard]] harness::Machine machine_with_gpus(int count);
 
 // What families list for a preset on a machine's first node and all its GPUs, which the user named or did
