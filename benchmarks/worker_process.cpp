@@ -1,8 +1,10 @@
 #include "worker_process.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -122,6 +124,21 @@ void serve(const Handlers& handlers) {
     }
     handler->second(words);
   }
+}
+
+int begin_together(const char* who, double most_late_s, int most_tries,
+                   const std::function<double(int)>& run) {
+  double least_late_s = std::numeric_limits<double>::infinity();
+  for (int tries = 0; tries < most_tries; ++tries) {
+    const double late_s = run(tries);
+    if (late_s <= most_late_s) {
+      return tries;
+    }
+    least_late_s = std::min(least_late_s, late_s);
+  }
+  throw FailedError(std::string(who) + " did not begin at one moment: in " + std::to_string(most_tries) +
+                    " tries one of them was " + std::to_string(std::lround(least_late_s * 1e6)) +
+                    " us late or more; are there idle CPUs?");
 }
 
 int run_worker(const std::vector<std::string>& words) {

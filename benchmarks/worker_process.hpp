@@ -102,6 +102,13 @@ class JobWords {
   std::size_t next_ = 0;
 };
 
+// Runs processes that are to begin at one moment, and again where the last of them began later than
+// `most_late_s` behind it: what ran beside the others for less than it says is no sample. `run`, given the
+// number of the try from 0 on, says how late that was. Returns how many tries were for nothing. Throws
+// FailedError where all were.
+int begin_together(const char* who, double most_late_s, int most_tries,
+                   const std::function<double(int)>& run);
+
 // The worker's end: one line to the family.
 void tell(const std::string& word, const std::string& text = "");
 // Numbers, and ranges of them, so that reading them gives the same.

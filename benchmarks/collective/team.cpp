@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
-#include <limits>
-#include <numeric>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -446,25 +443,21 @@ double Team::call_s() {
     part_->close();
     return slowest(part_->open().seconds, {});
   }
-  double least_late_s = std::numeric_limits<double>::infinity();
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  double slowest_s = 0;
+  late_ += begin_together("the ranks", kLate_s, kMostTries, [&](int tries) {
     static_cast<void>(together(kClose, kDone, [&] { part_->close(); }));
     const double at_s = steady_now_s() + kToOpen_s * (1 + tries);
     Part::Call own;
     const auto others =
         together(std::string(kOpen) + " " + exact_text(at_s), kDone, [&] { own = part_->open(at_s); });
-    const double late_s = std::transform_reduce(
-        others.begin(), others.end(), own.late_s, [](double a, double b) { return std::max(a, b); },
-        [](const std::string& text) { return second_number(text); });
-    if (late_s <= kLate_s) {
-      return slowest(own.seconds, others);
+    slowest_s = slowest(own.seconds, others);
+    double late_s = own.late_s;
+    for (const std::string& other : others) {
+      late_s = std::max(late_s, second_number(other));
     }
-    least_late_s = std::min(least_late_s, late_s);
-    ++late_;
-  }
-  throw FailedError("the ranks did not begin at one moment: in " + std::to_string(kMostTries) +
-                    " tries one of them was " + std::to_string(std::lround(least_late_s * 1e6)) +
-                    " us late or more; are there idle CPUs?");
+    return late_s;
+  });
+  return slowest_s;
 }
 
 void Team::verify() {

@@ -259,8 +259,8 @@ std::string why_no_gather(const GatherPoint& point, const gnn::NpyFile* own) {
   if (point.neighbours > 0 && !(gnn::is_kernel(point.mode) && point.store == Store::mapped)) {
     return "neighbours gather by kernels from a table that is mapped";
   }
-  if (point.neighbours > 0 && point.memory == cuda::MemoryKind::vmm_host) {
-    return "neighbours read host memory that is mapped for each of them: memory is not vmm_host";
+  if (std::string why = why_not_by_several(point.memory); point.neighbours > 0 && !why.empty()) {
+    return why;
   }
   if (point.hint != cuda::Hint::none && point.store != Store::managed) {
     return "hints are of managed memory: store is managed";

@@ -391,9 +391,8 @@ class Lister {
     if (point.gpus == 1) {
       return true;
     }
-    if (!point.on_host() || point.where.kind == cuda::MemoryKind::vmm_host) {
-      grids_.leave_out("several GPUs read host memory that is mapped for each of them: memory is not " +
-                       std::string(cuda::name(point.where.kind)));
+    if (const std::string why = why_not_by_several(point.where.kind); !why.empty()) {
+      grids_.leave_out(why);
       return false;
     }
     const auto there = static_cast<int>(machine_.runtime.devices.size());

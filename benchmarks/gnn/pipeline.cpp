@@ -177,9 +177,8 @@ class Lister {
       grids_.leave_out("two processes have tables of memory host_alloc");
       return std::nullopt;
     }
-    if (point.gpus > 1 && point.memory == cuda::MemoryKind::vmm_host) {
-      grids_.leave_out(
-          "several GPUs read host memory that is mapped for each of them: memory is not vmm_host");
+    if (const std::string why = why_not_by_several(point.memory); point.gpus > 1 && !why.empty()) {
+      grids_.leave_out(why);
       return std::nullopt;
     }
     try {
@@ -377,14 +376,15 @@ class Lister {
     // Beside making the graph: the same renumbered, counts and labels.
     needs.host_bytes = gnn_host_bytes(spec) + entries * sizeof(graph::Vertex) + vertices * 32 + table;
     if (point.mode != Mode::cpu_gather) {
-      const gnn::TrainingRequest request = point.training.request();
+      const gnn::TrainingRequest training = point.training.request();
+      const gnn::PipelineRequest request = point.request();
       const auto known = static_cast<graph::Vertex>(vertices);
       const std::uint64_t hot =
           gnn::hot_rows(known, point.store, point.hot) * std::uint64_t{point.training.row_bytes};
       const auto gpus = static_cast<std::uint64_t>(point.gpus);
-      needs.device_bytes = gnn::pipeline_gpu_bytes(request, point.request(), known, entries) +
+      needs.device_bytes = gnn::pipeline_gpu_bytes(training, request, known, entries) +
                            (point.store == Store::multi_gpu ? hot / gpus : hot);
-      needs.host_bytes += gnn::pipeline_host_bytes(request, point.request(), known, entries);
+      needs.host_bytes += gnn::pipeline_host_bytes(training, request, known, entries);
     }
     if (point.percent > 0) {
       // The plan once more, for the processes, which have contexts of their own.

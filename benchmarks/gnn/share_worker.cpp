@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <istream>
-#include <limits>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "gather/case.hpp"
@@ -115,17 +114,13 @@ std::pair<SidesTimes, double> try_together(ShareWorker& first, ShareWorker& seco
 }  // namespace
 
 SidesTimes run_together(ShareWorker& first, ShareWorker& second) {
-  double least_late_s = std::numeric_limits<double>::infinity();
-  for (int tries = 0; tries < kMostTries; ++tries) {
-    const auto [times, late_s] = try_together(first, second);
-    if (late_s <= kLate_s) {
-      return times;
-    }
-    least_late_s = std::min(least_late_s, late_s);
-  }
-  throw FailedError("the two sides did not begin at one moment: in " + std::to_string(kMostTries) +
-                    " tries one of them was " + std::to_string(std::lround(least_late_s * 1e6)) +
-                    " us late or more; are there idle CPUs?");
+  SidesTimes times;
+  begin_together("the two sides", kLate_s, kMostTries, [&](int) {
+    double late_s = 0;
+    std::tie(times, late_s) = try_together(first, second);
+    return late_s;
+  });
+  return times;
 }
 
 namespace {

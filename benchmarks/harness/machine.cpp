@@ -262,6 +262,13 @@ std::string why_no_memory(const Machine& machine, cuda::MemoryKind kind, int gpu
   return {};
 }
 
+std::string why_not_by_several(cuda::MemoryKind kind) {
+  return kind == cuda::MemoryKind::vmm_host || kind == cuda::MemoryKind::peer
+             ? "several GPUs read host memory that is mapped for each of them: memory is not " +
+                   std::string(cuda::name(kind))
+             : "";
+}
+
 std::string why_no_bulk(const Machine& machine, int gpu) {
   const GpuReport* report = machine.find_gpu(gpu);
   if (report != nullptr && report->cuda->compute_major < cuda::kFirstMajorOfBulk) {

@@ -95,6 +95,9 @@ struct GpuTarget {
 [[nodiscard]] std::string why_no_memory(const Machine& machine, cuda::MemoryKind kind, int gpu,
                                         std::uint64_t bytes);
 
+// Why several GPUs cannot read host memory of a kind; empty where they can.
+[[nodiscard]] std::string why_not_by_several(cuda::MemoryKind kind);
+
 // Why a kernel cannot copy in bulk (TMA) here; empty where it can.
 [[nodiscard]] std::string why_no_bulk(const Machine& machine, int gpu);
 

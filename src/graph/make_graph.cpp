@@ -28,7 +28,8 @@ constexpr int kLargestDegree = 4096;
 struct Generated {
   Kind kind;
   const char* name;
-  int degree;  // where none is named
+  int degree;                   // where none is named
+  bool has_one_degree = false;  // and none may be
 };
 constexpr std::array<Generated, 8> kGenerated{{{Kind::kron, "kron", 16},
                                                {Kind::urand, "urand", 16},
@@ -37,7 +38,7 @@ constexpr std::array<Generated, 8> kGenerated{{{Kind::kron, "kron", 16},
                                                {Kind::pareto, "pareto", 16},
                                                {Kind::citation, "citation", 16},
                                                {Kind::papers, "papers", 16},
-                                               {Kind::road, "road", 2}}};
+                                               {Kind::road, "road", 2, true}}};
 
 struct Builtin {
   const char* name;
@@ -89,8 +90,8 @@ GraphSpec parse_generated(const std::string& text, const Generated& kind, const 
   spec.degree = colon == std::string::npos
                     ? kind.degree
                     : number(text, numbers.substr(colon + 1), kLargestDegree, "the degree");
-  if (kind.kind == Kind::road && spec.degree != kind.degree) {
-    refuse(text, "roads have one degree");
+  if (kind.has_one_degree && spec.degree != kind.degree) {
+    refuse(text, std::string(kind.name) + " has one degree, " + std::to_string(kind.degree));
   }
   return spec;
 }

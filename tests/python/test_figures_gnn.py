@@ -504,11 +504,14 @@ def test_gathers_over_neighbours_links_stand_beside_those_over_one(tmp_path, cap
     axes = gather_axes("masked", 128)
     alone = add_gather(file, axes, 40.0)
     add_gather(file, axes | {"neighbours": 1}, 78.0)
+    large = axes | {"memory": "managed_host"}
+    add_gather(file, large, 41.0)
+    add_gather(file, large | {"neighbours": 1}, 80.0)
     add_gather(file, gather_axes("naive", 128) | {"neighbours": 1}, 60.0)  # without one to hold it against
     machine = machines([read(file.write(tmp_path / "one.json"))])[0]
     assert [one.case_row.name for one in gather.measured(machine)] == [alone["name"]]
-    [answer] = gnn_answers.helped(machine)
-    assert answer["over"]["value"] == pytest.approx(78 / 40, rel=0.01)
+    found = {answer["memory"]: answer["over"]["value"] for answer in gnn_answers.helped(machine)}
+    assert found == pytest.approx({"host_alloc": 78 / 40, "managed_host": 80 / 41}, rel=0.01)
     assert main(["summary", str(tmp_path / "one.json"), "--full"]) == 0
     assert "gathers over neighbours' links" in capsys.readouterr().out
 

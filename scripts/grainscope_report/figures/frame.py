@@ -345,6 +345,16 @@ def measured(row: Row) -> Row | None:
 Kind = TypeVar("Kind", bound=MachineRow)
 
 
+def beside(others: Iterable[Kind], usual: Iterable[Kind], *axes: str) -> list[tuple[Kind, Kind]]:
+    """Each of the others with the usual one, if any, that differs from it in nothing but these axes."""
+
+    def alike(row: Kind) -> tuple:
+        return row.case.without(*axes), row.case.site_key
+
+    known = {alike(row): row for row in usual}
+    return [(row, known[alike(row)]) for row in others if alike(row) in known]
+
+
 def machine_rows(machine: Machine, family: str, kind: type[Kind] = MachineRow) -> list[Kind]:
     """The rows of a family in the order of the file, at the site that most of them were measured at.
 

@@ -90,16 +90,13 @@ def measured(machine: Machine) -> list[Gather]:
 
 def helped(machine: Machine) -> list[tuple[Gather, Gather]]:
     """Gathers of which neighbours bring a share over their own links, each with the same by one GPU alone."""
-
-    def alike(gather: Gather) -> tuple:
-        return gather.case_row.case.without("neighbours"), gather.case_row.case.site_key
-
-    alone = {alike(gather): gather for gather in measured(machine)}
-    return [
-        (gather, alone[alike(gather)])
-        for gather in _gathers(machine, FAMILY, "measured")
-        if gather.number("neighbours") and alike(gather) in alone
-    ]
+    # Of every kind of memory: large pages are what many links are for.
+    there = [Gather(machine, row) for row in machine.result.of(FAMILY) if row.ok and row.median_s]
+    return frame.beside(
+        [gather for gather in there if gather.number("neighbours")],
+        [gather for gather in there if not gather.number("neighbours")],
+        "neighbours",
+    )
 
 
 def modelled(machine: Machine) -> list[Gather]:

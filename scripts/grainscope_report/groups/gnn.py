@@ -121,21 +121,12 @@ def pipelines(machine: Machine) -> list[Pipeline]:
 
 def variants(machine: Machine) -> list[tuple[Pipeline, Pipeline]]:
     """Trainings in another way, each with the usual one that is the same otherwise."""
-    usual = {_otherwise(pipeline): pipeline for pipeline in pipelines(machine)}
-    return [
-        (pipeline, usual[_otherwise(pipeline)])
-        for pipeline in _trainings(machine)
-        if pipeline.variant and _otherwise(pipeline) in usual
-    ]
+    others = [pipeline for pipeline in _trainings(machine) if pipeline.variant]
+    return frame.beside(others, pipelines(machine), "bounded", "placement")
 
 
 def _trainings(machine: Machine) -> list[Pipeline]:
     return frame.machine_rows(machine, FAMILY, Pipeline)
-
-
-def _otherwise(pipeline: Pipeline) -> tuple:
-    case = pipeline.case_row.case
-    return case.without("bounded", "placement"), case.site_key
 
 
 def over(slow: Pipeline, fast: Pipeline) -> Estimate:

@@ -217,7 +217,7 @@ TEST_F(GatherFamilies, what_cannot_be_is_left_out_with_the_reason) {
        {{"indices", "sampled"}, {"span", "1GiB"}}},
       {"neighbours gather by kernels from a table that is mapped",
        {{"mode", "masked"}, {"store", "tiered"}, {"neighbours", "1"}}},
-      {"neighbours read host memory that is mapped for each of them: memory is not vmm_host",
+      {"several GPUs read host memory that is mapped for each of them: memory is not vmm_host",
        {{"mode", "masked"},
         {"store", "mapped"},
         {"neighbours", "1"},
