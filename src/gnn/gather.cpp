@@ -140,7 +140,7 @@ void require_in_table(std::span<const std::uint32_t> rows, std::uint32_t table_r
 Share share_of_gpu(std::uint64_t rows, std::size_t gpu, std::size_t gpus) {
   constexpr std::uint64_t kWholeLines = kLineBytes / 2;  // rows of two bytes at least
   const auto begin = [&](std::size_t of) {
-    return of == gpus ? rows : rows * of / gpus / kWholeLines * kWholeLines;
+    return std::min(rows, ((rows * of / gpus) + kWholeLines - 1) / kWholeLines * kWholeLines);
   };
   return {begin(gpu), begin(gpu + 1)};
 }

@@ -157,7 +157,7 @@ struct GatherRequest {
 };
 
 // Which of `rows` rows of a list one of so many GPUs gathers: equal shares that begin at whole lines of the
-// output, whatever a row is.
+// output, whatever a row is. Few rows are the first GPU's.
 [[nodiscard]] Share share_of_gpu(std::uint64_t rows, std::size_t gpu, std::size_t gpus);
 
 // What samples ask for, in turn: each list is a window of mini-batches behind one another, all of one length.
