@@ -766,6 +766,8 @@ traversal
   full        graph=given             placement=mapped                 edge=4    algorithm=bfs       access=$walks                      gpu=first
   full        graph=$middle,given     placement=mapped,device          edge=8,4  algorithm=$program  gpu=first
   full        graph=$middle,given     placement=mapped                 edge=8    algorithm=$program  memory=managed_host  gpu=first
+  full        graph=$middle,given     placement=mapped                 edge=8    algorithm=$program  gpus=2,all  gpu=first
+  full        graph=kron:21,given     placement=peer,interleaved       edge=8    algorithm=$program  gpu=first
   full        graph=urand:21,web:20   placement=managed                edge=8    algorithm=bfs       gpu=first
   full        graph=kron:21           placement=managed                edge=8    algorithm=$program  gpu=first
   full        graph=given             placement=managed                edge=8,4  algorithm=$program  gpu=first
@@ -776,7 +778,14 @@ traversal
   paper       graph=kron:24,urand:24  placement=mapped                 edge=8,4  algorithm=bfs,sssp  access=$walks                      sources=emogi
   paper       graph=$large            placement=managed,device         edge=8,4  algorithm=$program
   paper       graph=$large            placement=subway                 edge=8,4  algorithm=$program  access=compact
-  paper       graph=road:22           placement=mapped,device          edge=8,4  algorithm=$program
+  paper       graph=road:20           placement=mapped,device          edge=8,4  algorithm=$program
+  paper       graph=$large            placement=mapped                 edge=8,4  algorithm=$program  gpus=2,all
+  paper       graph=$large            placement=mapped                 edge=8    algorithm=$program  gpus=2,all  divide=vertices
+  paper       graph=$large            placement=device                 edge=8    algorithm=$program  gpus=2,all
+  paper       graph=$large            placement=device                 edge=8    algorithm=bfs       access=$walks
+  paper       graph=$large            placement=peer,interleaved       edge=8    algorithm=bfs       access=$walks
+  paper       graph=$large            placement=peer,interleaved       edge=8    algorithm=$program
+  paper       graph=$large            placement=interleaved            edge=8    algorithm=$program  gpus=2,all
   paper       graph=$large            placement=mapped,managed,device  edge=8    algorithm=bfs       order=degree,halo_like
   acceptance  graph=kron:20,urand:20  placement=mapped                 edge=8,4  algorithm=bfs       access=$walks
   acceptance  graph=kron:20,urand:20  placement=mapped,managed,device  edge=8,4  algorithm=$program

@@ -284,17 +284,6 @@ std::string why_too_much(const Machine& machine, const Scope& scope, std::uint64
 
 }  // namespace
 
-std::vector<int> sharing_gpus(const Machine& machine, int gpu) {
-  std::vector<int> gpus{gpu};
-  for (const cuda::PeerLink& link : machine.runtime.peers) {
-    const bool known = std::find(gpus.begin(), gpus.end(), link.to) != gpus.end();
-    if (link.from == gpu && link.access && !known && gpus.size() < gnn::kMostGpus) {
-      gpus.push_back(link.to);
-    }
-  }
-  return gpus;
-}
-
 DeclaredAxis sharing_axis() {
   return number_axis("gpus", "GPUs that share the hot rows of a store multi_gpu; all: that can, at least 2",
                      {2, gnn::kMostGpus}, "all", {}, {"all"});
@@ -324,12 +313,6 @@ std::vector<int> gpus_that_help(const Machine& machine, const GatherPoint& point
 
 bool shares_memory(const GatherPoint& point) {
   return point.store == Store::mapped || point.store == Store::pinned || has_hot_rows(point.store);
-}
-
-std::string why_no_sharing(const Machine& machine, int gpu) {
-  return machine.runtime.devices.size() < 2
-             ? "needs two GPUs; this machine has one"
-             : "GPU " + std::to_string(gpu) + " cannot reach the memory of another";
 }
 
 std::string why_no_store(const Machine& machine, const Scope& scope, const GatherPoint& point,

@@ -78,10 +78,6 @@ struct GatherSite {
 // How many threads gather, bound as the calling one is.
 [[nodiscard]] int gathering_threads();
 
-// GPUs whose memory `gpu` reads, itself first.
-[[nodiscard]] std::vector<int> sharing_gpus(const Machine& machine, int gpu);
-// Why there are no two of them.
-[[nodiscard]] std::string why_no_sharing(const Machine& machine, int gpu);
 // The axis `gpus`, and what its name `all` means of GPUs that share: at least two.
 [[nodiscard]] DeclaredAxis sharing_axis();
 [[nodiscard]] NamedNumbers sharing_names(const std::vector<int>& gpus);

@@ -193,24 +193,10 @@ class Lister {
     return point;
   }
 
-  // GPUs that train together with one: each reads the others' gradients.
-  [[nodiscard]] std::vector<int> team_of(int gpu) const {
-    std::vector<int> team;
-    for (const int candidate : sharing_gpus(machine_, gpu)) {
-      const std::vector<int> reached = sharing_gpus(machine_, candidate);
-      const bool all = std::all_of(team.begin(), team.end(), [&](int member) {
-        return std::find(reached.begin(), reached.end(), member) != reached.end();
-      });
-      if (all) {
-        team.push_back(candidate);
-      }
-    }
-    return team;
-  }
   [[nodiscard]] std::size_t most_of(const std::vector<GpuTarget>& gpus) const {
     std::size_t most = 1;
     for (const GpuTarget& gpu : gpus) {
-      most = std::max(most, team_of(gpu.ordinal).size());
+      most = std::max(most, team_of(machine_, gpu.ordinal).size());
     }
     return most;
   }
@@ -221,7 +207,7 @@ class Lister {
       return;
     }
     for (const GpuTarget& gpu : gpus) {
-      std::vector<int> team = team_of(gpu.ordinal);
+      std::vector<int> team = team_of(machine_, gpu.ordinal);
       team.resize(std::min(team.size(), static_cast<std::size_t>(point.gpus)));
       add(spec, point, PipelineSite{scope_.nearest_node(gpu), gpu, std::move(team)});
     }

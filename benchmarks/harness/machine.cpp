@@ -269,6 +269,38 @@ std::string why_not_by_several(cuda::MemoryKind kind) {
              : "";
 }
 
+std::vector<int> sharing_gpus(const Machine& machine, int gpu) {
+  constexpr std::size_t kMostGpus = 16;
+  std::vector<int> gpus{gpu};
+  for (const cuda::PeerLink& link : machine.runtime.peers) {
+    const bool known = std::find(gpus.begin(), gpus.end(), link.to) != gpus.end();
+    if (link.from == gpu && link.access && !known && gpus.size() < kMostGpus) {
+      gpus.push_back(link.to);
+    }
+  }
+  return gpus;
+}
+
+std::vector<int> team_of(const Machine& machine, int gpu) {
+  std::vector<int> team;
+  for (const int candidate : sharing_gpus(machine, gpu)) {
+    const std::vector<int> reached = sharing_gpus(machine, candidate);
+    const bool all = std::all_of(team.begin(), team.end(), [&](int member) {
+      return std::find(reached.begin(), reached.end(), member) != reached.end();
+    });
+    if (all) {
+      team.push_back(candidate);
+    }
+  }
+  return team;
+}
+
+std::string why_no_sharing(const Machine& machine, int gpu) {
+  return machine.runtime.devices.size() < 2
+             ? "needs two GPUs; this machine has one"
+             : "GPU " + std::to_string(gpu) + " cannot reach the memory of another";
+}
+
 std::string why_no_bulk(const Machine& machine, int gpu) {
   const GpuReport* report = machine.find_gpu(gpu);
   if (report != nullptr && report->cuda->compute_major < cuda::kFirstMajorOfBulk) {

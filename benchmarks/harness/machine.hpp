@@ -98,6 +98,13 @@ struct GpuTarget {
 // Why several GPUs cannot read host memory of a kind; empty where they can.
 [[nodiscard]] std::string why_not_by_several(cuda::MemoryKind kind);
 
+// GPUs whose memory `gpu` reads, itself first; 16 at most.
+[[nodiscard]] std::vector<int> sharing_gpus(const Machine& machine, int gpu);
+// Those of them that reach each other: GPUs that work on one thing together.
+[[nodiscard]] std::vector<int> team_of(const Machine& machine, int gpu);
+// Why there are no two of them.
+[[nodiscard]] std::string why_no_sharing(const Machine& machine, int gpu);
+
 // Why a kernel cannot copy in bulk (TMA) here; empty where it can.
 [[nodiscard]] std::string why_no_bulk(const Machine& machine, int gpu);
 

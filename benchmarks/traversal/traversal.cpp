@@ -10,6 +10,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,12 +31,43 @@ namespace grainscope::harness {
 // What tells one placed graph from another.
 struct PlacedKey {
   GraphKey graph;
-  graph::PlacementRequest request;
-  int node = 0;  // where host memory lies
+  graph::PlacementRequest request;  // of the first GPU, and of the others but for which they are
+  int node = 0;                     // where its host memory lies
+  // GPUs that traverse beside it, each with a part of the lists and its nearest node.
+  std::vector<std::pair<int, int>> others;
+
+  [[nodiscard]] int gpus() const { return 1 + static_cast<int>(others.size()); }
   friend bool operator==(const PlacedKey&, const PlacedKey&) = default;
 };
 
-using PlacedCache = ClaimCache<PlacedKey, graph::PlacedGraph>;
+// A graph as the GPUs of a case have it within reach: whole, or a part each.
+struct PlacedParts {
+  std::vector<std::unique_ptr<graph::PlacedGraph>> parts;
+
+  [[nodiscard]] graph::PlacedGraph& first() const { return *parts.front(); }
+  [[nodiscard]] std::unique_ptr<graph::Traversal> traversal(graph::Algorithm algorithm,
+                                                            graph::Access access) const {
+    if (parts.size() == 1) {
+      return graph::make_traversal(first(), algorithm, access);
+    }
+    std::vector<const graph::PlacedGraph*> all;
+    for (const auto& part : parts) {
+      all.push_back(part.get());
+    }
+    return graph::make_traversal(all, algorithm, access);
+  }
+  void expect_on_host() const {
+    for (const auto& part : parts) {
+      part->expect_on_host();
+    }
+  }
+  [[nodiscard]] std::uint64_t gpu_bytes() const {
+    return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const auto& part) { return sum + part->gpu_bytes(); });
+  }
+};
+
+using PlacedCache = ClaimCache<PlacedKey, PlacedParts>;
 
 struct TraversalPoint {
   graph::GraphSpec spec;
@@ -45,6 +77,8 @@ struct TraversalPoint {
   int trials = 8;
   std::vector<graph::Vertex> sources;  // taken in turn; empty: GAP's
   bool subway = false;                 // by compaction: neither placed nor accessed in any other way
+  int gpus = 1;                        // that traverse, as asked for
+  int over = 1;                        // GPUs in whose memory interleaved edges lie, as asked for
 
   // Bytes that a walk reads of an edge.
   [[nodiscard]] std::uint64_t element_bytes() const;
@@ -54,11 +88,17 @@ struct TraversalPoint {
     return !subway && where.request.placement == graph::EdgePlacement::managed;
   }
   [[nodiscard]] bool over_link() const { return where.request.placement != graph::EdgePlacement::device; }
+  // Of bytes that are read, how many cross a link: of interleaved edges a GPU has its own part itself.
+  [[nodiscard]] std::uint64_t over_link(std::uint64_t bytes) const {
+    const bool spread = where.request.placement == graph::EdgePlacement::interleaved;
+    const std::size_t parts = where.request.gpus.size();
+    return spread ? bytes / parts * (parts - 1) : bytes;
+  }
 };
 
 // Runs, verifies and counts. Throws FailedError for a wrong answer.
 [[nodiscard]] Measurement measure_traversal(Session& session, const TraversalPoint& point,
-                                            const LoadedGraph& graph, graph::PlacedGraph& placed);
+                                            const LoadedGraph& graph, const PlacedParts& placed);
 
 // The same by compaction: lists are gathered on the host and copied, level by level.
 [[nodiscard]] Measurement measure_subway(Session& session, const TraversalPoint& point,
@@ -232,6 +272,24 @@ std::vector<Vertex> TraversalPoint::starts(const LoadedGraph& graph) const {
 
 namespace {
 
+// Each part on its GPU's node.
+PlacedParts place(const LoadedGraph& graph, const PlacedKey& key, Session& session) {
+  PlacedParts placed;
+  for (int part = 0; part < key.gpus(); ++part) {
+    graph::PlacementRequest request = key.request;
+    int node = key.node;
+    if (part > 0) {
+      std::tie(request.gpu, node) = key.others[static_cast<std::size_t>(part) - 1];
+      request.node = node;
+    }
+    request.part = part;
+    request.parts = key.gpus();
+    const NodeBinding binding(session.machine().topology, node);
+    placed.parts.push_back(graph::place_graph(graph.csr(), request, session.surroundings()));
+  }
+  return placed;
+}
+
 // Trials from the point's sources. `note` adds what a trial has beside that.
 Measurement measure_trials(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
                            graph::Traversal& traversal, const std::function<void()>& prepare,
@@ -254,7 +312,7 @@ Measurement measure_trials(Session& session, const TraversalPoint& point, const 
     const std::uint64_t edges = edges_of(levels);
     if (point.over_link()) {
       // What was read once has crossed the link; a second walk of the same list may have met a cache.
-      trial.link_bytes = std::min(edges, graph.csr().edges()) * point.element_bytes();
+      trial.link_bytes = point.over_link(std::min(edges, graph.csr().edges()) * point.element_bytes());
     } else {
       trial.bytes = edges * point.element_bytes();
     }
@@ -272,44 +330,117 @@ std::uint64_t l2_bytes(const Machine& machine, const TraversalPoint& point) {
   return report != nullptr && report->cuda ? report->cuda->l2_bytes : 0;
 }
 
+// The links of all GPUs that read, or what joins them.
 void hold_against_link(Session& session, const TraversalPoint& point, Measurement& measurement) {
-  const int gpu = point.where.request.gpu;
-  measurement.limit = host_link_limit(session.machine(), gpu);
-  measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.where.node, gpu));
+  const graph::PlacementRequest& request = point.where.request;
+  if (request.placement == EdgePlacement::peer) {
+    measurement.limit = peer_link_limit(session.machine(), request.gpus.front(), request.gpu);
+    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::between(request.gpus.front(), request.gpu));
+    return;
+  }
+  measurement.limit = host_link_limit(session.machine(), request.gpu);
+  double peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.where.node, request.gpu));
+  for (const auto& [gpu, node] : point.where.others) {
+    peak_gb_s += session.link_peak_gb_s(LinkPath::host_to_gpu(node, gpu));
+  }
+  measurement.link_peak_gb_s = peak_gb_s;
+  if (measurement.limit && point.where.gpus() > 1) {
+    measurement.limit->gb_s *= point.where.gpus();
+    measurement.limit->source += ", on each of " + std::to_string(point.where.gpus()) + " GPUs";
+  }
+}
+
+void hold_against_gpu_memory(Session& session, const TraversalPoint& point, Measurement& measurement) {
+  const graph::PlacementRequest& request = point.where.request;
+  measurement.limit = gpu_memory_limit(session.machine(), request.gpu, 0);
+  const std::size_t over =
+      request.placement == EdgePlacement::interleaved ? request.gpus.size() : std::size_t{0};
+  const auto wire_gb_s = over > 0 ? nvlinks_of(session.machine(), request.gpu).gb_s : std::nullopt;
+  if (wire_gb_s && measurement.limit) {
+    const double gb_s = *wire_gb_s * static_cast<double>(over) / static_cast<double>(over - 1);
+    if (gb_s < measurement.limit->gb_s) {
+      measurement.limit = {gb_s, "NVLinks, with a part of the edges in the GPU's own memory"};
+    }
+    measurement.link_peak_gb_s = session.link_peak_gb_s(
+        LinkPath::between(request.gpus[request.gpus.front() == request.gpu ? 1 : 0], request.gpu));
+  }
+  if (measurement.limit && point.where.gpus() > 1) {
+    measurement.limit->gb_s *= point.where.gpus();
+    measurement.limit->source += ", of " + std::to_string(point.where.gpus()) + " GPUs";
+  }
+}
+
+// How much of what as many GPUs could do is done: the time of one alone, which has the whole graph, over that
+// of all, from the same sources.
+void hold_against_one_gpu(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
+                          Measurement& measurement) {
+  constexpr std::size_t kRuns = 3;
+  PlacedKey alone = point.where;
+  alone.others.clear();
+  try {
+    const PlacedParts placed = place(graph, alone, session);
+    const auto traversal = placed.traversal(point.algorithm, point.access);
+    const std::vector<Vertex> starts = point.starts(graph);
+    traversal->run(starts.front());  // loads kernels
+    std::vector<double> alone_s;
+    std::vector<double> together_s;
+    for (std::size_t trial = 0; trial < std::min(kRuns, measurement.trials.size()); ++trial) {
+      alone_s.push_back(traversal->run(starts[trial]));
+      together_s.push_back(measurement.trials[trial].samples_s.front());
+    }
+    measurement.counters["alone_s"] = summarize(alone_s).median;
+    measurement.counters["scaling"] =
+        summarize(alone_s).median / (summarize(together_s).median * point.where.gpus());
+  } catch (const SkipError&) {
+    // The whole graph has no room where its parts have.
+  }
 }
 
 }  // namespace
 
 Measurement measure_traversal(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
-                              graph::PlacedGraph& placed) {
-  const auto traversal = graph::make_traversal(placed, point.algorithm, point.access);
+                              const PlacedParts& placed) {
+  const auto traversal = placed.traversal(point.algorithm, point.access);
   const auto expect_on_host = [&placed] { placed.expect_on_host(); };
   const bool in_place = point.is_managed() && cuda::is_read_in_place(point.where.request.hint);
   Measurement measurement = measure_trials(
-      session, point, graph, *traversal, [&placed] { placed.make_cold(); },
-      [&placed](Trial& trial) { note_moved(placed, trial); },
+      session, point, graph, *traversal, [&placed] { placed.first().make_cold(); },
+      [&placed](Trial& trial) { note_moved(placed.first(), trial); },
       in_place ? expect_on_host : residency_of(point.where.request.memory, expect_on_host));
   summarise(point, graph, placed.gpu_bytes() + traversal->gpu_bytes(), measurement);
-  if (point.where.request.placement == EdgePlacement::mapped) {
-    const Vertex first = point.starts(graph).front();
+  const EdgePlacement placement = point.where.request.placement;
+  const Vertex first = point.starts(graph).front();
+  if (placement == EdgePlacement::mapped) {
     const std::vector<Vertex> heaviest =
         replay(point, graph, *traversal, first, l2_bytes(session.machine(), point), measurement);
-    if (point.algorithm == Algorithm::bfs && point.access != Access::edge_gather) {
-      hold_against_toy(point, graph, placed, *traversal, first, heaviest, measurement);
+    if (point.algorithm == Algorithm::bfs && point.access != Access::edge_gather &&
+        point.where.others.empty()) {
+      hold_against_toy(point, graph, placed.first(), *traversal, first, heaviest, measurement);
     }
     hold_against_link(session, point, measurement);
     measurement.counters["link_gb_s"] = gb_per_s(static_cast<double>(*measurement.link_bytes_least),
                                                  measurement.trials.front().samples_s.front());
+  } else if (point.is_managed()) {
+    measurement.limit = host_link_limit(session.machine(), point.where.request.gpu);
+    if (measurement.trials.front().counters.contains(kMoved)) {
+      measurement.counters[kMoved] = median_of(measurement.trials, kMoved);
+    }
+  } else if (placement == EdgePlacement::peer) {
+    measurement.link_bytes_least = median_link_bytes(measurement.trials);
+    hold_against_link(session, point, measurement);
+  } else {
+    if (placement == EdgePlacement::interleaved) {
+      measurement.link_bytes_least = median_link_bytes(measurement.trials);
+    }
+    hold_against_gpu_memory(session, point, measurement);
+  }
+  if (!point.is_managed()) {
     const graph::WalkStatistics walked = traversal->statistics(first);
     measurement.counters["lane_use"] = walked.lane_use();
     measurement.counters["block_imbalance"] = walked.block_imbalance;
-  } else {
-    const int gpu = point.where.request.gpu;
-    measurement.limit = point.over_link() ? host_link_limit(session.machine(), gpu)
-                                          : gpu_memory_limit(session.machine(), gpu, 0);
-    if (point.is_managed() && measurement.trials.front().counters.contains(kMoved)) {
-      measurement.counters[kMoved] = median_of(measurement.trials, kMoved);
-    }
+  }
+  if (!point.where.others.empty()) {
+    hold_against_one_gpu(session, point, graph, measurement);
   }
   return measurement;
 }
@@ -340,6 +471,11 @@ namespace {
 // Bytes: edges in the lists that were walked × bytes of an edge (and of its weight in sssp); link bytes: of
 // each level the different 32-byte sectors of these lists, less what the GPU's L2 can have kept from the
 // level before, the least that can have crossed the link, and `link_gb_s` these over the first trial's time.
+// With `gpus` each GPU has the lists of one part of the vertices within reach, of as many edges or, with
+// divide=vertices, vertices, reads them over its own link, and keeps a copy of everybody's state. Before each
+// level it takes from the others' copies, over what joins the GPUs, what they found of its vertices.
+// counters.alone_s is the time of the first GPU by itself with the whole graph, after the trials and from the
+// first three sources, and `scaling` that over as many GPUs times theirs together.
 // `traffic` is the model's count of requests over that trial's frontiers, with no cache. TEPS: adjacency
 // entries of what was reached, half of them in undirected graphs, over the time; the harmonic mean over
 // sources. Source: EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance.
@@ -352,8 +488,6 @@ using graph::GraphSpec;
 using graph::Order;
 
 constexpr cuda::Hint kUsualHint = cuda::Hint::read_mostly;
-constexpr EdgePlacement kPlacements[] = {EdgePlacement::mapped, EdgePlacement::managed,
-                                         EdgePlacement::device};
 constexpr Order kOrders[] = {Order::original, Order::degree, Order::halo_like};
 
 // By compaction edges are neither placed nor walked as they lie.
@@ -372,6 +506,10 @@ std::string link_text(const graph::PlacementRequest& request) {
              "--allow-managed-oversubscription lets it be";
     case EdgePlacement::device:
       return "in the GPU's own memory: what no link could beat";
+    case EdgePlacement::peer:
+      return "in another GPU's memory, read over what joins the two";
+    case EdgePlacement::interleaved:
+      return "in the memory of several GPUs in turns of 2 MiB, its own among them";
   }
   return {};
 }
@@ -380,18 +518,24 @@ Explanation explain(const TraversalPoint& point) {
   return {
       "the time of a whole " + std::string(name(point.algorithm)) + " whose edges lie " +
           (point.subway ? "on the host, gathered and copied level by level (after Subway, all of it timed)"
-                        : link_text(point.where.request)),
+                        : link_text(point.where.request)) +
+          (point.gpus > 1 ? ", by several GPUs, each the lists of its own part of the vertices" : ""),
       std::string("everything on the GPU between two events, from ") +
           (point.is_managed() && point.where.request.hint == cuda::Hint::prefetch
                ? "the prefetch of the edges and "
                : "") +
-          "clearing the state to the last level; not making or placing the graph, nor verifying, which every "
-          "trial is",
+          "clearing the state to the last level" +
+          (point.gpus > 1 ? ", what the GPUs tell each other between two levels included" : "") +
+          "; not making or placing the graph, nor verifying, which every trial is",
       "bytes = edges in the lists walked * bytes of an edge; traffic: the model's requests over the first "
       "trial's frontiers; teps = entries reached (half of them where undirected) / time, harmonic mean",
       "EMOGI (VLDB 2020), sections 4 and 5; GAP benchmark suite: sources and conventions",
-      "TEPS says nothing of the work that was saved or wasted; managed edges exceed the card only "
-      "where --allow-managed-oversubscription lets them"};
+      std::string(
+          "TEPS says nothing of the work that was saved or wasted; managed edges exceed the card only "
+          "where --allow-managed-oversubscription lets them") +
+          (point.gpus > 1
+               ? "; every GPU holds the state of all vertices, and scaling is that of three sources"
+               : "")};
 }
 
 // Where EMOGI's authors start on graphs of this kind and size; empty: they have none.
@@ -420,7 +564,7 @@ class Lister {
     std::vector<std::pair<GpuTarget, TraversalPoint>> points;
     grids_.each_graph([&](const GraphSpec& spec, const Grid& grid) {
       for (const GpuTarget& gpu : grids_.gpus(grid)) {
-        for (const Values& values : grid.points()) {
+        for (const Values& values : grid.points({{"all", all_of(gpu)}})) {
           if (auto point = point_of(gpu, spec, values)) {
             points.emplace_back(gpu, std::move(*point));
           }
@@ -457,7 +601,7 @@ class Lister {
     point.where.graph.order =
         enumerator(values.word("order"), kOrders, [](Order each) { return graph::name(each); });
     point.where.request = {point.subway ? EdgePlacement::mapped
-                                        : enumerator(values.word("placement"), kPlacements,
+                                        : enumerator(values.word("placement"), graph::kEdgePlacements,
                                                      [](EdgePlacement each) { return name(each); }),
                            edge_bytes_of(values), point.algorithm == Algorithm::sssp, gpu.ordinal};
     point.where.node = scope_.nearest_node(gpu);
@@ -468,6 +612,9 @@ class Lister {
     point.where.request.hint = hint_of(values);
     if (!point.is_managed() && point.where.request.hint != kUsualHint) {
       grids_.leave_out("hints are of managed memory: placement is managed");
+      return std::nullopt;
+    }
+    if (!add_gpus(gpu, values, point)) {
       return std::nullopt;
     }
     point.trials = trials_of(point.algorithm, scope_.trials);
@@ -482,12 +629,64 @@ class Lister {
     return point;
   }
 
+  // GPUs that could share an edge list, or would on a machine that had two.
+  [[nodiscard]] std::size_t all_of(const GpuTarget& gpu) const {
+    return std::max<std::size_t>(2, team_of(machine_, gpu.ordinal).size());
+  }
+
+  // Who traverses, and whose memory it is. False, with the reason, where that cannot be. Of a machine with
+  // fewer GPUs the case is listed, and says so.
+  [[nodiscard]] bool add_gpus(const GpuTarget& gpu, const Values& values, TraversalPoint& point) const {
+    graph::PlacementRequest& request = point.where.request;
+    point.gpus = values.number_as<int>("gpus");
+    point.over = values.number_as<int>("over");
+    request.division =
+        enumerator(values.word("divide"), graph::kDivisions, [](graph::Division each) { return name(each); });
+    const bool interleaved = request.placement == EdgePlacement::interleaved;
+    if (!interleaved && point.over != static_cast<int>(all_of(gpu))) {
+      grids_.leave_out("only interleaved edges lie over several GPUs");
+      return false;
+    }
+    if (point.gpus == 1 && request.division != graph::Division::edges) {
+      grids_.leave_out("one GPU has all vertices: nothing is divided");
+      return false;
+    }
+    if (point.gpus > 1 && (point.subway || point.is_managed() || request.placement == EdgePlacement::peer)) {
+      grids_.leave_out("several GPUs traverse edges that are mapped, in their own memory or interleaved");
+      return false;
+    }
+    if (const std::string why = why_not_by_several(request.memory); point.gpus > 1 && !why.empty()) {
+      grids_.leave_out(why);
+      return false;
+    }
+    const std::vector<int> team = team_of(machine_, gpu.ordinal);
+    const auto of_team = [&](int wanted) {
+      return std::vector<int>(team.begin(), team.begin() + std::min(static_cast<int>(team.size()), wanted));
+    };
+    if (interleaved) {
+      request.gpus = of_team(point.over);
+    } else if (request.placement == EdgePlacement::peer && team.size() > 1) {
+      request.gpus = {team[1]};
+    }
+    const std::vector<int> walkers = of_team(point.gpus);
+    for (std::size_t i = 1; i < walkers.size(); ++i) {
+      const auto targets = gpu_targets(machine_, {walkers[i]});
+      point.where.others.emplace_back(walkers[i], scope_.nearest_node(targets.front()));
+    }
+    return true;
+  }
+
   void add(const GpuTarget& gpu, const TraversalPoint& point) {
     Benchmark benchmark;
     benchmark.id = case_of(gpu, point);
     benchmark.skip = why_not(gpu, point);
     benchmark.explanation = explain(point);
     benchmark.needs = needs_of(point);
+    benchmark.other_gpus = point.where.request.gpus;
+    for (const auto& [other, node] : point.where.others) {
+      benchmark.other_gpus.push_back(other);
+    }
+    std::erase(benchmark.other_gpus, gpu.ordinal);
     const bool runs = benchmark.skip.empty();
     const auto graph_claim = runs ? graphs_->claim(point.where.graph, scope_.visits_here) : nullptr;
     const auto placed_claim =
@@ -505,8 +704,7 @@ class Lister {
         return measure_subway(session, point, *graph);
       }
       const PlacedCache::Lease placed_graph(*placed, *placed_claim, [&](const PlacedKey& key) {
-        const NodeBinding binding(session.machine().topology, key.node);
-        return graph::place_graph(graph->csr(), key.request, session.surroundings());
+        return std::make_unique<PlacedParts>(place(*graph, key, session));
       });
       return measure_traversal(session, point, *graph, *placed_graph);
     };
@@ -526,6 +724,15 @@ class Lister {
             {{"numa", point.where.node}, {"gpu", gpu.ordinal}}};
     add_memory(request.memory, id.axes);
     add_hint(request.hint, kUsualHint, id.axes);
+    if (request.placement == EdgePlacement::interleaved) {
+      id.axes.push_back({"over", std::int64_t{point.over}});
+    }
+    if (point.gpus > 1) {
+      id.axes.push_back({"gpus", std::int64_t{point.gpus}});
+      if (request.division != graph::Division::edges) {
+        id.axes.push_back({"divide", name(request.division)});
+      }
+    }
     if (!point.sources.empty()) {
       id.axes.push_back({"sources", kEmogiSources});
     }
@@ -542,6 +749,14 @@ class Lister {
     if (point.algorithm == Algorithm::cc && point.spec.directed()) {
       return kNoDirectedComponents;
     }
+    const std::size_t needed = static_cast<std::size_t>(
+        std::max({point.gpus, point.where.request.placement == EdgePlacement::interleaved ? point.over : 1,
+                  point.where.request.placement == EdgePlacement::peer ? 2 : 1}));
+    if (const std::size_t there = team_of(machine_, gpu.ordinal).size(); there < needed) {
+      return there < 2 ? why_no_sharing(machine_, gpu.ordinal)
+                       : "needs " + std::to_string(needed) + " GPUs that reach each other; with GPU " +
+                             std::to_string(gpu.ordinal) + " there are " + std::to_string(there);
+    }
     const std::uint64_t edges = point.spec.most_entries().value_or(0) * point.element_bytes();
     return point.where.request.placement == EdgePlacement::mapped
                ? why_no_memory(machine_, point.where.request.memory, gpu.ordinal, edges)
@@ -553,18 +768,26 @@ class Lister {
     const std::uint64_t entries = point.spec.most_entries().value_or(0);
     const std::uint64_t vertices = point.spec.vertices().value_or(0);
     const std::uint64_t edges = entries * (point.element_bytes());
-    // Managed edges are filled by the host, and come home before each trial.
-    const bool on_host = point.where.request.placement != EdgePlacement::device;
-    Needs needs{host_bytes(point.spec, point.where.graph.order, on_host ? edges : 0),
-                vertices * 48 + entries / 8, 0};
+    // Managed edges are filled by the host, and come home before each trial. Of several GPUs one has the
+    // whole graph at the end, for itself.
+    const auto parts = static_cast<std::uint64_t>(point.gpus);
+    Needs needs{host_bytes(point.spec, point.where.graph.order, 0), vertices * 48 + entries / 8 / parts, 0};
     switch (point.where.request.placement) {
       case EdgePlacement::mapped:
+        needs.host_bytes = host_bytes(point.spec, point.where.graph.order, edges * (parts > 1 ? 2 : 1));
         break;
       case EdgePlacement::managed:
+        needs.host_bytes = host_bytes(point.spec, point.where.graph.order, edges);
         needs.managed_bytes = edges;
         break;
       case EdgePlacement::device:
+        needs.device_bytes += edges / parts;
+        break;
+      case EdgePlacement::peer:
         needs.device_bytes += edges;
+        break;
+      case EdgePlacement::interleaved:
+        needs.device_bytes += edges / static_cast<std::uint64_t>(std::max(1, point.over));
         break;
     }
     return needs;
@@ -583,7 +806,8 @@ class Lister {
 Family traversal() {
   std::vector<std::string> accesses = names_of(graph::kAllAccess, [](Access each) { return name(each); });
   accesses.emplace_back(kCompact);
-  std::vector<std::string> placements = names_of(kPlacements, [](EdgePlacement each) { return name(each); });
+  std::vector<std::string> placements =
+      names_of(graph::kEdgePlacements, [](EdgePlacement each) { return name(each); });
   placements.emplace_back(kSubway);
   return {
       "traversal",
@@ -598,6 +822,14 @@ Family traversal() {
                  graph::name(Order::original)),
        memory_axis("how the host memory came to be in which edges are mapped"),
        hint_axis("what the driver is told of managed edges", kUsualHint), graph_axis(), edge_axis(),
+       number_axis("gpus", "GPUs that traverse together, each the lists of its part of the vertices", {1, 16},
+                   "1", {}, {"all"}),
+       word_axis("divide", "what is alike in the parts of several GPUs",
+                 names_of(graph::kDivisions, [](graph::Division each) { return name(each); }),
+                 name(graph::Division::edges)),
+       number_axis("over",
+                   "GPUs in whose memory interleaved edges lie; all: that reach each other, at least 2",
+                   {2, 16}, "all", {}, {"all"}),
        word_axis("sources", "where searches start: drawn as GAP draws them, or where EMOGI's authors start",
                  {"gap", kEmogiSources}, "gap")},
       [](const Machine& machine, const Scope& scope, const Grids& grids) {

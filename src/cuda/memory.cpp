@@ -243,61 +243,99 @@ struct Driver {
 
 }  // namespace
 
-// What has been taken so far: given back in the opposite order, also where a later step failed.
-struct HostVmmBuffer::Mapping {
-  Driver driver;
-  CUdeviceptr address = 0;
-  std::uint64_t bytes = 0;
-  bool mapped = false;
+namespace {
 
-  Mapping() = default;
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  ~Mapping() {
-    if (mapped) {
-      static_cast<void>(driver.unmap(address, bytes));
-    }
-    if (address != 0) {
-      static_cast<void>(driver.free_address(address, bytes));
-    }
+// Addresses, and memory that is mapped there in pieces of one size. What has been taken so far is given back
+// in the opposite order, also where a later step failed.
+class VmmRange {
+ public:
+  // `what`: the memory, for reasons.
+  VmmRange(std::string what, std::uint64_t bytes, std::uint64_t piece_bytes)
+      : what_(std::move(what)), bytes_(bytes), piece_bytes_(piece_bytes) {
+    CUdeviceptr address = 0;
+    expect_driver(driver_.reserve(&address, bytes, piece_bytes, 0, 0), "reserve addresses for " + what_);
+    address_ = address;
   }
+  VmmRange(const VmmRange&) = delete;
+  VmmRange& operator=(const VmmRange&) = delete;
+  ~VmmRange() {
+    while (pieces_ > 0) {
+      static_cast<void>(driver_.unmap(address_ + --pieces_ * piece_bytes_, piece_bytes_));
+    }
+    static_cast<void>(driver_.free_address(address_, bytes_));
+  }
+
+  // Makes the next piece.
+  void add(const CUmemAllocationProp& properties) {
+    CUmemGenericAllocationHandle memory{};
+    expect_driver(driver_.create(&memory, piece_bytes_, &properties, 0), "make " + what_ + " by cuMemCreate");
+    const CUresult mapped = driver_.map(address_ + pieces_ * piece_bytes_, piece_bytes_, 0, memory, 0);
+    // The mapping keeps the memory; without one this frees it.
+    static_cast<void>(driver_.release(memory));
+    expect_driver(mapped, "map " + what_);
+    ++pieces_;
+  }
+  // Once all pieces are there.
+  void let_in(const std::vector<CUmemLocation>& readers) {
+    std::vector<CUmemAccessDesc> access;
+    for (const CUmemLocation& reader : readers) {
+      access.push_back({reader, CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
+    }
+    expect_driver(driver_.set_access(address_, bytes_, access.data(), access.size()),
+                  "give access to " + what_);
+  }
+  [[nodiscard]] void* data() const noexcept { return reinterpret_cast<void*>(address_); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  Driver driver_;
+  std::string what_;
+  std::uint64_t bytes_;
+  std::uint64_t piece_bytes_;
+  std::uint64_t pieces_ = 0;
+  CUdeviceptr address_ = 0;
+};
+
+// The driver's calls need the context that the runtime makes at its first use.
+void need_context(int gpu) {
+  const DeviceGuard guard(gpu);
+  check(cudaFree(nullptr), "create a context on GPU " + std::to_string(gpu));
+}
+
+CUmemAllocationProp memory_at(CUmemLocationType type, int id) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = type;
+  properties.location.id = id;
+  return properties;
+}
+
+std::uint64_t granularity_of(const CUmemAllocationProp& properties, const std::string& what) {
+  std::size_t granularity = 0;
+  expect_driver(Driver().granularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
+                "ask for the granularity of " + what);
+  return granularity;
+}
+
+std::uint64_t in_whole(std::uint64_t pieces_of, std::uint64_t bytes) {
+  return (std::max<std::uint64_t>(1, bytes) + pieces_of - 1) / pieces_of * pieces_of;
+}
+
+}  // namespace
+
+struct HostVmmBuffer::Mapping {
+  VmmRange range;
 };
 
 HostVmmBuffer::HostVmmBuffer(int gpu, int node, std::uint64_t bytes) {
+  need_context(gpu);
   const DeviceGuard guard(gpu);
-  // The driver's calls need the context that the runtime makes at its first use.
-  check(cudaFree(nullptr), "create a context on GPU " + std::to_string(gpu));
-  mapping_ = std::make_unique<Mapping>();
-  const Driver& driver = mapping_->driver;
   const std::string what = format_bytes(bytes) + " of host memory on NUMA node " + std::to_string(node);
-
-  CUmemAllocationProp properties{};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
-  properties.location.id = node;
-  std::size_t granularity = 0;
-  expect_driver(driver.granularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
-                "ask for the granularity of " + what);
-  const std::uint64_t rounded = (bytes + granularity - 1) / granularity * granularity;
-
-  CUdeviceptr address = 0;
-  expect_driver(driver.reserve(&address, rounded, granularity, 0, 0), "reserve addresses for " + what);
-  mapping_->address = address;
-  mapping_->bytes = rounded;
-  CUmemGenericAllocationHandle memory{};
-  expect_driver(driver.create(&memory, rounded, &properties, 0), "make " + what + " by cuMemCreate");
-  const CUresult mapped = driver.map(address, rounded, 0, memory, 0);
-  // The mapping keeps the memory; without one this frees it.
-  static_cast<void>(driver.release(memory));
-  expect_driver(mapped, "map " + what);
-  mapping_->mapped = true;
-
-  std::array<CUmemAccessDesc, 2> access{};
-  access[0].location = {CU_MEM_LOCATION_TYPE_DEVICE, gpu};
-  access[1].location = properties.location;
-  access[0].flags = access[1].flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  expect_driver(driver.set_access(address, rounded, access.data(), access.size()),
-                "give GPU " + std::to_string(gpu) + " and the host access to " + what);
+  const CUmemAllocationProp properties = memory_at(CU_MEM_LOCATION_TYPE_HOST_NUMA, node);
+  const std::uint64_t rounded = in_whole(granularity_of(properties, what), bytes);
+  mapping_.reset(new Mapping{{what, rounded, rounded}});
+  mapping_->range.add(properties);
+  mapping_->range.let_in({{CU_MEM_LOCATION_TYPE_DEVICE, gpu}, properties.location});
 }
 
 HostVmmBuffer::~HostVmmBuffer() = default;
@@ -305,11 +343,51 @@ HostVmmBuffer::HostVmmBuffer(HostVmmBuffer&& other) noexcept = default;
 HostVmmBuffer& HostVmmBuffer::operator=(HostVmmBuffer&& other) noexcept = default;
 
 void* HostVmmBuffer::data() const noexcept {
-  return reinterpret_cast<void*>(mapping_->address);
+  return mapping_->range.data();
 }
 
 std::uint64_t HostVmmBuffer::bytes() const noexcept {
-  return mapping_->bytes;
+  return mapping_->range.bytes();
+}
+
+struct InterleavedBuffer::Mapping {
+  VmmRange range;
+};
+
+InterleavedBuffer::InterleavedBuffer(const std::vector<int>& gpus, std::uint64_t bytes) {
+  if (gpus.empty()) {
+    throw UsageError("memory interleaved over no GPU");
+  }
+  std::string what = format_bytes(bytes) + " interleaved over the GPUs";
+  std::vector<CUmemLocation> readers;
+  std::uint64_t piece = 2 * kMiB;
+  for (const int gpu : gpus) {
+    need_context(gpu);
+    what += " " + std::to_string(gpu);
+    const CUmemAllocationProp properties = memory_at(CU_MEM_LOCATION_TYPE_DEVICE, gpu);
+    piece = std::max(piece, granularity_of(properties, what));
+    if (std::none_of(readers.begin(), readers.end(), [&](const auto& known) { return known.id == gpu; })) {
+      readers.push_back(properties.location);
+    }
+  }
+  const std::uint64_t rounded = in_whole(piece, bytes);
+  mapping_.reset(new Mapping{{what, rounded, piece}});
+  for (std::uint64_t at = 0; at < rounded / piece; ++at) {
+    mapping_->range.add(memory_at(CU_MEM_LOCATION_TYPE_DEVICE, gpus[at % gpus.size()]));
+  }
+  mapping_->range.let_in(readers);
+}
+
+InterleavedBuffer::~InterleavedBuffer() = default;
+InterleavedBuffer::InterleavedBuffer(InterleavedBuffer&& other) noexcept = default;
+InterleavedBuffer& InterleavedBuffer::operator=(InterleavedBuffer&& other) noexcept = default;
+
+void* InterleavedBuffer::data() const noexcept {
+  return mapping_->range.data();
+}
+
+std::uint64_t InterleavedBuffer::bytes() const noexcept {
+  return mapping_->range.bytes();
 }
 
 namespace {

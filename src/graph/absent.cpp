@@ -15,6 +15,11 @@ std::unique_ptr<Traversal> make_traversal(const PlacedGraph& /*graph*/, Algorith
   throw SkipError("built without CUDA");
 }
 
+std::unique_ptr<Traversal> make_traversal(std::span<const PlacedGraph* const> /*parts*/,
+                                          Algorithm /*algorithm*/, Access /*access*/) {
+  throw SkipError("built without CUDA");
+}
+
 std::unique_ptr<Operation> make_sweep(const PlacedGraph& /*graph*/, Access /*access*/,
                                       std::span<const Vertex> /*active*/, std::uint64_t /*expected*/) {
   throw SkipError("built without CUDA");

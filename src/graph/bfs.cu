@@ -4,6 +4,7 @@
 // Whether a vertex has been reached is a bit, since every edge asks; its depth is written once, when the
 // vertex becomes active. Two arrays of bits: reached so far, and reached before this level.
 
+#include "divided.cuh"
 #include "grainscope/graph/answers.hpp"
 #include "program.cuh"
 #include "subway.cuh"
@@ -41,6 +42,16 @@ struct BfsProgram : ProgramDefaults {
     if ((look_up(word, over_link) & bit) == 0) {
       atomicOr(word, bit);
     }
+  }
+  // 32 vertices at a time.
+  static constexpr int kSharedAtOnce = kWarpLanes;
+  __device__ void take(Vertex first, const Others<BfsProgram>& others) const {
+    const std::uint32_t word = first / kWarpLanes;
+    std::uint32_t now = reached[word];
+    for (int i = 0; i < others.count; ++i) {
+      now |= others.of[i].reached[word];
+    }
+    reached[word] = now;
   }
   void next_level() { ++level; }
 };
@@ -88,6 +99,10 @@ class BfsState {
 
 std::unique_ptr<Traversal> make_bfs(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<BfsState>>(graph, access);
+}
+
+std::unique_ptr<Traversal> make_bfs_divided(Parts parts, Access access) {
+  return std::make_unique<DividedTraversal<BfsState>>(parts, access);
 }
 
 std::unique_ptr<Traversal> make_bfs_subway(const Csr& graph, const SubwayRequest& request) {

@@ -371,4 +371,31 @@ void check_csr(const Csr& graph) {
   }
 }
 
+VertexRange range_of_part(const Csr& graph, Division division, int part, int parts) {
+  if (part < 0 || part >= parts) {
+    throw UsageError("part " + std::to_string(part) + " of " + std::to_string(parts));
+  }
+  constexpr std::uint64_t kWord = 32;  // vertices whose state is one word
+  const std::uint64_t words = (graph.vertices() + kWord - 1) / kWord;
+  const auto begin = [&](int of) -> Vertex {
+    const auto share = static_cast<std::uint64_t>(of);
+    std::uint64_t word = words * share / static_cast<std::uint64_t>(parts);
+    if (division == Division::edges) {
+      // Of the words' first vertices the first before which so many edges lie.
+      const Edge edges = graph.edges() / static_cast<std::uint64_t>(parts) * share;
+      std::uint64_t low = 0;
+      for (word = words; low < word;) {
+        const std::uint64_t middle = low + (word - low) / 2;
+        if (graph.offsets[middle * kWord] < edges) {
+          low = middle + 1;
+        } else {
+          word = middle;
+        }
+      }
+    }
+    return static_cast<Vertex>(std::min<std::uint64_t>(word * kWord, graph.vertices()));
+  };
+  return {part == 0 ? 0 : begin(part), part + 1 == parts ? graph.vertices() : begin(part + 1)};
+}
+
 }  // namespace grainscope::graph

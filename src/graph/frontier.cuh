@@ -48,12 +48,14 @@ struct LevelSummary {
 };
 
 struct FrontierArrays {
-  std::uint32_t* active;     // [words], a bit a vertex
-  std::uint32_t* counts;     // [words + 1], items of each word's vertices; the last is 0
-  std::uint64_t* positions;  // [words + 1], their exclusive sum
-  WorkItem* items;           // [capacity]
-  LevelSummary* summary;
-  std::uint32_t words;
+  std::uint32_t* active = nullptr;     // [words], a bit a vertex
+  std::uint32_t* counts = nullptr;     // [words + 1], items of each word's vertices; the last is 0
+  std::uint64_t* positions = nullptr;  // [words + 1], their exclusive sum
+  WorkItem* items = nullptr;           // [capacity]
+  LevelSummary* summary = nullptr;
+  LevelSummary* total = nullptr;  // of all GPUs that share the level; of one alone its summary
+  std::uint32_t words = 0;
+  std::uint32_t first_word = 0;  // of the graph's, in which these vertices begin
 };
 
 inline constexpr int kFrontierThreads = 256;
@@ -69,7 +71,7 @@ __global__ void __launch_bounds__(kFrontierThreads)
   double rest = 0;
   std::uint32_t word = blockIdx.x * (kFrontierThreads / kWarpLanes) + threadIdx.x / kWarpLanes;
   for (; word < arrays.words; word += warps) {
-    const std::uint32_t vertex = word * kWarpLanes + lane;
+    const std::uint32_t vertex = (arrays.first_word + word) * kWarpLanes + lane;
     const bool mine = vertex < graph.vertices;
     if constexpr (Program::kMeasuresRest) {
       rest += mine ? program.rest_of(vertex) : 0;
@@ -109,7 +111,7 @@ __global__ void __launch_bounds__(kFrontierThreads)
 template <class Policy, class Program>
 __global__ void __launch_bounds__(kFrontierThreads)
     emit_items(GraphView graph, FrontierArrays arrays, Program program) {
-  if (program.satisfied(*arrays.summary)) {
+  if (program.satisfied(*arrays.total)) {
     return;
   }
   const int lane = static_cast<int>(threadIdx.x % kWarpLanes);
@@ -120,7 +122,7 @@ __global__ void __launch_bounds__(kFrontierThreads)
     if (bits == 0) {
       continue;
     }
-    const std::uint32_t vertex = word * kWarpLanes + lane;
+    const std::uint32_t vertex = (arrays.first_word + word) * kWarpLanes + lane;
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     if ((bits >> lane & 1) != 0) {
@@ -138,21 +140,23 @@ __global__ void __launch_bounds__(kFrontierThreads)
 // One thread: how many items there are to walk.
 template <class Program>
 __global__ void settle_level(FrontierArrays arrays, std::uint64_t* item_count, Program program) {
-  *item_count = program.satisfied(*arrays.summary) ? 0 : arrays.positions[arrays.words];
+  *item_count = program.satisfied(*arrays.total) ? 0 : arrays.positions[arrays.words];
 }
 
 // The GPU memory of a frontier and its work items, and the scan between counting and emitting them.
 
 // Work items that all lists together can be cut into, at most: ceil((degree + 31) / 256) each.
 inline std::uint64_t most_items(const GraphView& graph) {
-  return graph.vertices + graph.vertices / 8 + graph.edges / (kPieceSteps * kWarpLanes) + 1;
+  const std::uint64_t lists = graph.range.last - graph.range.first;
+  return lists + lists / 8 + graph.edges / (kPieceSteps * kWarpLanes) + 1;
 }
 
 class FrontierBuffers {
  public:
   FrontierBuffers(const GraphView& graph, int gpu)
-      : words_((graph.vertices + kWarpLanes - 1) / kWarpLanes),
-        active_(gpu, words_ * sizeof(std::uint32_t)),
+      : first_word_(graph.range.first / kWarpLanes),
+        words_((graph.range.last - graph.range.first + kWarpLanes - 1) / kWarpLanes),
+        active_(gpu, std::max(1U, words_) * sizeof(std::uint32_t)),
         counts_(gpu, (words_ + 1) * sizeof(std::uint32_t)),
         positions_(gpu, (words_ + 1) * sizeof(std::uint64_t)),
         items_(gpu, most_items(graph) * sizeof(WorkItem)),
@@ -163,9 +167,15 @@ class FrontierBuffers {
   }
 
   [[nodiscard]] FrontierArrays arrays() const {
-    return {static_cast<std::uint32_t*>(active_.data()),    static_cast<std::uint32_t*>(counts_.data()),
-            static_cast<std::uint64_t*>(positions_.data()), static_cast<WorkItem*>(items_.data()),
-            static_cast<LevelSummary*>(summary_.data()),    words_};
+    auto* const summary = static_cast<LevelSummary*>(summary_.data());
+    return {.active = static_cast<std::uint32_t*>(active_.data()),
+            .counts = static_cast<std::uint32_t*>(counts_.data()),
+            .positions = static_cast<std::uint64_t*>(positions_.data()),
+            .items = static_cast<WorkItem*>(items_.data()),
+            .summary = summary,
+            .total = summary,
+            .words = words_,
+            .first_word = first_word_};
   }
   // How many items of the level there are; device memory, behind the summary.
   [[nodiscard]] std::uint64_t* item_count() const {
@@ -187,11 +197,11 @@ class FrontierBuffers {
       return active;
     }
     std::vector<std::uint32_t> words(words_);
-    cuda::check(cudaMemcpy(words.data(), active_.data(), active_.bytes(), cudaMemcpyDefault),
+    cuda::check(cudaMemcpy(words.data(), active_.data(), words_ * sizeof(std::uint32_t), cudaMemcpyDefault),
                 "read which vertices are active");
     for (std::uint32_t word = 0; word < words_; ++word) {
       for (std::uint32_t bits = words[word]; bits != 0; bits &= bits - 1) {
-        active.push_back(word * kWarpLanes + static_cast<std::uint32_t>(__builtin_ctz(bits)));
+        active.push_back((first_word_ + word) * kWarpLanes + static_cast<std::uint32_t>(__builtin_ctz(bits)));
       }
     }
     return active;
@@ -202,6 +212,7 @@ class FrontierBuffers {
   }
 
  private:
+  std::uint32_t first_word_;
   std::uint32_t words_;
   cuda::DeviceBuffer active_;
   cuda::DeviceBuffer counts_;
@@ -217,14 +228,18 @@ class FrontierBuffers {
 template <class T>
 using OfDevice = ::cuda::atomic_ref<T, ::cuda::thread_scope_device>;
 
-// The input of vertex-list mode: all vertices of a graph, 32 at a time for a warp.
+// The input of vertex-list mode: all vertices whose lists are placed, 32 at a time for a warp.
 class AllVertices {
  public:
-  __device__ explicit AllVertices(Vertex vertices) : vertices_(vertices) {}
+  __device__ explicit AllVertices(VertexRange range)
+      : next_(range.first +
+              (std::uint64_t{blockIdx.x} * kFrontierThreads + threadIdx.x) / kWarpLanes * kWarpLanes),
+        last_(range.last) {}
 
-  // `vertex` is the lane's, and below V where it got one. Returns false, to all, once there are no more.
+  // `vertex` is the lane's, and below the last where it got one. Returns false, to all, once there are no
+  // more.
   __device__ bool pop_vertex(std::uint64_t& vertex) {
-    if (next_ >= vertices_) {
+    if (next_ >= last_) {
       return false;
     }
     vertex = next_ + threadIdx.x % kWarpLanes;
@@ -233,9 +248,8 @@ class AllVertices {
   }
 
  private:
-  std::uint64_t vertices_;
-  std::uint64_t next_ =
-      (std::uint64_t{blockIdx.x} * kFrontierThreads + threadIdx.x) / kWarpLanes * kWarpLanes;
+  std::uint64_t next_;
+  std::uint64_t last_;
 };
 
 // The input of edge-gathering mode: a list that the warps of the grid share. It is taken in its order.
@@ -335,14 +349,15 @@ class PushedVertices {
 template <class Program>
 __global__ void __launch_bounds__(kFrontierThreads)
     list_vertices(GraphView graph, FrontierArrays arrays, Program program) {
-  if (program.satisfied(*arrays.summary)) {
+  if (program.satisfied(*arrays.total)) {
     return;
   }
   __shared__ Vertex staged[kFrontierThreads / kWarpLanes][PushedVertices::kStaged];
-  AllVertices input(graph.vertices);
+  AllVertices input(graph.range);
   PushedVertices output(staged[threadIdx.x / kWarpLanes], arrays.items, &arrays.summary->pushed);
   for (std::uint64_t vertex = 0; input.pop_vertex(vertex);) {
-    const bool active = (arrays.active[vertex / kWarpLanes] >> vertex % kWarpLanes & 1) != 0;
+    const std::uint64_t word = vertex / kWarpLanes - arrays.first_word;
+    const bool active = (arrays.active[word] >> vertex % kWarpLanes & 1) != 0;
     output.push_vertex(active, static_cast<Vertex>(vertex));
   }
   output.flush();

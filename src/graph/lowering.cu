@@ -1,5 +1,6 @@
 // The two algorithms that lower one number a vertex, shortest paths and components. EMOGI, section 4.
 
+#include "divided.cuh"
 #include "program.cuh"
 #include "subway.cuh"
 
@@ -65,13 +66,22 @@ struct SsspProgram : Lowering {
   }
 };
 
+void require_weights(const PlacedGraph& graph) {
+  if (!graph.request().weights) {
+    throw UsageError("sssp needs weights, and the graph was placed without");
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Traversal> make_sssp(const PlacedGraph& graph, Access access) {
-  if (graph.view().weights == nullptr) {
-    throw UsageError("sssp needs weights, and the graph was placed without");
-  }
+  require_weights(graph);
   return std::make_unique<ProgramTraversal<LoweringState<SsspProgram>>>(graph, access);
+}
+
+std::unique_ptr<Traversal> make_sssp_divided(Parts parts, Access access) {
+  require_weights(*parts.front());
+  return std::make_unique<DividedTraversal<LoweringState<SsspProgram>>>(parts, access);
 }
 
 std::unique_ptr<Traversal> make_sssp_subway(const Csr& graph, const SubwayRequest& request) {
@@ -132,6 +142,10 @@ struct CcProgram : Lowering {
 
 std::unique_ptr<Traversal> make_cc(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<LoweringState<CcProgram>>>(graph, access);
+}
+
+std::unique_ptr<Traversal> make_cc_divided(Parts parts, Access access) {
+  return std::make_unique<DividedTraversal<LoweringState<CcProgram>>>(parts, access);
 }
 
 std::unique_ptr<Traversal> make_cc_subway(const Csr& graph, const SubwayRequest& request) {

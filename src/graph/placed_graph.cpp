@@ -3,7 +3,10 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "grainscope/core/error.hpp"
@@ -32,11 +35,15 @@ void copy_all(const From* from, To* to, std::uint64_t count) {
   }
 }
 
-// One array of an edge list; never of no bytes, so that it has an address.
+// Elements [first, last) of an array of an edge list, which lie within pages as in the whole array; never of
+// no bytes, so that they have an address.
 class PlacedArray {
  public:
-  PlacedArray(const PlacementRequest& request, std::uint64_t bytes, const cuda::Surroundings& surroundings)
-      : bytes_(std::max<std::uint64_t>(bytes, 8)) {
+  PlacedArray(const PlacementRequest& request, Edge first, Edge last, std::uint64_t element_bytes,
+              const cuda::Surroundings& surroundings)
+      : before_(first * element_bytes),
+        into_page_(before_ % kPage),
+        bytes_(std::max<std::uint64_t>(into_page_ + (last - first) * element_bytes, 8)) {
     switch (request.placement) {
       case EdgePlacement::mapped:
         mapped_.emplace(cuda::MappedRequest{.kind = request.memory, .gpu = request.gpu, .home = request.node},
@@ -56,11 +63,29 @@ class PlacedArray {
         memory_.emplace(request.gpu, bytes_);
         device_ = memory_->data();
         return;
+      case EdgePlacement::peer:
+        mapped_.emplace(
+            cuda::MappedRequest{
+                .kind = cuda::MemoryKind::peer, .gpu = request.gpu, .home = request.gpus.front()},
+            bytes_, surroundings);
+        device_ = mapped_->device_data();
+        return;
+      case EdgePlacement::interleaved:
+        interleaved_.emplace(request.gpus, bytes_);
+        device_ = interleaved_->data();
+        return;
     }
   }
   [[nodiscard]] void* host() const { return host_; }  // null: there is none
   [[nodiscard]] void* device() const { return device_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  // Where the elements begin, of those two.
+  [[nodiscard]] void* host_elements() const { return static_cast<std::byte*>(host_) + into_page_; }
+  [[nodiscard]] void* device_elements() const { return static_cast<std::byte*>(device_) + into_page_; }
+  // Where the whole array would begin, for the GPU.
+  [[nodiscard]] const void* whole() const {
+    return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(device_elements()) - before_);
+  }
   void expect_on_host() const {
     if (mapped_) {
       mapped_->expect_on_host();
@@ -68,8 +93,13 @@ class PlacedArray {
   }
 
  private:
+  static constexpr std::uint64_t kPage = 4096;
+
+  std::uint64_t before_;  // bytes of the elements before them
+  std::uint64_t into_page_;
   std::uint64_t bytes_;
   std::optional<cuda::MappedMemory> mapped_;
+  std::optional<cuda::InterleavedBuffer> interleaved_;
   std::optional<cuda::ManagedBuffer> managed_;
   std::optional<cuda::DeviceBuffer> memory_;
   void* host_ = nullptr;
@@ -80,24 +110,32 @@ class CudaPlacedGraph final : public PlacedGraph {
  public:
   CudaPlacedGraph(const Csr& graph, const PlacementRequest& request, const cuda::Surroundings& surroundings)
       : PlacedGraph(request),
+        range_(range_of_part(graph, request.division, request.part, request.parts)),
+        first_(graph.offsets.empty() ? 0 : graph.offsets[range_.first]),
+        last_(graph.offsets.empty() ? 0 : graph.offsets[range_.last]),
         guard_(request.gpu),
-        offsets_(request.gpu, graph.offsets.bytes()),
-        targets_(request, graph.edges() * static_cast<std::uint64_t>(request.edge_bytes), surroundings) {
+        offsets_(request.gpu, (range_.last - range_.first + std::uint64_t{1}) * sizeof(Edge)),
+        targets_(request, first_, last_, static_cast<std::uint64_t>(request.edge_bytes), surroundings) {
     if (request.weights) {
-      weights_.emplace(request, graph.edges() * sizeof(Weight), surroundings);
+      weights_.emplace(request, first_, last_, sizeof(Weight), surroundings);
     }
-    cuda::check(cudaMemcpy(offsets_.data(), graph.offsets.data(), graph.offsets.bytes(), cudaMemcpyDefault),
-                "copy offsets to the GPU");
+    if (!graph.offsets.empty()) {
+      cuda::check(cudaMemcpy(offsets_.data(), graph.offsets.data() + range_.first, offsets_.bytes(),
+                             cudaMemcpyDefault),
+                  "copy offsets to the GPU");
+    }
     fill_targets(graph);
     if (weights_) {
-      fill(graph.weights.data(), *weights_, graph.edges());
+      fill(graph.weights.data(), *weights_);
     }
-    view_ = {static_cast<const std::uint64_t*>(offsets_.data()),
-             targets_.device(),
-             weights_ ? static_cast<const Weight*>(weights_->device()) : nullptr,
-             graph.vertices(),
-             graph.edges(),
-             request.edge_bytes};
+    view_.offsets = reinterpret_cast<const std::uint64_t*>(reinterpret_cast<std::uintptr_t>(offsets_.data()) -
+                                                           range_.first * sizeof(Edge));
+    view_.targets = targets_.whole();
+    view_.weights = weights_ ? static_cast<const Weight*>(weights_->whole()) : nullptr;
+    view_.vertices = graph.vertices();
+    view_.edges = last_ - first_;
+    view_.range = range_;
+    view_.edge_bytes = request.edge_bytes;
     if (is_managed()) {
       for_each_array([&](const PlacedArray& array) {
         cuda::give_hint(array.device(), array.bytes(), request.hint, request.gpu);
@@ -164,32 +202,38 @@ class CudaPlacedGraph final : public PlacedGraph {
   }
 
   [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    const bool there = request().placement == EdgePlacement::device;
+    // Of edges that lie on several GPUs, on all of them.
+    const bool there =
+        request().placement == EdgePlacement::device || request().placement == EdgePlacement::interleaved;
     return offsets_.bytes() + (there ? targets_.bytes() + (weights_ ? weights_->bytes() : 0) : 0);
   }
 
  private:
+  // From the whole array.
   template <class T>
-  void fill(const T* from, const PlacedArray& to, std::uint64_t count) {
+  void fill(const T* from, const PlacedArray& to) {
     if (to.host() != nullptr) {
-      copy_all(from, static_cast<T*>(to.host()), count);
+      copy_all(from + first_, static_cast<T*>(to.host_elements()), last_ - first_);
     } else {
-      cuda::check(cudaMemcpy(to.device(), from, count * sizeof(T), cudaMemcpyDefault),
-                  "copy edges to the GPU");
+      cuda::check(
+          cudaMemcpy(to.device_elements(), from + first_, (last_ - first_) * sizeof(T), cudaMemcpyDefault),
+          "copy edges to the GPU");
     }
   }
 
   void fill_targets(const Csr& graph) {
     if (request().edge_bytes == 4) {
-      fill(graph.targets.data(), targets_, graph.edges());
+      fill(graph.targets.data(), targets_);
     } else if (targets_.host() != nullptr) {
-      copy_all(graph.targets.data(), static_cast<std::uint64_t*>(targets_.host()), graph.edges());
+      copy_all(graph.targets.data() + first_, static_cast<std::uint64_t*>(targets_.host_elements()),
+               last_ - first_);
     } else {
-      const cuda::DeviceBuffer narrow(request().gpu, std::max<std::uint64_t>(8, graph.targets.bytes()));
-      cuda::check(cudaMemcpy(narrow.data(), graph.targets.data(), graph.targets.bytes(), cudaMemcpyDefault),
+      const std::uint64_t bytes = (last_ - first_) * sizeof(Vertex);
+      const cuda::DeviceBuffer narrow(request().gpu, std::max<std::uint64_t>(8, bytes));
+      cuda::check(cudaMemcpy(narrow.data(), graph.targets.data() + first_, bytes, cudaMemcpyDefault),
                   "copy edges to the GPU");
-      widen_on_gpu(static_cast<const Vertex*>(narrow.data()), static_cast<std::uint64_t*>(targets_.device()),
-                   graph.edges());
+      widen_on_gpu(static_cast<const Vertex*>(narrow.data()),
+                   static_cast<std::uint64_t*>(targets_.device_elements()), last_ - first_);
     }
   }
 
@@ -227,6 +271,9 @@ class CudaPlacedGraph final : public PlacedGraph {
     return pages ? pages->absent : 0;
   }
 
+  VertexRange range_;  // whose lists are placed
+  Edge first_;         // their entries
+  Edge last_;
   cuda::DeviceGuard guard_;
   cuda::Stream stream_;
   cuda::DeviceBuffer offsets_;
@@ -243,6 +290,16 @@ std::unique_ptr<PlacedGraph> place_graph(const Csr& graph, const PlacementReques
   }
   if (request.weights && !graph.weighted()) {
     throw UsageError("the graph " + graph.name + " has no weights to place");
+  }
+  const bool elsewhere = request.placement == EdgePlacement::peer;
+  if (request.placement == EdgePlacement::interleaved &&
+      std::find(request.gpus.begin(), request.gpus.end(), request.gpu) == request.gpus.end()) {
+    throw UsageError("edges interleaved over other GPUs than the one that reads them");
+  }
+  if (elsewhere ? request.gpus.size() != 1
+                : request.placement == EdgePlacement::interleaved && request.gpus.empty()) {
+    throw UsageError(std::string("edges in the memory of ") +
+                     (elsewhere ? "a peer, which is one GPU" : "several GPUs, and none is named"));
   }
   return std::make_unique<CudaPlacedGraph>(graph, request, surroundings);
 }

@@ -7,6 +7,7 @@
 // takes a hundred thousand small shares one by one, and in single precision their rounding adds up to more
 // than the tolerance.
 
+#include "divided.cuh"
 #include "grainscope/graph/answers.hpp"
 #include "program.cuh"
 #include "subway.cuh"
@@ -56,6 +57,20 @@ struct PrProgram : ProgramDefaults {
   __device__ void visit(float share, Vertex neighbour, Weight /*weight*/) const {
     atomicAdd(residuals + neighbour, static_cast<double>(share));
   }
+  // What others have for this vertex is taken out of their hands.
+  __device__ void take(Vertex vertex, const Others<PrProgram>& others) const {
+    double found = 0;
+    for (int i = 0; i < others.count; ++i) {
+      double* const theirs = others.of[i].residuals + vertex;
+      if (const double share = *theirs; share != 0) {
+        found += share;
+        *theirs = 0;
+      }
+    }
+    if (found != 0) {
+      residuals[vertex] += found;
+    }
+  }
   __host__ __device__ bool satisfied(const LevelSummary& summary) const {
     return !first && (summary.active == 0 || summary.rest < kMargin * kRankTolerance);
   }
@@ -83,7 +98,12 @@ class PrState {
     program.negligible = static_cast<float>(kRankTolerance) / 2 * program.start;
     return program;
   }
-  void clear(Vertex /*source*/, const cuda::Stream& /*stream*/) const {}
+  // A first level sets what belongs to the vertices whose lists are here; of others' nothing is there yet.
+  void clear(Vertex /*source*/, const cuda::Stream& stream) const {
+    if (view_.range != VertexRange{0, view_.vertices}) {
+      residuals_.fill_bytes(0, stream);
+    }
+  }
   static std::uint64_t most_levels(Vertex /*vertices*/) { return 1000; }
   [[nodiscard]] static std::vector<std::uint32_t> answer(Vertex /*vertices*/) {
     throw UsageError("pr answers with ranks");
@@ -104,6 +124,10 @@ class PrState {
 
 std::unique_ptr<Traversal> make_pr(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<PrState>>(graph, access);
+}
+
+std::unique_ptr<Traversal> make_pr_divided(Parts parts, Access access) {
+  return std::make_unique<DividedTraversal<PrState>>(parts, access);
 }
 
 std::unique_ptr<Traversal> make_pr_subway(const Csr& graph, const SubwayRequest& request) {

@@ -76,21 +76,28 @@ struct LevelKernels {
   }
 };
 
-// The skeleton of every traversal: levels of count, scan, emit and walk, until no vertex is active. The host
-// submits a level while the one before it is walked, and reads back only whether there was one.
+// What may be looked at between levels; both but the counts cost a wait.
+struct LevelObserver {
+  const LevelVisitor* visit = nullptr;
+  std::vector<std::vector<WarpLoad>>* trace = nullptr;
+  BlockLoads* blocks = nullptr;  // [counted_grid()], device, cleared
+};
 
+// One GPU's part of a level: which of the vertices whose lists are placed for it are active, and the walk of
+// their lists. The GPU is current whenever it is used.
 template <class Program>
-class LevelLoop {
+class LevelWorker {
  public:
-  LevelLoop(const PlacedGraph& placed, Access access)
+  LevelWorker(const PlacedGraph& placed, Access access)
       : placed_(placed),
         graph_(placed.view()),
         gpu_(placed.request().gpu),
         kernels_(LevelKernels<Program>::of(access, graph_.edge_bytes)),
         frontier_(graph_, gpu_),
-        seen_(sizeof(LevelSummary), cuda::PinnedBuffer::Kind::cached),
+        arrays_(frontier_.arrays()),
         small_grid_(static_cast<unsigned>(cuda::sm_count(gpu_)) * 8),
-        over_link_(placed.request().placement == EdgePlacement::mapped),
+        over_link_(is_over_link(placed.request().placement)),
+        from_host_(placed.request().placement == EdgePlacement::mapped),
         walk_grid_(walk_grid()),
         trace_grid_(full_grid(kernels_.walk_traced)),
         counted_grid_(kernels_.together ? std::min(walk_grid_, full_grid(kernels_.walk_counted))
@@ -100,93 +107,26 @@ class LevelLoop {
     }
   }
 
-  // What may be looked at between levels; both cost a wait.
-  struct Observer {
-    const LevelVisitor* visit = nullptr;
-    std::vector<std::vector<WarpLoad>>* trace = nullptr;
-    BlockLoads* blocks = nullptr;  // [counted_grid()], device, cleared: it costs no wait
-  };
+  // A level of several GPUs ends by what all of them have left, of which a kernel of each writes the sum.
+  void share_level(LevelSummary* total) { arrays_.total = total; }
 
-  // Clears state by `start`, then goes level by level; `program.next_level()` is called between two.
-  // Returns seconds between two events around everything.
-  template <class Start>
-  double run(Program program, const Start& start, std::uint64_t most_levels, const Observer& observer = {}) {
-    program.over_link = over_link_;
-    levels_.clear();
-    begun_.record(stream_);
-    placed_.begin(stream_);
-    start(stream_);
-    for (std::uint64_t level = 0;; ++level) {
-      if (level > most_levels) {
-        throw FailedError("a traversal did not come to an end within " + std::to_string(most_levels) +
-                          " levels");
-      }
-      const LevelSummary summary = submit_level(program, level, observer);
-      if (program.satisfied(summary)) {
-        break;
-      }
-      levels_.push_back({summary.active, summary.edges, 0, 0, 0});
-      program.next_level();
-    }
-    stream_.synchronize();
-    require_complete();
-    return cuda::elapsed_s(begun_, level_end(levels_.size()));
+  void begin() const { placed_.begin(stream_); }
+  // Asks the program which vertices are active.
+  void count(const Program& program) const {
+    cuda::check(cudaMemsetAsync(arrays_.summary, 0, sizeof(LevelSummary), stream_.get()),
+                "clear a level's summary");
+    kernels_.count<<<small_grid_, kFrontierThreads, 0, stream_.get()>>>(graph_, arrays_, program);
   }
-
-  // Seconds of the walk alone, over the items of one level.
-  double time_walk(const Program& program) {
-    collect_items(program);
-    begun_.record(stream_);
-    walk(program, {});
-    level_end(0).record(stream_);
-    stream_.synchronize();
-    require_complete();
-    return cuda::elapsed_s(begun_, level_end(0));
-  }
-
-  // Of the last run, with their times.
-  [[nodiscard]] std::vector<LevelResult> levels() const {
-    std::vector<LevelResult> levels = levels_;
-    for (std::size_t i = 0; i < levels.size(); ++i) {
-      levels[i].seconds = cuda::elapsed_s(i == 0 ? begun_ : ends_[i - 1], ends_[i]);
-    }
-    return levels;
-  }
-
-  [[nodiscard]] std::uint64_t gpu_bytes() const { return frontier_.bytes() + (board_ ? board_->bytes() : 0); }
-  // Blocks of the walk where loads are counted.
-  [[nodiscard]] unsigned counted_grid() const { return counted_grid_; }
-  [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
-
- private:
-  // Everything of one level is submitted; then the host learns whether it was one, while it is walked.
-  LevelSummary submit_level(const Program& program, std::uint64_t level, const Observer& observer) {
-    collect_items(program);
-    cuda::check(cudaMemcpyAsync(seen_.data(), frontier_.arrays().summary, sizeof(LevelSummary),
-                                cudaMemcpyDefault, stream_.get()),
-                "read a level's summary");
-    summed_.record(stream_);
-    tell_active(observer);
-    walk(program, observer);
-    level_end(level).record(stream_);
-    summed_.synchronize();
-    return *static_cast<const LevelSummary*>(seen_.data());
-  }
-
-  // From the program's active vertices to work items.
-  void collect_items(const Program& program) {
-    const FrontierArrays arrays = frontier_.arrays();
-    cudaStream_t stream = stream_.get();
-    cuda::check(cudaMemsetAsync(arrays.summary, 0, sizeof(LevelSummary), stream), "clear a level's summary");
-    kernels_.count<<<small_grid_, kFrontierThreads, 0, stream>>>(graph_, arrays, program);
-    frontier_.scan(stream);
-    kernels_.emit<<<small_grid_, kFrontierThreads, 0, stream>>>(graph_, arrays, program);
-    settle_level<<<1, 1, 0, stream>>>(arrays, frontier_.item_count(), program);
+  // From active vertices to work items.
+  void emit(const Program& program) const {
+    frontier_.scan(stream_.get());
+    kernels_.emit<<<small_grid_, kFrontierThreads, 0, stream_.get()>>>(graph_, arrays_, program);
+    settle_level<<<1, 1, 0, stream_.get()>>>(arrays_, frontier_.item_count(), program);
     cuda::check_launch("the kernels of a frontier");
   }
 
-  void walk(const Program& program, const Observer& observer) {
-    WalkInput input{frontier_.arrays().items, frontier_.item_count(), graph_, {}, observer.blocks, {}};
+  void walk(const Program& program, const LevelObserver& observer) {
+    WalkInput input{arrays_.items, frontier_.item_count(), graph_, {}, observer.blocks, {}};
     if (observer.blocks != nullptr) {
       launch(kernels_.walk_counted, counted_grid_, input, program);
       return;
@@ -220,6 +160,20 @@ class LevelLoop {
     }
   }
 
+  // The level's active vertices, ascending. Waits for the GPU.
+  [[nodiscard]] std::vector<Vertex> active() const {
+    stream_.synchronize();
+    return frontier_.read_active();
+  }
+  [[nodiscard]] int gpu() const { return gpu_; }
+  [[nodiscard]] bool over_link() const { return over_link_; }
+  [[nodiscard]] const GraphView& graph() const { return graph_; }
+  [[nodiscard]] const LevelSummary* summary() const { return arrays_.summary; }  // device
+  [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
+  [[nodiscard]] unsigned counted_grid() const { return counted_grid_; }  // blocks where loads are counted
+  [[nodiscard]] std::uint64_t gpu_bytes() const { return frontier_.bytes() + (board_ ? board_->bytes() : 0); }
+
+ private:
   void launch(void (*kernel)(WalkInput, Program), unsigned grid, WalkInput input, Program program) {
     if (!board_) {
       kernel<<<grid, kWalkThreads, 0, stream_.get()>>>(input, program);
@@ -232,65 +186,181 @@ class LevelLoop {
     cuda::launch_together(reinterpret_cast<const void*>(kernel), grid, kWalkThreads, arguments, stream_);
   }
 
-  void tell_active(const Observer& observer) {
-    if (observer.visit == nullptr) {
-      return;
-    }
-    stream_.synchronize();
-    if (const std::vector<Vertex> active = frontier_.read_active(); !active.empty()) {
-      (*observer.visit)(active);
-    }
-  }
-
-  // Over a link not all that the GPU holds. Lists side by side share sectors, which the second of two warps
-  // finds in their multiprocessor's cache if it comes soon after the first; the fewer they are, the less they
-  // drift apart. Two blocks are enough to fill a link of PCIe 5.
+  // Over the host's link not all that the GPU holds. Lists side by side share sectors, which the second of
+  // two warps finds in their multiprocessor's cache if it comes soon after the first; the fewer they are, the
+  // less they drift apart. Two blocks are enough to fill a link of PCIe 5.
   [[nodiscard]] unsigned walk_grid() const {
     constexpr unsigned kBlocksOverLink = 2;  // a multiprocessor
     const unsigned full = full_grid(kernels_.walk);
-    return over_link_ && kernels_.by_warps
+    return from_host_ && kernels_.by_warps
                ? std::min(full, kBlocksOverLink * static_cast<unsigned>(cuda::sm_count(gpu_)))
                : full;
   }
   [[nodiscard]] unsigned full_grid(void (*kernel)(WalkInput, Program)) const {
     return cuda::full_grid(reinterpret_cast<const void*>(kernel), kWalkThreads, gpu_);
   }
-  // The event after a level; those of earlier runs are used again.
-  [[nodiscard]] const cuda::Event& level_end(std::uint64_t level) {
-    while (ends_.size() <= level) {
-      ends_.emplace_back();
-    }
-    return ends_[level];
-  }
 
   const PlacedGraph& placed_;  // outlives it
   GraphView graph_;
   int gpu_;
-  cuda::DeviceGuard guard_{gpu_};
   LevelKernels<Program> kernels_;
   FrontierBuffers frontier_;
-  cuda::PinnedBuffer seen_;
+  FrontierArrays arrays_;
   unsigned small_grid_;
   bool over_link_;
+  bool from_host_;
   unsigned walk_grid_;
   unsigned trace_grid_;
   unsigned counted_grid_;
   std::optional<GatherBoard> board_;
   cuda::Stream stream_;
+};
+
+// Of one run: how many vertices and edges each level had, and when it ended on the current GPU.
+class LevelTimes {
+ public:
+  void begin(const cuda::Stream& stream) {
+    levels_.clear();
+    begun_.record(stream);
+  }
+  [[nodiscard]] const cuda::Event& begun() const { return begun_; }
+  [[nodiscard]] std::size_t size() const { return levels_.size(); }
+  void add(const LevelSummary& summary) { levels_.push_back({summary.active, summary.edges, 0, 0, 0}); }
+  // The event after a level; those of earlier runs are used again.
+  [[nodiscard]] const cuda::Event& end(std::uint64_t level) {
+    while (ends_.size() <= level) {
+      ends_.emplace_back();
+    }
+    return ends_[level];
+  }
+  // To the end of the level that was none.
+  [[nodiscard]] double all_s() { return cuda::elapsed_s(begun_, end(levels_.size())); }
+  [[nodiscard]] std::vector<LevelResult> read() const {
+    std::vector<LevelResult> levels = levels_;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      levels[i].seconds = cuda::elapsed_s(i == 0 ? begun_ : ends_[i - 1], ends_[i]);
+    }
+    return levels;
+  }
+  // Throws FailedError where a level is more than there can be.
+  static void require(std::uint64_t level, std::uint64_t most) {
+    if (level > most) {
+      throw FailedError("a traversal did not come to an end within " + std::to_string(most) + " levels");
+    }
+  }
+
+ private:
   cuda::Event begun_;
-  cuda::Event summed_;
   std::deque<cuda::Event> ends_;
   std::vector<LevelResult> levels_;
+};
+
+// A level's summary on its way to the host, which waits for that alone.
+class SummaryReader {
+ public:
+  SummaryReader() : seen_(sizeof(LevelSummary), cuda::PinnedBuffer::Kind::cached) {}
+  void submit(const LevelSummary* from, const cuda::Stream& stream) const {
+    cuda::check(cudaMemcpyAsync(seen_.data(), from, sizeof(LevelSummary), cudaMemcpyDefault, stream.get()),
+                "read a level's summary");
+    summed_.record(stream);
+  }
+  [[nodiscard]] LevelSummary wait() const {
+    summed_.synchronize();
+    return *static_cast<const LevelSummary*>(seen_.data());
+  }
+
+ private:
+  cuda::PinnedBuffer seen_;
+  cuda::Event summed_;
+};
+
+// One GPU goes level by level.
+template <class Program>
+class LevelLoop {
+ public:
+  using Observer = LevelObserver;
+
+  LevelLoop(const PlacedGraph& placed, Access access)
+      : guard_(placed.request().gpu), worker_(placed, access) {}
+
+  // Clears state by `start`, then goes level by level; `program.next_level()` is called between two.
+  // Returns seconds between two events around everything.
+  template <class Start>
+  double run(Program program, const Start& start, std::uint64_t most_levels, const Observer& observer = {}) {
+    program.over_link = worker_.over_link();
+    times_.begin(stream());
+    worker_.begin();
+    start(stream());
+    for (std::uint64_t level = 0;; ++level) {
+      LevelTimes::require(level, most_levels);
+      const LevelSummary summary = submit_level(program, level, observer);
+      if (program.satisfied(summary)) {
+        break;
+      }
+      times_.add(summary);
+      program.next_level();
+    }
+    stream().synchronize();
+    worker_.require_complete();
+    return times_.all_s();
+  }
+
+  // Seconds of the walk alone, over the items of one level.
+  double time_walk(const Program& program) {
+    worker_.count(program);
+    worker_.emit(program);
+    times_.begin(stream());
+    worker_.walk(program, {});
+    times_.end(0).record(stream());
+    stream().synchronize();
+    worker_.require_complete();
+    return times_.all_s();
+  }
+
+  // Of the last run, with their times.
+  [[nodiscard]] std::vector<LevelResult> levels() const { return times_.read(); }
+  [[nodiscard]] std::uint64_t gpu_bytes() const { return worker_.gpu_bytes(); }
+  [[nodiscard]] unsigned counted_grid() const { return worker_.counted_grid(); }
+  [[nodiscard]] const cuda::Stream& stream() const { return worker_.stream(); }
+
+ private:
+  // Everything of one level is submitted; then the host learns whether it was one, while it is walked.
+  LevelSummary submit_level(const Program& program, std::uint64_t level, const Observer& observer) {
+    worker_.count(program);
+    worker_.emit(program);
+    summary_.submit(worker_.summary(), stream());
+    if (observer.visit != nullptr) {
+      if (const std::vector<Vertex> active = worker_.active(); !active.empty()) {
+        (*observer.visit)(active);
+      }
+    }
+    worker_.walk(program, observer);
+    times_.end(level).record(stream());
+    return summary_.wait();
+  }
+
+  cuda::DeviceGuard guard_;
+  LevelWorker<Program> worker_;
+  SummaryReader summary_;
+  LevelTimes times_;
 };
 
 // What every algorithm's program may leave as it is, and the two halves of a Traversal that all share.
 
 using cuda::DeviceArray;
 
+// The same program over other GPUs' copies of the state.
+template <class Program>
+struct Others {
+  static constexpr int kMost = 15;
+  Program of[kMost];
+  int count = 0;
+};
+
 struct ProgramDefaults {
   static constexpr bool kWeighted = false;      // reads weights
   static constexpr bool kMeasuresRest = false;  // has a rest_of(vertex), taken before activate()
-  bool over_link = false;                       // lists are read from host memory; whoever walks them says so
+  bool over_link = false;  // lists are read in place over a link; whoever walks them says so
   struct Nothing {};
   // What is taken from a list's vertex before its edges are visited, by all lanes of the team.
   __device__ Nothing open(const WorkItem& /*item*/, Team /*team*/) const { return {}; }
@@ -301,6 +371,10 @@ struct ProgramDefaults {
   // that hand edges out one by one (edge_gather.cuh). Lanes of the block do so at once.
   template <class Source>
   __device__ void merge(Source& /*list*/, const Source& /*lane*/) const {}
+  // Of state that several GPUs keep a copy of each: how many vertices a thread brings together at once. The
+  // program says how, in take(first of them, others): it reads what the others' copies have for vertices
+  // whose lists are here, and may write there too; nobody else does meanwhile.
+  static constexpr int kSharedAtOnce = 1;
   // Whether all is done, though there are active vertices.
   __host__ __device__ bool satisfied(const LevelSummary& summary) const { return summary.active == 0; }
   void next_level() {}
@@ -344,6 +418,27 @@ struct Lowering : ProgramDefaults {
       walked[item.vertex] = value;
     }
     return value;
+  }
+  // The lowest that anybody has, which all have then.
+  template <class Program>
+  __device__ void take(Vertex vertex, const Others<Program>& others) const {
+    const std::uint32_t own = values[vertex];
+    std::uint32_t theirs[Others<Program>::kMost];
+    std::uint32_t lowest = own;
+#pragma unroll
+    for (int i = 0; i < Others<Program>::kMost; ++i) {
+      theirs[i] = i < others.count ? others.of[i].values[vertex] : own;
+      lowest = min(lowest, theirs[i]);
+    }
+    if (lowest < own) {
+      values[vertex] = lowest;
+    }
+#pragma unroll
+    for (int i = 0; i < Others<Program>::kMost; ++i) {
+      if (i < others.count && lowest < theirs[i]) {
+        others.of[i].values[vertex] = lowest;
+      }
+    }
   }
 };
 

@@ -119,10 +119,11 @@ ActiveLists::ActiveLists(const GraphView& graph, int gpu, std::uint64_t most_ite
 }
 
 FrontierArrays ActiveLists::frontier(const cuda::Stream& stream) const {
-  const FrontierArrays arrays{
-      static_cast<std::uint32_t*>(active_.data()),         static_cast<std::uint32_t*>(counts_.data()),
-      static_cast<std::uint64_t*>(word_positions_.data()), nullptr,
-      static_cast<LevelSummary*>(summary_.data()),         static_cast<std::uint32_t>(words_)};
+  const FrontierArrays arrays{.active = static_cast<std::uint32_t*>(active_.data()),
+                              .counts = static_cast<std::uint32_t*>(counts_.data()),
+                              .positions = static_cast<std::uint64_t*>(word_positions_.data()),
+                              .summary = static_cast<LevelSummary*>(summary_.data()),
+                              .words = static_cast<std::uint32_t>(words_)};
   cuda::check(cudaMemsetAsync(arrays.summary, 0, sizeof(LevelSummary), stream.get()),
               "clear a level's summary");
   return arrays;
@@ -134,12 +135,9 @@ ListArrays ActiveLists::lists() const {
 }
 
 LevelSummary ActiveLists::list(const cuda::Stream& stream) {
-  const FrontierArrays arrays{static_cast<std::uint32_t*>(active_.data()),
-                              nullptr,
-                              static_cast<std::uint64_t*>(word_positions_.data()),
-                              nullptr,
-                              nullptr,
-                              static_cast<std::uint32_t>(words_)};
+  const FrontierArrays arrays{.active = static_cast<std::uint32_t*>(active_.data()),
+                              .positions = static_cast<std::uint64_t*>(word_positions_.data()),
+                              .words = static_cast<std::uint32_t>(words_)};
   scan_.submit(static_cast<const std::uint32_t*>(counts_.data()), arrays.positions, words_ + 1, stream.get());
   write_lists<<<grid_, kFrontierThreads, 0, stream.get()>>>(graph_, arrays, lists());
   cuda::check_launch("write_lists");

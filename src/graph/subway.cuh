@@ -96,6 +96,7 @@ class OffsetsOnGpu final : public PlacedGraph {
     view_.offsets = static_cast<const std::uint64_t*>(offsets_.data());
     view_.vertices = graph.vertices();
     view_.edges = graph.edges();
+    view_.range = {0, graph.vertices()};
     view_.edge_bytes = request.edge_bytes;
   }
   void make_cold() override {}
@@ -115,7 +116,7 @@ inline Edge capacity_of(const Csr& graph, const SubwayRequest& request) {
 template <class Program>
 class SubwayLoop {
  public:
-  using Observer = typename LevelLoop<Program>::Observer;
+  using Observer = LevelObserver;
 
   SubwayLoop(const PlacedGraph& placed, const Csr& graph, const SubwayRequest& request)
       : graph_(placed.view()),
@@ -141,15 +142,11 @@ class SubwayLoop {
     if (observer.trace != nullptr) {
       throw UsageError("what a traversal by compaction walks are copies: there are no loads to trace");
     }
-    levels_.clear();
     buffers_.begin_run();
-    begun_.record(stream_);
+    times_.begin(stream_);
     start(stream_);
     for (std::uint64_t level = 0;; ++level) {
-      if (level > most_levels) {
-        throw FailedError("a traversal did not come to an end within " + std::to_string(most_levels) +
-                          " levels");
-      }
+      LevelTimes::require(level, most_levels);
       const LevelSummary summary = find_active(program);
       if (program.satisfied(summary)) {
         break;
@@ -157,23 +154,22 @@ class SubwayLoop {
       if (observer.visit != nullptr) {
         (*observer.visit)(lists_.vertices(summary.active));
       }
-      levels_.push_back({summary.active, summary.edges, 0, 0, 0});
+      times_.add(summary);
       walk_level(program, summary, observer.blocks);
-      level_end(level).record(stream_);
+      times_.end(level).record(stream_);
       program.next_level();
     }
-    level_end(levels_.size()).record(stream_);
+    times_.end(times_.size()).record(stream_);
     stream_.synchronize();
     buffers_.finish_run();
-    return cuda::elapsed_s(begun_, level_end(levels_.size()));
+    return times_.all_s();
   }
 
   // Of the last run, with their times.
   [[nodiscard]] std::vector<LevelResult> levels() const {
-    std::vector<LevelResult> levels = levels_;
+    std::vector<LevelResult> levels = times_.read();
     for (std::size_t i = 0; i < levels.size(); ++i) {
       const SubwayLevel& parts = buffers_.levels()[i];
-      levels[i].seconds = cuda::elapsed_s(i == 0 ? begun_ : ends_[i - 1], ends_[i]);
       levels[i].link_bytes = parts.edge_bytes + parts.list_bytes;
     }
     return levels;
@@ -221,12 +217,6 @@ class SubwayLoop {
   [[nodiscard]] std::uint64_t most_partition_items() const {
     return Partition{0, capacity_, 0, std::min<std::uint64_t>(graph_.vertices, capacity_)}.items();
   }
-  [[nodiscard]] const cuda::Event& level_end(std::uint64_t level) {
-    while (ends_.size() <= level) {
-      ends_.emplace_back();
-    }
-    return ends_[level];
-  }
 
   GraphView graph_;
   std::uint64_t element_bytes_;
@@ -238,9 +228,7 @@ class SubwayLoop {
   unsigned count_grid_;
   unsigned walk_grid_ = 1;
   cuda::Stream stream_;
-  cuda::Event begun_;
-  std::deque<cuda::Event> ends_;
-  std::vector<LevelResult> levels_;
+  LevelTimes times_;
 };
 
 // What a traversal by compaction has before it is one.

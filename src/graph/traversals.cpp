@@ -126,6 +126,9 @@ std::uint64_t EdgeBuffers::gpu_bytes() const {
 }
 
 std::unique_ptr<Traversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm, Access access) {
+  if (graph.view().range != VertexRange{0, graph.view().vertices}) {
+    throw UsageError("a part of a graph's lists, where the whole is wanted");
+  }
   switch (algorithm) {
     case Algorithm::bfs:
       return make_bfs(graph, access);
@@ -135,6 +138,45 @@ std::unique_ptr<Traversal> make_traversal(const PlacedGraph& graph, Algorithm al
       return make_cc(graph, access);
     case Algorithm::pr:
       return make_pr(graph, access);
+  }
+  throw UsageError("no such algorithm");
+}
+
+namespace {
+
+void require_whole(Parts parts) {
+  if (parts.empty()) {
+    throw UsageError("a traversal over several GPUs of no part");
+  }
+  const GraphView& first = parts.front()->view();
+  Vertex next = 0;
+  for (const PlacedGraph* part : parts) {
+    const GraphView& view = part->view();
+    if (view.vertices != first.vertices || view.edge_bytes != first.edge_bytes || view.range.first != next ||
+        part->request().weights != parts.front()->request().weights) {
+      throw UsageError("parts of different graphs, or not in their order");
+    }
+    next = view.range.last;
+  }
+  if (next != first.vertices) {
+    throw UsageError("parts that end at vertex " + std::to_string(next) + " of " +
+                     std::to_string(first.vertices));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Traversal> make_traversal(Parts parts, Algorithm algorithm, Access access) {
+  require_whole(parts);
+  switch (algorithm) {
+    case Algorithm::bfs:
+      return make_bfs_divided(parts, access);
+    case Algorithm::sssp:
+      return make_sssp_divided(parts, access);
+    case Algorithm::cc:
+      return make_cc_divided(parts, access);
+    case Algorithm::pr:
+      return make_pr_divided(parts, access);
   }
   throw UsageError("no such algorithm");
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "grainscope/cuda/device.hpp"
@@ -19,6 +20,13 @@ namespace grainscope::graph {
 [[nodiscard]] std::unique_ptr<Traversal> make_sssp(const PlacedGraph& graph, Access access);
 [[nodiscard]] std::unique_ptr<Traversal> make_cc(const PlacedGraph& graph, Access access);
 [[nodiscard]] std::unique_ptr<Traversal> make_pr(const PlacedGraph& graph, Access access);
+
+// The same over several GPUs.
+using Parts = std::span<const PlacedGraph* const>;
+[[nodiscard]] std::unique_ptr<Traversal> make_bfs_divided(Parts parts, Access access);
+[[nodiscard]] std::unique_ptr<Traversal> make_sssp_divided(Parts parts, Access access);
+[[nodiscard]] std::unique_ptr<Traversal> make_cc_divided(Parts parts, Access access);
+[[nodiscard]] std::unique_ptr<Traversal> make_pr_divided(Parts parts, Access access);
 
 // The same over compacted copies.
 [[nodiscard]] std::unique_ptr<Traversal> make_bfs_subway(const Csr& graph, const SubwayRequest& request);

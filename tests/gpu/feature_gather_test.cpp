@@ -48,17 +48,6 @@ class FeatureGather : public GpuTest {
     memory_->grow(kSpan);
   }
 
-  // GPUs that the first reads, itself among them.
-  [[nodiscard]] static std::vector<int> reachable_gpus() {
-    std::vector<int> gpus{0};
-    for (const cuda::PeerLink& link : runtime().peers) {
-      if (link.from == 0 && link.access && gpus.size() < 3) {
-        gpus.push_back(link.to);
-      }
-    }
-    return gpus;
-  }
-
   [[nodiscard]] static StoreRequest request_of(Store store, std::uint32_t row_bytes) {
     StoreRequest request;
     request.store = store;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "grainscope/cuda/runtime.hpp"
 
 namespace grainscope {
@@ -16,6 +18,16 @@ class GpuTest : public testing::Test {
   // Whether GPU 0 has bulk copies (TMA).
   [[nodiscard]] static bool has_bulk() {
     return runtime().devices[0].compute_major >= cuda::kFirstMajorOfBulk;
+  }
+  // GPUs that the first reads, itself among them.
+  [[nodiscard]] static std::vector<int> reachable_gpus() {
+    std::vector<int> gpus{0};
+    for (const cuda::PeerLink& link : runtime().peers) {
+      if (link.from == 0 && link.access && gpus.size() < 3) {
+        gpus.push_back(link.to);
+      }
+    }
+    return gpus;
   }
 };
 

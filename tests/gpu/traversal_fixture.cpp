@@ -30,6 +30,28 @@ std::unique_ptr<PlacedGraph> TraversalTest::place(const Csr& graph, EdgePlacemen
   return place_graph(graph, request, {nullptr, &budget_});
 }
 
+std::vector<std::unique_ptr<PlacedGraph>> TraversalTest::place_parts(const Csr& graph,
+                                                                     EdgePlacement placement, int edge_bytes,
+                                                                     const std::vector<int>& gpus,
+                                                                     Division division) {
+  std::vector<std::unique_ptr<PlacedGraph>> parts;
+  for (const int gpu : gpus) {
+    PlacementRequest request;
+    request.placement = placement;
+    request.edge_bytes = edge_bytes;
+    request.weights = graph.weighted();
+    request.gpu = gpu;
+    if (placement == EdgePlacement::interleaved) {
+      request.gpus = gpus;
+    }
+    request.part = static_cast<int>(parts.size());
+    request.parts = static_cast<int>(gpus.size());
+    request.division = division;
+    parts.push_back(place_graph(graph, request, {nullptr, &budget_}));
+  }
+  return parts;
+}
+
 bool TraversalTest::applies(const Csr& graph, Algorithm algorithm) {
   return algorithm == Algorithm::cc ? !graph.directed : algorithm != Algorithm::sssp || graph.weighted();
 }
@@ -68,6 +90,26 @@ void TraversalTest::expect_right_from(const BothWays& both, EdgePlacement placem
   SCOPED_TRACE(testing::Message() << both.graph.name << ", " << edge_bytes << " bytes, " << name(placement));
   const auto placed = place(both.graph, placement, edge_bytes);
   const auto traversal = make_traversal(*placed, algorithm, access);
+  for (const Vertex source : {busiest(both.graph), Vertex{0}}) {
+    EXPECT_GT(traversal->run(source), 0);
+    expect_right(both, algorithm, source, *traversal);
+  }
+}
+
+void TraversalTest::expect_right_by(const std::vector<int>& gpus, const BothWays& both,
+                                    EdgePlacement placement, int edge_bytes, Division division,
+                                    Algorithm algorithm, Access access) {
+  if (!applies(both.graph, algorithm)) {
+    return;
+  }
+  SCOPED_TRACE(testing::Message() << both.graph.name << ", " << edge_bytes << " bytes, " << name(placement)
+                                  << ", alike " << name(division) << ", parts " << gpus.size());
+  const auto placed = place_parts(both.graph, placement, edge_bytes, gpus, division);
+  std::vector<const PlacedGraph*> parts;
+  for (const auto& part : placed) {
+    parts.push_back(part.get());
+  }
+  const auto traversal = make_traversal(parts, algorithm, access);
   for (const Vertex source : {busiest(both.graph), Vertex{0}}) {
     EXPECT_GT(traversal->run(source), 0);
     expect_right(both, algorithm, source, *traversal);

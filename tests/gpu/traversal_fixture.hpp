@@ -27,6 +27,11 @@ class TraversalTest : public GpuTest {
  protected:
   // With weights where the graph has edges.
   [[nodiscard]] std::unique_ptr<PlacedGraph> place(const Csr& graph, EdgePlacement placement, int edge_bytes);
+  // A part on each of `gpus`, which may name one several times. Interleaved over all of them.
+  [[nodiscard]] std::vector<std::unique_ptr<PlacedGraph>> place_parts(const Csr& graph,
+                                                                      EdgePlacement placement, int edge_bytes,
+                                                                      const std::vector<int>& gpus,
+                                                                      Division division);
   // Whether an algorithm can be run over a graph.
   [[nodiscard]] static bool applies(const Csr& graph, Algorithm algorithm);
   // A vertex with a long list, which many levels follow from.
@@ -37,6 +42,9 @@ class TraversalTest : public GpuTest {
   // Of an algorithm that applies to the graph, from two sources.
   void expect_right_from(const BothWays& both, EdgePlacement placement, int edge_bytes, Algorithm algorithm,
                          Access access);
+  // The same by several GPUs together.
+  void expect_right_by(const std::vector<int>& gpus, const BothWays& both, EdgePlacement placement,
+                       int edge_bytes, Division division, Algorithm algorithm, Access access);
 
   cuda::ManagedBudget budget_;
 };

@@ -61,6 +61,99 @@ TEST_P(TraversalAnswers, are_the_oracles_where_one_list_is_much_longer_than_all_
   expect_oracle(star(100'000));
 }
 
+// Of one GPU in several parts, so that it is tested where there is no second.
+TEST_P(TraversalAnswers, are_the_oracles_of_parts_on_one_gpu) {
+  const auto& [algorithm, access] = GetParam();
+  for (const BothWays& both : all_sample_graphs()) {
+    expect_right_by({0, 0}, both, EdgePlacement::mapped, 8, Division::edges, algorithm, access);
+  }
+  for (const BothWays& both : larger_graphs()) {
+    for (const Division division : kDivisions) {
+      expect_right_by({0, 0, 0}, both, EdgePlacement::mapped, 8, division, algorithm, access);
+      expect_right_by({0, 0, 0}, both, EdgePlacement::device, 4, division, algorithm, access);
+    }
+  }
+}
+
+TEST_P(TraversalAnswers, are_the_oracles_of_several_gpus) {
+  const std::vector<int> gpus = reachable_gpus();
+  if (gpus.size() < 2) {
+    GTEST_SKIP() << "needs two GPUs that reach each other";
+  }
+  const auto& [algorithm, access] = GetParam();
+  for (const BothWays& both : larger_graphs()) {
+    for (const EdgePlacement placement :
+         {EdgePlacement::mapped, EdgePlacement::device, EdgePlacement::interleaved}) {
+      expect_right_by(gpus, both, placement, 8, Division::edges, algorithm, access);
+      expect_right_by(gpus, both, placement, 4, Division::vertices, algorithm, access);
+    }
+  }
+  expect_right_by(gpus, star(100'000), EdgePlacement::mapped, 8, Division::edges, algorithm, access);
+}
+
+TEST_P(TraversalAnswers, are_the_oracles_from_the_memory_of_others) {
+  const std::vector<int> gpus = reachable_gpus();
+  const auto& [algorithm, access] = GetParam();
+  for (const BothWays& both : larger_graphs()) {
+    if (!applies(both.graph, algorithm)) {
+      continue;
+    }
+    for (const EdgePlacement placement : {EdgePlacement::peer, EdgePlacement::interleaved}) {
+      PlacementRequest request;
+      request.placement = placement;
+      request.weights = both.graph.weighted();
+      request.gpu = gpus.front();
+      request.gpus = placement == EdgePlacement::peer ? std::vector{gpus.back()} : gpus;
+      if (placement == EdgePlacement::peer && gpus.size() < 2) {
+        continue;
+      }
+      SCOPED_TRACE(testing::Message() << both.graph.name << ", " << name(placement));
+      const auto placed = place_graph(both.graph, request, {nullptr, &budget_});
+      const auto traversal = make_traversal(*placed, algorithm, access);
+      EXPECT_GT(traversal->run(busiest(both.graph)), 0);
+      expect_right(both, algorithm, busiest(both.graph), *traversal);
+    }
+  }
+}
+
+TEST_F(Traversals, of_parts_tell_the_levels_of_the_whole) {
+  const BothWays both = larger_graphs().front();
+  const auto whole = place(both.graph, EdgePlacement::device, 8);
+  const auto alone = make_traversal(*whole, Algorithm::bfs, Access::merged_aligned);
+  const auto placed = place_parts(both.graph, EdgePlacement::device, 8, {0, 0, 0}, Division::edges);
+  const PlacedGraph* const parts[] = {placed[0].get(), placed[1].get(), placed[2].get()};
+  const auto together = make_traversal(parts, Algorithm::bfs, Access::merged_aligned);
+  const Vertex source = busiest(both.graph);
+  std::vector<std::vector<Vertex>> of_whole;
+  std::vector<std::vector<Vertex>> of_parts;
+  alone->follow(source, [&](auto active) { of_whole.emplace_back(active.begin(), active.end()); });
+  together->follow(source, [&](auto active) { of_parts.emplace_back(active.begin(), active.end()); });
+  EXPECT_EQ(of_parts, of_whole);
+  const std::vector<LevelResult> one = alone->levels();
+  const std::vector<LevelResult> all = together->levels();
+  ASSERT_EQ(all.size(), one.size());
+  for (std::size_t level = 0; level < all.size(); ++level) {
+    EXPECT_EQ(all[level].active, one[level].active);
+    EXPECT_EQ(all[level].edges, one[level].edges);
+  }
+  EXPECT_EQ(together->statistics(source).lanes, alone->statistics(source).lanes);
+  EXPECT_THROW(static_cast<void>(together->run(both.graph.vertices())), UsageError);
+}
+
+TEST_F(Traversals, refuse_parts_that_are_no_whole) {
+  const BothWays both = larger_graphs().front();
+  const auto placed = place_parts(both.graph, EdgePlacement::device, 8, {0, 0}, Division::edges);
+  const auto make = [&](std::vector<const PlacedGraph*> parts) {
+    static_cast<void>(make_traversal(parts, Algorithm::bfs, Access::merged));
+  };
+  EXPECT_THROW(make({}), UsageError);
+  EXPECT_THROW(make({placed[0].get()}), UsageError);
+  EXPECT_THROW(make({placed[1].get(), placed[0].get()}), UsageError);
+  EXPECT_NO_THROW(make({placed[0].get(), placed[1].get()}));
+  // A part alone is no graph either.
+  EXPECT_THROW(static_cast<void>(make_traversal(*placed[0], Algorithm::bfs, Access::merged)), UsageError);
+}
+
 TEST_F(Traversals, answer_alike_run_after_run) {
   const BothWays both = larger_graphs().front();
   const auto placed = place(both.graph, EdgePlacement::mapped, 8);

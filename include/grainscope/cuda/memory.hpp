@@ -128,6 +128,27 @@ class HostVmmBuffer {
   std::unique_ptr<Mapping> mapping_;
 };
 
+// Memory of several GPUs in turns, at addresses without a gap.
+class InterleavedBuffer {
+ public:
+  // At least `bytes`: piece i of 2 MiB lies on gpus[i % size]. All of them read and write it. Throws
+  // SkipError, with the driver's reason, where a card has not enough free or one GPU does not reach another,
+  // UsageError for no GPUs.
+  InterleavedBuffer(const std::vector<int>& gpus, std::uint64_t bytes);
+  ~InterleavedBuffer();
+  InterleavedBuffer(InterleavedBuffer&& other) noexcept;
+  InterleavedBuffer& operator=(InterleavedBuffer&& other) noexcept;
+
+  // The same address on every GPU.
+  [[nodiscard]] void* data() const noexcept;
+  // What was asked for, rounded up to whole pieces.
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
+
+ private:
+  struct Mapping;
+  std::unique_ptr<Mapping> mapping_;
+};
+
 // Device memory that several processes use: one owns it, others open what it names (CUDA IPC).
 // What names it to another process: the bytes of a cudaIpcMemHandle_t.
 using IpcHandle = std::array<std::byte, 64>;

@@ -80,6 +80,25 @@ struct BuildOptions {
 // that both directions of an edge agree. EMOGI's papers use 8..72.
 void draw_weights(Csr& graph, Weight low, Weight high, std::uint64_t seed);
 
+// Lists of vertices [first, last).
+struct VertexRange {
+  Vertex first = 0;
+  Vertex last = 0;
+  friend bool operator==(const VertexRange&, const VertexRange&) = default;
+};
+
+// What is alike in the parts into which vertices are divided.
+enum class Division { edges, vertices };
+inline constexpr Division kDivisions[] = {Division::edges, Division::vertices};
+// As it stands in case names.
+[[nodiscard]] constexpr const char* name(Division division) {
+  return division == Division::edges ? "edges" : "vertices";
+}
+
+// Part `part` of `parts` of a graph's vertices, all of which together are each vertex once. Parts begin at
+// multiples of 32 vertices; of small graphs some are empty. Throws UsageError where there is no such part.
+[[nodiscard]] VertexRange range_of_part(const Csr& graph, Division division, int part, int parts);
+
 // Throws FailedError, saying where, unless all that csr.hpp promises of a graph holds; undirected graphs are
 // checked to be symmetric too.
 void check_csr(const Csr& graph);

@@ -26,10 +26,15 @@ class Stream;  // cuda/device.hpp
 namespace grainscope::graph {
 
 enum class EdgePlacement {
-  mapped,   // host memory that the GPU reads over the link
-  managed,  // managed memory, under a hint; on the host when a trial starts
-  device,   // the GPU's own memory: what no link could beat
+  mapped,       // host memory that the GPU reads over the link
+  managed,      // managed memory, under a hint; on the host when a trial starts
+  device,       // the GPU's own memory: what no link could beat
+  peer,         // another GPU's memory
+  interleaved,  // the memory of several GPUs in turns, its own among them
 };
+inline constexpr EdgePlacement kEdgePlacements[] = {EdgePlacement::mapped, EdgePlacement::managed,
+                                                    EdgePlacement::device, EdgePlacement::peer,
+                                                    EdgePlacement::interleaved};
 [[nodiscard]] constexpr const char* name(EdgePlacement placement) {
   switch (placement) {
     case EdgePlacement::mapped:
@@ -38,8 +43,18 @@ enum class EdgePlacement {
       return "managed";
     case EdgePlacement::device:
       return "device";
+    case EdgePlacement::peer:
+      return "peer";
+    case EdgePlacement::interleaved:
+      return "interleaved";
   }
   return "?";
+}
+
+// Whether a GPU reads such edges in place over a link, some of them at least.
+[[nodiscard]] constexpr bool is_over_link(EdgePlacement placement) {
+  return placement == EdgePlacement::mapped || placement == EdgePlacement::peer ||
+         placement == EdgePlacement::interleaved;
 }
 
 struct PlacementRequest {
@@ -50,16 +65,24 @@ struct PlacementRequest {
   cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;  // of `mapped`
   int node = 0;                                            // where that lies
   cuda::Hint hint = cuda::Hint::read_mostly;               // of `managed`
+  std::vector<int> gpus =
+      {};  // whose memory it is: of `peer` the other's, of `interleaved` all in their turn
+  // Which lists are placed: one of so many parts of the vertices.
+  int part = 0;
+  int parts = 1;
+  Division division = Division::edges;
   friend bool operator==(const PlacementRequest&, const PlacementRequest&) = default;
 };
 
-// Addresses of a graph as the GPU's kernels use them.
+// Addresses of a graph as the GPU's kernels use them. Where a part of the lists is placed, these are of the
+// whole arrays, of which only that part may be read.
 struct GraphView {
   const std::uint64_t* offsets = nullptr;  // [V + 1], device
   const void* targets = nullptr;           // u32[E] or u64[E], where placed; starts on a page
   const Weight* weights = nullptr;         // [E], where placed, or null; starts on a page
   Vertex vertices = 0;
-  Edge edges = 0;
+  Edge edges = 0;     // of the lists that are placed
+  VertexRange range;  // of these; begins at a multiple of 32
   int edge_bytes = 8;
 };
 
@@ -91,9 +114,9 @@ class PlacedGraph {
   PlacementRequest request_;
 };
 
-// On the NUMA node that the calling thread is bound to. Throws SkipError, with the numbers, where the GPU or
-// the budget has no room, UsageError where weights are wanted and the graph has none, and as MappedMemory; in
-// a build without CUDA always SkipError.
+// On the NUMA node that the calling thread is bound to. Throws SkipError, with the numbers, where a GPU or
+// the budget has no room, or a GPU does not reach another, UsageError where weights are wanted and the graph
+// has none, and as MappedMemory; in a build without CUDA always SkipError.
 [[nodiscard]] std::unique_ptr<PlacedGraph> place_graph(const Csr& graph, const PlacementRequest& request,
                                                        const cuda::Surroundings& surroundings);
 
@@ -187,6 +210,14 @@ class Traversal {
 // UsageError for sssp over a graph placed without weights; in a build without CUDA always SkipError.
 [[nodiscard]] std::unique_ptr<Traversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm,
                                                         Access access);
+
+// The same over several GPUs. Each walks the lists of its own part, wherever that is placed for it, and keeps
+// the state of all vertices: what it finds of others' goes into its own copy. Before a level each GPU takes
+// from the others, over their links, what they found of its vertices. `parts`: of one graph, every part
+// once, in order, and they outlive it; several may be of one GPU. Traces are not recorded. Throws as
+// make_traversal; UsageError where parts are not of one whole; SkipError where a GPU does not reach another.
+[[nodiscard]] std::unique_ptr<Traversal> make_traversal(std::span<const PlacedGraph* const> parts,
+                                                        Algorithm algorithm, Access access);
 
 // Traversal by compaction, after Subway (EuroSys 2020): in every level the GPU finds the active vertices, the
 // CPU gathers their lists, end to end, into page-locked buffers, these are copied to the GPU, and a kernel

@@ -44,6 +44,58 @@ TEST(Build, equals_a_naive_builder_on_random_lists) {
   }
 }
 
+// Degrees of 1, 2, 3, … and back, so that equal edges are not equal vertices.
+Csr sloped(Vertex vertices) {
+  Csr graph;
+  graph.directed = true;
+  graph.offsets = HostArray<Edge>(vertices + std::uint64_t{1});
+  graph.offsets[0] = 0;
+  for (Vertex v = 0; v < vertices; ++v) {
+    graph.offsets[v + std::uint64_t{1}] = graph.offsets[v] + v % 97;
+  }
+  graph.targets = HostArray<Vertex>(graph.offsets[vertices]);
+  return graph;
+}
+
+TEST(Division, covers_every_vertex_once_in_whole_words) {
+  for (const Vertex vertices : {0U, 1U, 31U, 32U, 33U, 1000U, 4096U, 10'007U}) {
+    const Csr graph = sloped(vertices);
+    for (const Division division : kDivisions) {
+      for (const int parts : {1, 2, 3, 7, 16}) {
+        Vertex next = 0;
+        for (int part = 0; part < parts; ++part) {
+          const VertexRange range = range_of_part(graph, division, part, parts);
+          EXPECT_EQ(range.first, next) << vertices << " vertices, part " << part << " of " << parts;
+          EXPECT_LE(range.first, range.last);
+          EXPECT_TRUE(range.first % 32 == 0 || range.first == vertices);
+          next = range.last;
+        }
+        EXPECT_EQ(next, vertices);
+      }
+    }
+  }
+}
+
+TEST(Division, makes_alike_what_it_says) {
+  Csr graph = sloped(40'000);
+  // A hub at the end: equal edges are far from equal vertices.
+  graph.offsets[40'000] += graph.edges();
+  graph.targets = HostArray<Vertex>(graph.offsets[40'000]);
+  const VertexRange by_vertices = range_of_part(graph, Division::vertices, 0, 2);
+  EXPECT_NEAR(by_vertices.last, 20'000, 32);
+  const VertexRange by_edges = range_of_part(graph, Division::edges, 0, 4);
+  EXPECT_NEAR(static_cast<double>(graph.offsets[by_edges.last]), static_cast<double>(graph.edges()) / 4,
+              97 * 32);
+  EXPECT_GT(by_edges.last, 15'000U);
+}
+
+TEST(Division, refuses_parts_that_there_are_not) {
+  const Csr graph = sloped(100);
+  EXPECT_THROW(static_cast<void>(range_of_part(graph, Division::edges, 2, 2)), UsageError);
+  EXPECT_THROW(static_cast<void>(range_of_part(graph, Division::edges, -1, 2)), UsageError);
+  EXPECT_THROW(static_cast<void>(range_of_part(graph, Division::edges, 0, 0)), UsageError);
+}
+
 TEST(Build, no_vertex_and_no_edge_make_an_empty_graph) {
   const Csr graph = build_csr({}, {});
   EXPECT_EQ(graph.vertices(), 0);
