@@ -361,8 +361,9 @@ void hold_against_gpu_memory(Session& session, const TraversalPoint& point, Meas
     if (gb_s < measurement.limit->gb_s) {
       measurement.limit = {gb_s, "NVLinks, with a part of the edges in the GPU's own memory"};
     }
-    measurement.link_peak_gb_s = session.link_peak_gb_s(
-        LinkPath::between(request.gpus[request.gpus.front() == request.gpu ? 1 : 0], request.gpu));
+    const int other = request.gpus[request.gpus.front() == request.gpu ? 1 : 0];
+    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::between(other, request.gpu)) *
+                                 static_cast<double>(over) / static_cast<double>(over - 1);
   }
   if (measurement.limit && point.where.gpus() > 1) {
     measurement.limit->gb_s *= point.where.gpus();

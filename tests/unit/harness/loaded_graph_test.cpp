@@ -179,7 +179,8 @@ TEST(GraphNeeds, of_managed_edges_count_where_the_host_keeps_them) {
   scope.graphs = {graph::parse_graph_spec("kron:26")};
   std::map<std::string, std::uint64_t> needs;
   for (const Benchmark& benchmark : list_all({traversal()}, machine, scope)) {
-    if (benchmark.id.family == "traversal/sssp" && to_string(benchmark.id.axis("edge")) == "8") {
+    if (benchmark.id.family == "traversal/sssp" && to_string(benchmark.id.axis("edge")) == "8" &&
+        test::text_if_any(benchmark, "gpus").empty()) {
       needs[to_string(benchmark.id.axis("placement"))] = benchmark.needs.host_bytes;
     }
   }

@@ -108,6 +108,9 @@ TEST(Traversal, has_cases_together_that_share_a_graph_as_it_is_placed) {
       std::string placed = graph + " " + text_of(benchmark, "placement") +
                            test::text_if_any(benchmark, "memory") + test::text_if_any(benchmark, "hint") +
                            " " + text_of(benchmark, "edge");
+      for (const char* key : {"over", "gpus", "divide"}) {
+        placed += " " + test::text_if_any(benchmark, key);
+      }
       placed += (benchmark.id.family == "traversal/sssp" ? " weights " : " ") +
                 to_string(benchmark.id.site[1].value);
       EXPECT_TRUE(placed == last || ended.insert(placed).second) << benchmark.id.name();
