@@ -714,12 +714,14 @@ sm_share/gather
   full        by=mps_percentage  width=4,16      gpu=first  span=1GiB  percent=2.5,5,10,25,50,100
   full        by=mps_percentage  width=8         gpu=first  span=1GiB  percent=10
   full        by=exec_affinity   width=4,8,16    gpu=first  span=1GiB  sms=4,16,64
+  full        by=green_context   width=16        gpu=first  span=1GiB  sms=$some_sms  mode=bulk
   paper       by=green_context   width=4,8,16    span=1GiB  sms=$some_sms
   paper       by=grid_cap        width=4,16      span=1GiB  sms=$some_sms
   paper       by=grid_cap        width=8         span=1GiB  sms=8,16,32
   paper       by=unlimited       width=4,8,16    span=1GiB
   paper       by=mps_percentage  width=4,8,16    span=1GiB  percent=2.5,5,7.5,10,15,20,25,50,100
   paper       by=exec_affinity   width=4,8,16    span=1GiB  sms=2..64
+  paper       by=green_context   width=16        span=1GiB  sms=$some_sms  mode=bulk
   acceptance  by=green_context   sms=8           span=1GiB
 
 sm_share/split
@@ -733,10 +735,12 @@ sm_share/split
   full        by=green_context   width=4,8     consumer=products,graphsage  gpu=first  span=1GiB  percent=10
   full        by=mps_percentage,exec_affinity  consumer=products,graphsage  gpu=first  span=1GiB  percent=2.5,5,10,25,50
   full        by=unlimited                     consumer=products,graphsage  gpu=first  span=1GiB
+  full        by=green_context   mode=bulk     consumer=products,graphsage  gpu=first  span=1GiB  percent=$some_percents
   paper       by=grid_cap,green_context        consumer=products,graphsage  span=1GiB  percent=$some_percents
   paper       by=green_context   width=4,8     consumer=products,graphsage  span=1GiB  percent=10
   paper       by=mps_percentage,exec_affinity  consumer=products,graphsage  span=1GiB  percent=$some_percents
   paper       by=unlimited                     consumer=products,graphsage  span=1GiB
+  paper       by=green_context   mode=bulk     consumer=products,graphsage  span=1GiB  percent=$some_percents
   acceptance  by=green_context   consumer=products,graphsage  span=256MiB  percent=10
 
 # ---- traversal -----------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ constexpr double kNotice_s = 5e-4;  // between asking and the moment to run at
 // A side that begins later than this has run beside the other for less than it says: once more.
 constexpr double kLate_s = 5e-5;
 constexpr int kMostTries = 16;
-constexpr std::size_t kWords = 10;
+constexpr std::size_t kWords = 11;
 
 }  // namespace
 
@@ -34,6 +34,7 @@ std::vector<std::string> to_words(const ShareJob& job) {
           std::to_string(job.sms),
           exact_text(job.percent),
           std::to_string(job.node),
+          name(job.mode),
           std::to_string(job.width),
           std::to_string(job.row_bytes),
           std::to_string(job.rows),
@@ -44,12 +45,14 @@ std::vector<std::string> to_words(const ShareJob& job) {
 
 ShareJob parse_share_job(const std::vector<std::string>& words) {
   static constexpr ShareBy kWays[] = {ShareBy::mps_percentage, ShareBy::exec_affinity};
+  static constexpr gnn::Mode kModes[] = {gnn::Mode::masked, gnn::Mode::bulk};
   JobWords all(kShareKind, words, kWords);
   ShareJob job;
   job.by = all.named(kWays);
   job.sms = all.number<int>();
   job.percent = all.number<double>();
   job.node = all.number<int>();
+  job.mode = all.named(kModes);
   job.width = all.number<std::uint32_t>();
   job.row_bytes = all.number<std::uint32_t>();
   job.rows = all.number<std::uint64_t>();
@@ -137,7 +140,8 @@ class OwnTable {
     store_ = gnn::make_feature_store(store_request(point_, site), &memory_, nullptr);
   }
   [[nodiscard]] std::unique_ptr<gnn::ShareWork> on(const cuda::SmPartition& part) const {
-    return gnn::make_gather_work(*store_, drawn_lists(point_, store_->shape().rows), point_.width, part);
+    return gnn::make_gather_work(*store_, drawn_lists(point_, store_->shape().rows), point_.mode,
+                                 point_.width, part);
   }
 
  private:
@@ -151,6 +155,7 @@ class OwnTable {
     point.row_bytes = job.row_bytes;
     point.rows = job.rows;
     point.span_bytes = job.span_bytes;
+    point.mode = job.mode;
     point.width = job.width;
     return point;
   }

@@ -55,6 +55,7 @@ struct ShareJob {
   double percent = 100;  // mps_percentage
   int node = 0;          // of its CPUs, and of the table
   // It gathers:
+  gnn::Mode mode = gnn::Mode::masked;
   std::uint32_t width = 0;  // bytes of a load; 0: it computes
   std::uint32_t row_bytes = 0;
   std::uint64_t rows = 0;

@@ -144,8 +144,9 @@ Summary alone_s(gnn::ShareWork& work) {
 
 // Names what cases with other shares do, too.
 std::string work_of(const SharePoint& point, int gpu) {
-  return std::to_string(gpu) + " " + spoken(point.consumer) + " " + std::to_string(point.gather.width) + " " +
-         std::to_string(point.gather.asked_bytes()) + " " + std::to_string(point.gather.span_bytes);
+  return std::to_string(gpu) + " " + spoken(point.consumer) + " " + name(point.gather.mode) + " " +
+         std::to_string(point.gather.width) + " " + std::to_string(point.gather.asked_bytes()) + " " +
+         std::to_string(point.gather.span_bytes);
 }
 
 Alone measure_alone(const SharePoint& point, int gpu, const Sides& sides, int available) {

@@ -19,6 +19,7 @@ using cuda::ShareBy;
 const char* const kNone = "none";  // of a share that the other of `sms` and `percent` says
 constexpr ShareBy kWays[] = {ShareBy::unlimited, ShareBy::grid_cap, ShareBy::green_context,
                              ShareBy::mps_percentage, ShareBy::exec_affinity};
+constexpr gnn::Mode kModes[] = {gnn::Mode::masked, gnn::Mode::bulk};
 constexpr int kGreenContexts = 12040;  // the CUDA version of the first driver that has them
 
 std::string why_no_way(const Machine& machine, ShareBy by) {
@@ -39,7 +40,7 @@ SharePoint point_of(const Values& values, bool has_consumer) {
   point.percent = point.by == ShareBy::unlimited ? 100
                   : values.is("percent", kNone)  ? 0
                                                  : values.decimal("percent");
-  point.gather.mode = gnn::Mode::masked;
+  point.gather.mode = enumerator(values.word("mode"), kModes, [](gnn::Mode each) { return name(each); });
   point.gather.store = gnn::Store::mapped;
   point.gather.row_bytes = values.number_as<std::uint32_t>("row");
   point.gather.rows = values.number("rows");
@@ -65,8 +66,9 @@ std::string why_impossible(const Values& values, const SharePoint& point) {
   const GatherPoint& gather = point.gather;
   if (gather.row_bytes > gather.span_bytes ||
       !gnn::may_load(gather.mode, gather.row_bytes, gather.element, gather.width)) {
-    return "a masked gather cannot load " + std::to_string(gather.width) + " bytes at once of rows of " +
-           std::to_string(gather.row_bytes) + " in a table of " + format_bytes(gather.span_bytes);
+    return std::string("a gather that is ") + name(gather.mode) + " cannot load " +
+           std::to_string(gather.width) + " bytes at once of rows of " + std::to_string(gather.row_bytes) +
+           " in a table of " + format_bytes(gather.span_bytes);
   }
   return {};
 }
@@ -92,6 +94,8 @@ std::vector<DeclaredAxis> share_axes(const std::string& width, const std::string
                       kNone, {kNone}),
           std::move(percent),
           number_axis("width", "bytes that a lane loads at once: 4, 8 or 16", {4, 16}, width),
+          word_axis("mode", "how rows are gathered",
+                    names_of(kModes, [](gnn::Mode each) { return name(each); }), name(gnn::Mode::masked)),
           size_axis("row", "bytes of a row", {4, kMiB}, false, "1KiB"),
           number_axis("rows", "rows of a gather", {1, 1 << 30}, rows),
           size_axis("span", "bytes of the table", {4, 256 * kGiB})};
@@ -113,6 +117,9 @@ Case share_case(const std::string& family, const SharePoint& point, const Gather
     axes.push_back({"sms", std::int64_t{point.sms}});
   } else if (point.by != ShareBy::unlimited) {
     axes.push_back({"percent", percent_text(point.percent)});
+  }
+  if (point.gather.mode != gnn::Mode::masked) {
+    axes.push_back({"mode", name(point.gather.mode)});
   }
   axes.push_back({"width", std::int64_t{point.gather.width}});
   axes.push_back({"row", static_cast<std::int64_t>(point.gather.row_bytes)});
@@ -177,6 +184,7 @@ ShareJob gather_job(const SharePoint& point, const GatherSite& site, int availab
   job.sms = point.sms_of(available);
   job.percent = point.sms > 0 ? 100.0 * point.sms / available : point.percent;
   job.node = site.node;
+  job.mode = point.gather.mode;
   job.width = point.gather.width;
   job.row_bytes = point.gather.row_bytes;
   job.rows = point.gather.rows;
@@ -205,13 +213,14 @@ void require_share(const SharePoint& point, const ShareWorker& worker, int avail
 
 GatherSide::GatherSide(Session& session, const SharePoint& point, const GatherSite& site, SpanCache& cache,
                        SpanCache::Claim& claim)
-    : width_(point.gather.width),
+    : mode_(point.gather.mode),
+      width_(point.gather.width),
       lease_(cache, claim, session.surroundings()),
       store_(gnn::make_feature_store(store_request(point.gather, site), &lease_.memory(), nullptr)),
       lists_(drawn_lists(point.gather, store_->shape().rows)) {}
 
 std::unique_ptr<gnn::ShareWork> GatherSide::on(const cuda::SmPartition& part) const {
-  return gnn::make_gather_work(*store_, lists_, width_, part);
+  return gnn::make_gather_work(*store_, lists_, mode_, width_, part);
 }
 
 std::vector<Benchmark> list_shares(const std::string& family, const Machine& machine, const Scope& scope,

@@ -25,7 +25,7 @@ struct SharePoint {
   cuda::ShareBy by = cuda::ShareBy::green_context;
   int sms = 0;                             // 0: `percent` says it
   double percent = 0;                      // of the GPU's multiprocessors
-  GatherPoint gather;                      // masked, of rows that are mapped
+  GatherPoint gather;                      // masked or bulk, of rows that are mapped
   Consumer consumer = Consumer::products;  // of a split
 
   // Of a GPU's `available`: at least one, and no fewer than the percentage.
@@ -90,6 +90,7 @@ class GatherSide {
   [[nodiscard]] gnn::UniqueRows unique() const { return median_unique(lists_, store_->shape()); }
 
  private:
+  gnn::Mode mode_;
   std::uint32_t width_;
   SpanLease lease_;
   std::unique_ptr<gnn::FeatureStore> store_;

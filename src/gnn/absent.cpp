@@ -75,7 +75,7 @@ std::unique_ptr<TrainingSide> make_training_side(const TrainingPlan& /*plan*/, i
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<ShareWork> make_gather_work(FeatureStore& /*store*/, RowLists /*lists*/,
+std::unique_ptr<ShareWork> make_gather_work(FeatureStore& /*store*/, RowLists /*lists*/, Mode /*mode*/,
                                             std::uint32_t /*width*/, const cuda::SmPartition& /*part*/) {
   throw SkipError("built without CUDA");
 }

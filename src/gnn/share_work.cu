@@ -32,14 +32,15 @@ namespace {
 
 class GatherWork final : public ShareWork {
  public:
-  GatherWork(FeatureStore& store, RowLists lists, std::uint32_t width, const cuda::SmPartition& part)
+  GatherWork(FeatureStore& store, RowLists lists, Mode mode, std::uint32_t width,
+             const cuda::SmPartition& part)
       : store_(store),
         guard_(gpu()),
         stream_(part.stream()),
         lists_(copy_to_gpu(lists, gpu())),
         rows_(lists.front().size()),
         rig_(gpu(), lists.size(), rows_ * store.shape().row_bytes, cuda::GatherRig::Word::lowest),
-        kernel_(store.view(), Mode::masked, width, gpu(), 0, part.given_sms()) {}
+        kernel_(store.view(), mode, width, gpu(), 0, part.given_sms()) {}
 
   void prepare() override { rig_.make_cold(stream_); }
 
@@ -78,10 +79,10 @@ class GatherWork final : public ShareWork {
 
 }  // namespace
 
-std::unique_ptr<ShareWork> make_gather_work(FeatureStore& store, RowLists lists, std::uint32_t width,
-                                            const cuda::SmPartition& part) {
-  require_possible(store, lists, {Mode::masked, width});
-  return std::make_unique<GatherWork>(store, std::move(lists), width, part);
+std::unique_ptr<ShareWork> make_gather_work(FeatureStore& store, RowLists lists, Mode mode,
+                                            std::uint32_t width, const cuda::SmPartition& part) {
+  require_possible(store, lists, {mode, width});
+  return std::make_unique<GatherWork>(store, std::move(lists), mode, width, part);
 }
 
 // The computing side of a shared GPU: products of float32 matrices whose elements are small whole numbers, so

@@ -127,8 +127,14 @@ TEST_F(SmPartitions, gathers_in_a_part_are_right_for_every_width) {
   if (!possible([&] { part = cuda::make_partition(kGpu, ShareBy::green_context, 8); })) {
     GTEST_SKIP() << why_not_;
   }
-  for (const std::uint32_t width : {4U, 8U, 16U}) {
-    const auto work = gnn::make_gather_work(*store_, lists_, width, *part);
+  std::vector<std::pair<gnn::Mode, std::uint32_t>> ways{
+      {gnn::Mode::masked, 4}, {gnn::Mode::masked, 8}, {gnn::Mode::masked, 16}};
+  if (has_bulk()) {
+    ways.emplace_back(gnn::Mode::bulk, gnn::kBulkUnitBytes);
+  }
+  for (const auto& [mode, width] : ways) {
+    SCOPED_TRACE(testing::Message() << name(mode) << ", " << width);
+    const auto work = gnn::make_gather_work(*store_, lists_, mode, width, *part);
     EXPECT_GT(work->blocks(), 0);
     EXPECT_EQ(work->blocks() % part->given_sms(), 0);
     gnn::SharedRun run({work.get()});
@@ -142,7 +148,7 @@ TEST_F(SmPartitions, gathers_in_a_part_are_right_for_every_width) {
 TEST_F(SmPartitions, wrong_bytes_and_work_that_never_ran_are_caught) {
   make_table(512);
   const auto whole = cuda::make_partition(kGpu, ShareBy::unlimited, all());
-  const auto idle = gnn::make_gather_work(*store_, lists_, 16, *whole);
+  const auto idle = gnn::make_gather_work(*store_, lists_, gnn::Mode::masked, 16, *whole);
   gnn::SharedRun run({idle.get()});
   EXPECT_THROW(static_cast<void>(idle->verify()), FailedError);
   EXPECT_THROW(static_cast<void>(gnn::make_product_work(kGpu, 1, *whole)->verify()), FailedError);
@@ -161,7 +167,7 @@ TEST_F(SmPartitions, a_gather_and_products_are_right_beside_each_other) {
     if (!possible([&] { split = cuda::split_multiprocessors(kGpu, by, 8); })) {
       GTEST_SKIP() << why_not_;
     }
-    const auto gather = gnn::make_gather_work(*store_, lists_, 16, *split.part);
+    const auto gather = gnn::make_gather_work(*store_, lists_, gnn::Mode::masked, 16, *split.part);
     const auto products = gnn::make_product_work(kGpu, 3, *split.rest);
     gnn::SharedRun both({gather.get(), products.get()});
     for (int i = 0; i < 4; ++i) {
@@ -193,7 +199,7 @@ TEST_F(SmPartitions, a_gather_and_training_steps_are_right_beside_each_other) {
     if (!possible([&] { split = cuda::split_multiprocessors(kGpu, by, 8); })) {
       GTEST_SKIP() << why_not_;
     }
-    const auto gather = gnn::make_gather_work(*store_, lists_, 16, *split.part);
+    const auto gather = gnn::make_gather_work(*store_, lists_, gnn::Mode::masked, 16, *split.part);
     const auto steps = gnn::make_step_work(kGpu, *batch, gnn::kMostSteps, *split.rest);
     gnn::SharedRun alone({steps.get()});
     EXPECT_GT(sample(alone), 0);

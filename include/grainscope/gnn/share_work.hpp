@@ -42,9 +42,9 @@ class ShareWork {
   ShareWork() = default;
 };
 
-// A masked gather of lists of rows in turn, with loads of `width` bytes. Store and part outlive it. Throws as
-// make_gather; in a build without CUDA SkipError, as all that follows.
-[[nodiscard]] std::unique_ptr<ShareWork> make_gather_work(FeatureStore& store, RowLists lists,
+// A gather of lists of rows in turn, masked or bulk, with loads of `width` bytes. Store and part outlive it.
+// Throws as make_gather; in a build without CUDA SkipError, as all that follows.
+[[nodiscard]] std::unique_ptr<ShareWork> make_gather_work(FeatureStore& store, RowLists lists, Mode mode,
                                                           std::uint32_t width, const cuda::SmPartition& part);
 
 // `products` products of square matrices of kProductSide float32, one kernel each, one after another: an own
