@@ -1,9 +1,9 @@
-"""Gathers of rows from host memory, training that they feed, scores of rows, shares of the GPU; pages."""
+"""Gathers of rows from host memory, scores of rows, shares of the GPU, ways to hold host memory; pages."""
 
 import statistics
 from functools import cache
 
-from documents import QUICK, axes_of, beside, clock, only, part, quick_rows, raw, result, rows_of, table
+from documents import QUICK, axes_of, beside, clock, only, part, quick_rows, result, rows_of, table
 from grainscope_report.commands import dispatch
 from grainscope_report.groups import gnn, reach
 from grainscope_report.groups import shape_pages as pages
@@ -20,25 +20,6 @@ WAYS = {
     "`address_ordered`": ("address_ordered", 16),
 }
 TABLES = ((1024, 1), (1028, 1), (1040, 1), (2312, 1), (512, 8), (128, 8))
-FED_BY = {
-    "`cpu_only`": "cpu_only/pageable",
-    "`cpu_gather_dma`": "cpu_gather_dma/pinned",
-    "`naive`": "naive/mapped",
-    "`masked`": "masked/mapped",
-    "`address_ordered`, window 2": "address_ordered/mapped",
-    "`tiered`, 10 % hot": "masked/tiered",
-    "all in the GPU": "masked/device",
-    "`masked`, two processes, 10 % to the one that gathers": "masked/mapped, processes",
-}
-PARETO = {
-    "`cpu_gather_dma`": "cpu_gather_dma/pinned",
-    "`naive`": "naive/mapped",
-    "`circular_shift`": "circular_shift/mapped",
-    "`masked`": "masked/mapped",
-    "`address_ordered`, window 4": "address_ordered/mapped",
-    "`tiered`, 10 % hot": "masked/tiered",
-    "all in the GPU": "masked/device",
-}
 
 
 @cache
@@ -118,78 +99,28 @@ def plain() -> str:
     return f"{plain_rate():.1f}"
 
 
+TABLES_RUN = "two-h200-tables.json.gz"
+
+
 @cache
-def kron20_steps(name: str) -> dict[str, dict]:
-    """Rows of training on kron 20, by what feeds them."""
-    rows = quick_rows() if name == "h100-quick.json" else {row["name"]: row for row in raw(name)}
-    prefix = "pipeline/graphsage/"
-    return {
-        name.removeprefix(prefix).split("/numa")[0] + ", processes" * ("/processes" in name): row
-        for name, row in rows.items()
-        if name.startswith(prefix) and "/graph:kron20/" in name and row["status"] == "ok"
-        if "/gpus:1" in name or name.startswith(prefix + "cpu_only")
-    }
+def over_two_links() -> list[tuple[Row, Row]]:
+    """Gathers over one GPU's link, each with the same over a neighbour's, too."""
+    rows = [row for row in rows_of(TABLES_RUN) if row.ok]
+    alone = {row.case.without("neighbours"): row for row in rows if "neighbours" not in row.case.axes}
+    return [(alone[row.case.without("neighbours")], row) for row in rows if "neighbours" in row.case.axes]
 
 
-@part("pipeline.steps")
-def pipeline_steps() -> str:
-    """The time of a step and what of its stages is hidden."""
-    runs = [kron20_steps(name) for name in QUICK]
-    rows = []
-    for name, key in FED_BY.items():
-        rows.append([name, *(say(run[key]) for run in runs for say in (step, overlap))])
-    return table(["fed by", "H100", "overlap", "H200", "overlap"], rows)
-
-
-def step(row: dict) -> str:
-    seconds = row["median_s"]
-    return f"{1e3 * seconds:.3g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.3g} µs"
-
-
-def overlap(row: dict) -> str:
-    found = row["counters"].get("overlap")
-    return "" if found is None else f"{found:.2f}"
-
-
-@part("pipeline.pareto")
-def pareto() -> str:
-    """The time of a step of pareto 22, by size of rows."""
-    times = {
-        (row.case.axes["row"], f"{row.case.axes['mode']}/{row.case.axes['store']}"): row.median_s
-        for row in rows_of("h100-full.json.gz")
-        if row.ok
-        and row.case.family == "pipeline/graphsage"
-        and axes_of(row, "graph", "fanout", "batch", "processes") == ("pareto22", "10x25", 1000, None)
-        and row.case.axes.get("window", 4) == 4
-        and row.case.axes.get("hot", 10) == 10
-    }
-    rows = [
-        [
-            f"{row} B",
-            *(f"{1e3 * times[row, key]:.2f} ms" if (row, key) in times else "" for key in PARETO.values()),
-        ]
-        for row in (400, 512, 1260)
-    ]
-    return table(["rows", *PARETO], rows)
-
-
-@part("pipeline.two_gpus")
-def two_gpus() -> str:
-    """A step of pareto 22 on one H200, and of two mini-batches on both."""
-    asked = ("graph=pareto22", "fanout=10x25", "batch=1000", "row=512", "processes=")
-    feeds = {
-        "`masked`": ("mode=masked", "store=mapped"),
-        "`tiered`, 10 % hot": ("mode=masked", "store=tiered", "hot=10"),
-        "`cpu_gather_dma`": ("mode=cpu_gather_dma",),
-    }
-    rows = []
-    for name, axes in feeds.items():
-        one, two = (
-            only("h200x2-full.json.gz", "pipeline/graphsage", *asked, *axes, f"gpus={gpus}")
-            for gpus in (1, 2)
-        )
-        rows.append([name, clock(one.median_s), clock(two.median_s)])
-    return table(["fed by", "one GPU", "two GPUs"], rows, right=True)
+@part("gather.neighbours")
+def with_a_neighbour() -> str:
+    """GB/s of the rows asked for over one link and over two; times as fast."""
+    lines = []
+    for alone, both in over_two_links():
+        mode, window, row, span, memory = axes_of(both, "mode", "window", "row", "span", "memory")
+        way = f"`{mode}`" + (f", window {window}" if window else "")
+        one, two = alone.bandwidth_gb_s, both.bandwidth_gb_s
+        where = (f"`{memory or HELD[0]}`", format_bytes(span), format_bytes(row))
+        lines.append([*where, way, f"{one:.1f}", f"{two:.1f}", f"{two / one:.2f}"])
+    return table(["memory", "table", "rows", "way", "one link", "two", "times"], lines)
 
 
 SHARES = {
@@ -440,6 +371,36 @@ def random_rows() -> str:
                 shown = [f"{rate:.1f}" if rate else "–" for rate in cells]
                 lines.append([format_bytes(size), f"`{memory}`", *shown, f"{widest / peak:.2f}"])
     return table(["row", "memory", *map(format_bytes, spans), "of a pinned copy, widest span"], lines)
+
+
+WIDE_RUN = "h200-host-memory.json.gz"
+
+
+def wide_rates() -> dict[tuple, float]:
+    """GB/s of random rows over spans beyond those of `MEMORY_RUN`, by memory and span."""
+    return {
+        axes_of(row, "memory", "span"): row.bandwidth_gb_s
+        for row in rows_of(WIDE_RUN)
+        if row.ok and row.case.family == reach.FAMILY
+    }
+
+
+def wide_peak() -> float:
+    """GB/s of a pinned copy in the same run."""
+    [link] = result(WIDE_RUN).links
+    return link.peak_gb_s
+
+
+@part("memory.wide")
+def wide_spans() -> str:
+    """GB/s of random rows of 128 bytes over tens of GiB by how host memory is held; the share of a copy."""
+    rates = wide_rates()
+    lines = []
+    for span in sorted({span for _, span in rates}):
+        pinned, managed = (rates[memory, span] for memory in ("host_alloc", "managed_host"))
+        shown = (f"{pinned:.1f}", f"{managed:.1f}", f"{managed / pinned:.1f}", f"{managed / wide_peak():.2f}")
+        lines.append([format_bytes(span), *shown])
+    return table(["span", "`host_alloc`", "`managed_host`", "times", "of a pinned copy"], lines)
 
 
 # What holding memory costs, and which kind is for which access.

@@ -6,7 +6,7 @@ from functools import cache
 
 from documents import part, result, rows_of, table
 from documents.claims import WORDS, Cell, Headline, Ratio
-from documents.headlines import FULL, PAPERS, TWO
+from documents.headlines import FULL, PAPERS, TWO, WAYS
 from grainscope_report.model import Row
 from grainscope_report.resources import DISSERTATION, paper
 
@@ -89,7 +89,7 @@ def trained() -> list[Row]:
     """Rows of training of the runs that the headlines rest on."""
     return [
         row
-        for run in (FULL, TWO)
+        for run in (FULL, TWO, WAYS)
         for row in rows_of(run)
         if row.ok and row.case.family == "pipeline/graphsage"
     ]
@@ -117,7 +117,7 @@ def gather_sms() -> str:
 
 
 def machines(of: Callable[[dict], str]) -> str:
-    contexts = [result(run).context.raw for run in (FULL, TWO)]
+    contexts = [result(run).context.raw for run in (FULL, TWO, WAYS)]
     return "; ".join(dict.fromkeys(of(context["environment"]) for context in contexts))
 
 
@@ -139,7 +139,9 @@ SETUP: dict[str, Callable[[], str]] = {
         + " million each"
     ),
     "row": lambda: f"rows of {all_of('row')} bytes, float32",
-    "sampler": lambda: "our own, on the GPU beside the training; on the CPU for `cpu_only`",
+    "sampler": lambda: (
+        "our own, on the GPU beside the training; on the CPU for `cpu_only` and `placement=host`"
+    ),
     "fanout": lambda: all_of("fanout"),
     "batch": lambda: all_of("batch"),
     "hidden": lambda: all_of("hidden"),
@@ -148,7 +150,7 @@ SETUP: dict[str, Callable[[], str]] = {
         gather_sms()
         + " multiprocessors for every mapped or tiered gather, `naive` too; by MPS "
         + all_of("percent").replace(", ", " %, ")
-        + " %"
+        + " %; the whole GPU with `bounded=off`"
     ),
     "cpu": lambda: machines(processors),
     "gpu": lambda: machines(cards),

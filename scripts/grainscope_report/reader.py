@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from statistics import fmean, harmonic_mean
 from types import CodeType
@@ -168,8 +168,8 @@ def words() -> dict[str, Any]:
     """What rules may say beside fields: a few functions, and what their file defines."""
     found: dict[str, Any] = {"get": dict.get, "is_place": re.compile(r"(host|gpu):\d+").fullmatch}
     found |= {"ROUNDING": ROUNDING, "__builtins__": {name: vars(builtins)[name] for name in BUILTINS.split()}}
-    found |= {one.__name__: one for one in (crossed, ends, fmean, harmonic_mean, pairwise, shares)}
-    found |= {one.__name__: one for one in (mad, median, median_interval, middle_visit, percentile)}
+    found |= {one.__name__: one for one in (combinations, crossed, ends, harmonic_mean, pairwise, shares)}
+    found |= {one.__name__: one for one in (fmean, mad, median, median_interval, middle_visit, percentile)}
     for name, arguments, means in (word.groups() for word in map(WORD.fullmatch, _lines()) if word):
         found[name] = eval(means if arguments is None else f"lambda {arguments}: {means}", found)
     # Looked for last, since it takes long to give all of them to each part of a result.

@@ -47,6 +47,18 @@ def test_a_gather_agrees_with_its_counters(spoil, field, message):
     check(gathered(), spoil, field, message)
 
 
+def test_the_peak_of_rows_that_neighbours_gather_too_is_that_of_their_links_together():
+    file = gathered(neighbours=2)
+    for gpu, peak in ((1, 50.0), (2, 40.0), (3, 30.0)):
+        file.link("host_to_gpu", peak, gpu=gpu)
+    row = file.rows[0]
+    for others in (50.0 + 40.0, 50.0 + 30.0, 40.0 + 30.0):
+        row["link_fraction"] = row["counters"]["link_gb_s"] / (54.7 + others)
+        assert faults_of(file) == []
+    row["link_fraction"] = row["counters"]["link_gb_s"] / 54.7
+    assert any("its rate over the copy peak is 0.24" in one for one in faults_of(file))
+
+
 def test_of_a_tiered_table_the_host_has_its_share():
     file = gpu_file()
     axes = gather_axes("masked_wide", 512, store="tiered", span=4 * GIB, hot=10)
@@ -162,7 +174,8 @@ def test_sides_of_a_split_agree_with_themselves_alone(spoil, field, message):
 
 STAGES = [
     (counters(overlap=0.5), "counters.overlap", "stages' times alone make it 0.9"),
-    (counters(train_s=5e-3), "counters.overlap", "alone make it 1.9"),
+    (counters(train_s=5e-3), "counters.overlap", "alone make it 1"),
+    (counters(overlap=1.5), "counters.overlap", "alone make it 0.9"),
     (counters(p99_batch_s=1e-3), "counters.p99_batch_s", "below median_s"),
 ]
 
@@ -172,6 +185,19 @@ def test_stages_and_overlap_of_a_pipeline_agree(spoil, field, message):
     file = gpu_file()
     add_pipeline(file, "masked")
     check(file, spoil, field, message)
+
+
+def test_a_pipeline_that_is_faster_than_its_slowest_stage_hides_all_and_in_older_files_more():
+    file = gpu_file()
+    add_pipeline(file, "masked")
+    row = file.rows[0]
+    row["counters"]["gather_s"] = 1.05 * row["median_s"]
+    stages = [row["counters"][name] for name in ("sample_s", "gather_s", "train_s")]
+    more = (sum(stages) - row["median_s"]) / (sum(stages) - max(stages))
+    assert more > 1.01
+    for overlap in (1.0, more):
+        row["counters"]["overlap"] = overlap
+        assert faults_of(file) == []
 
 
 PROCESSES = [

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 import documents
-from documents import gather, raw, result, rows_of, suite, traversal
+from documents import gather, raw, result, rows_of, suite, training, traversal
 from documents.lean import (
     BESIDE,
     BESIDE_EMOGI,
@@ -221,7 +221,100 @@ def test_gathers_of_long_rows_go_as_fast_as_plain_reads_of_the_sectors_that_they
 
 
 def test_every_step_of_kron_20_is_in_the_table_of_pipelines():
-    assert set(gather.kron20_steps("h100-quick.json")) == set(gather.FED_BY.values())
+    assert set(training.kron20_steps("h100-quick.json")) == set(training.FED_BY.values())
+
+
+def meet(*rows) -> bool:
+    """Whether the intervals of the times of rows have a time in common."""
+    return max(row.interval_s[0] for row in rows) <= min(row.interval_s[1] for row in rows)
+
+
+def test_gathers_without_a_bound_lose_and_leave_less_overlap():
+    apart, met = training.loosened(512), training.loosened(1260)
+    assert (len(apart), len(met)) == (3, 4)
+    assert all(free.median_s > 1.03 * held.median_s for held, free in apart + met)
+    assert not any(meet(*pair) for pair in apart)
+    assert all(meet(*pair) for pair in met)
+    for held, free in apart + met:
+        assert free.counters["overlap"] < 0.5 < held.counters["overlap"]
+
+
+def test_naive_gathers_of_the_whole_gpu_lose_to_the_cpu_s_with_unaligned_rows_on_one_gpu_alone():
+    gains = {(row, gpus): training.over_cpu(row, gpus) for row in (512, 1260) for gpus in (1, 2)}
+    assert [key for key, gain in gains.items() if gain < 1] == [(1260, 1)]
+    free = training.trained("naive mapped", row=1260, bounded="off")
+    assert meet(free, training.trained(training.CPU_GATHERS, row=1260))
+
+
+def test_rows_of_several_kib_come_alike_by_every_mapped_way():
+    for row in training.LONG:
+        for gpus in (1, 2):
+            axes = {"graph": "pareto20", "row": row, "gpus": gpus}
+            feeds = [training.trained(feed, **axes) for feed in ("naive mapped", "masked mapped")]
+            assert meet(*feeds, training.trained("naive mapped", **axes, bounded="off"))
+
+
+def test_a_step_loses_no_more_than_the_cpu_s_sampling_takes_where_gpus_gather_but_tiered_on_two():
+    more = []
+    for feed in training.SAMPLED_FOR:
+        for gpus in (1, 2):
+            by_gpu, by_cpu = training.by_both_samplers(feed, gpus)
+            beyond = by_cpu.median_s - by_gpu.median_s - by_cpu.counters["sample_s"]
+            if beyond > 0:
+                more.append((feed, gpus))
+                # What the intervals leave open.
+                assert (
+                    beyond < by_cpu.median_s - by_cpu.interval_s[0] + by_gpu.interval_s[1] - by_gpu.median_s
+                )
+    assert more == [("masked tiered", 2), (training.CPU_GATHERS, 1), (training.CPU_GATHERS, 2)]
+
+
+def test_one_cpu_samples_for_two_gpus_in_twice_the_time_and_the_second_gpu_brings_nothing():
+    one, two = (training.by_both_samplers("masked mapped", gpus) for gpus in (1, 2))
+    assert two[1].counters["sample_s"] / one[1].counters["sample_s"] == pytest.approx(2, rel=0.1)
+    assert two[1].counters["seeds_per_s"] < 1.05 * one[1].counters["seeds_per_s"]
+    assert two[0].counters["seeds_per_s"] > 1.9 * one[0].counters["seeds_per_s"]
+    assert all("visits_differ" in by_cpu.flags for _, by_cpu in (one, two))
+
+
+def test_lists_over_both_gpus_cost_nothing_and_hot_rows_over_both_take_half_the_memory():
+    lists, spread, on_host = (
+        training.trained("masked mapped", gpus=2, **more)
+        for more in ({}, {"placement": "interleaved"}, {"placement": "mapped"})
+    )
+    assert meet(lists, spread)
+    assert lists.median_s < on_host.median_s < 1.1 * lists.median_s
+    memory = [row.counters["gpu_bytes"] for row in (lists, spread, on_host)]
+    assert (memory[0] - memory[1]) / (memory[0] - memory[2]) == pytest.approx(0.5, rel=0.02)
+    tiered, shared, wider = (
+        training.trained(feed, gpus=2, **more)
+        for feed, more in (("masked tiered", {}), ("masked multi_gpu", {}), ("masked multi_gpu", {"hot": 25}))
+    )
+    assert tiered.median_s < shared.median_s < 1.1 * tiered.median_s
+    hot = [row.counters["gpu_bytes"] - memory[0] for row in (tiered, shared)]
+    assert hot[1] / hot[0] == pytest.approx(0.5, rel=0.02)
+    assert wider.counters["gpu_bytes"] < 1.1 * tiered.counters["gpu_bytes"]
+    assert wider.interval_s[1] < tiered.interval_s[0]
+
+
+def test_a_neighbour_nearly_doubles_gathers_from_large_pages_and_sorted_ones_not_at_all():
+    gains: dict[tuple, list[float]] = {}
+    for single, both in gather.over_two_links():
+        kind = documents.axes_of(both, "memory", "span", "mode")
+        gains.setdefault(kind, []).append(both.bandwidth_gb_s / single.bandwidth_gb_s)
+    assert sum(map(len, gains.values())) == 9
+    assert min(gains["managed_host", 4 << 30, "masked"] + gains["managed_host", 32 << 30, "masked"]) >= 1.9
+    assert min(gains[None, 32 << 30, "masked"]) >= 1.9
+    assert all(1.8 < gain < 1.9 for gain in gains[None, 4 << 30, "masked"])
+    assert max(gains[None, 32 << 30, "address_ordered"]) < 1.05
+
+
+def test_large_pages_keep_their_rate_over_64_and_96_gib():
+    rates = gather.wide_rates()
+    assert {span >> 30 for _, span in rates} == {64, 96}
+    for span in (64 << 30, 96 << 30):
+        assert rates["managed_host", span] >= 9 * rates["host_alloc", span]
+        assert rates["managed_host", span] >= 0.78 * gather.wide_peak()
 
 
 def test_8_multiprocessors_gather_as_fast_as_all():
