@@ -1,14 +1,15 @@
 """docs/model.md: programs predicted from microbenchmarks, and the constants that the package has for that."""
 
 import json
+from contextlib import suppress
 from functools import cache
 
 from documents import part, result, table
 from grainscope_report.groups import programs as held
 from grainscope_report.groups import programs_rates as rates
 from grainscope_report.groups import programs_times as programs
-from grainscope_report.groups.programs import NINTH, Predictions, Quality
-from grainscope_report.statistics import median, percentile
+from grainscope_report.groups.programs import Predictions, Quality
+from grainscope_report.statistics import median
 from grainscope_report.units import format_percent
 
 # The runs by kind of GPU: everything that has programs beside the microbenchmarks of the same machine.
@@ -40,40 +41,29 @@ def seen_on(gpu: str) -> list:
     """The rows of programs on a kind of GPU, each with the rates of its own run."""
     found = []
     for name in RUNS[gpu]:
-        known = {}
+        known = rates.by_row(result(name))
         for row in result(name).rows:
-            if not row.measured or not programs.is_program(row) or row.case.locality == "remote":
-                continue
-            place = row.case.site.get("gpu", 0)
-            if place not in known:
-                known[place] = rates.of(result(name), place)
-            found.append((row, known[place]))
-    return [(row, rate) for row, rate in found if _predictable(row, rate)]
-
-
-def _predictable(row, rate) -> bool:
-    try:
-        programs.predict(row, rate, EVERYTHING)
-    except programs.UnpredictedError:
-        return False
-    return True
+            if row.measured and programs.is_program(row) and row.case.locality != "remote":
+                with suppress(programs.UnpredictedError):
+                    programs.predict(row, known(row), EVERYTHING)
+                    found.append((row, known(row)))
+    return found
 
 
 EVERYTHING = {name: 1.0 for group in programs.GROUPS for name in group.names}
 
 
 def errors_on(gpu: str, constants: dict) -> dict[str, dict[str, float]]:
-    errors: dict[str, list[float]] = {}
-    for one in (one for name in RUNS[gpu] for one in held.of(result(name), constants).rows):
-        errors.setdefault(one.group, []).append(abs(one.error))
+    rows = [one for name in RUNS[gpu] for one in held.of(result(name), constants).rows]
+    found = [held.quality(group, rows, ()) for group in sorted(programs.FAMILIES)]
     return {
-        group: {
-            "rows": len(seen),
-            "median": float(f"{median(seen):.{DIGITS}g}"),
-            "ninth": float(f"{percentile(seen, NINTH):.{DIGITS}g}"),
-        }
-        for group, seen in sorted(errors.items())
+        one.group: {"rows": one.rows, "median": _short(one.median), "ninth": _short(one.ninth)}
+        for one in found
     }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
 
 
 @cache
@@ -120,6 +110,13 @@ def beyond() -> str:
     return table(
         ["rows off by more than half", *RUNS], [[why, *map(str, seen)] for why, seen in ranked], True
     )
+
+
+@part("model.miss")
+def miss(name: str, memory: str, row: str) -> str:
+    """Nanoseconds of a translation miss, and how many more the first of a batch at a granule takes."""
+    seconds, more = rates.of(result(name), memory=memory).misses.of(float(row))
+    return f"{1e9 * seconds:.1f} and {1e9 * more:.1f} ns"
 
 
 @part("model.what_if")

@@ -28,9 +28,10 @@ ONE_VISIT = 0.02
 SURELY = 2.0  # standard uncertainties
 # How a thing is done: of these a program may take the fastest. All other axes are what is asked.
 WAYS = {
-    "access", "edge", "element", "lists", "mode", "placement", "segments", "store", "strategy", "tier",
-    "width", "window",
+    "access", "edge", "element", "lists", "mode", "placement", "segments", "store", "strategy",
+    "tier", "width", "window",
 }  # fmt: skip
+MEMORY = "memory"
 IN_THE_GPU = "device"
 FEW_ROWS = 1 << 14
 
@@ -144,19 +145,16 @@ def of(result: Result, fitted: dict[str, programs.Work] | None = None) -> Predic
         return Predictions()
     found: list[Predicted] = []
     left_out: Counter[str] = Counter()
-    known: dict[tuple, rates.Rates] = {}
-    work = programs.held_out(" ".join(result.environment.gpu_names[:1]), fitted)
+    known, work = rates.by_row(result), programs.constants_for(result, fitted)
     for row in asked:
-        memory = str(row.case.axes.get("memory", rates.USUAL_MEMORY))
-        place = row.case.site.get("gpu", 0), row.case.locality == "remote", memory
         try:
-            if place not in known:
-                known[place] = rates.of(result, place[0], memory, place[1])
-            found.append(Predicted(row, programs.predict(row, known[place], work)))
+            found.append(Predicted(row, programs.predict(row, known(row), work)))
         except UnpredictedError as error:
             left_out[str(error)] += 1
         except LackingRatesError as error:
-            return Predictions(why_not=str(error))
+            if MEMORY not in row.case.axes:
+                return Predictions(why_not=str(error))
+            left_out[str(error)] += 1
     return Predictions(tuple(found), tuple(left_out.most_common()))
 
 
