@@ -285,16 +285,51 @@ def test_what_is_said_of_errors_is_what_they_are(gpu):
         assert times.off_by(one.group) >= said["ninth"]
 
 
+def in_other_memory(result: Result) -> list[programs.WhatIf]:
+    return [one for one in programs.what_ifs(result) if one.what == programs.OTHER]
+
+
+SWAPPED = {"host_alloc": "managed_host", "managed_host": "host_alloc"}
+
+
 def test_what_ifs_are_as_emulated():
-    found = [one for name in ("h100-full.json.gz", "h200x2-full.json.gz") for one in
-             programs.what_ifs(documented.result(name))]  # fmt: skip
-    for what in (programs.FEWER, programs.SHARED):
+    joined = documented.joined("H200")
+    found = [*in_other_memory(joined), *(one for name in ("h100-full.json.gz", "h200x2-full.json.gz")
+             for one in programs.what_ifs(documented.result(name)))]  # fmt: skip
+    for what in (programs.FEWER, programs.SHARED, programs.OTHER):
         errors = sorted(abs(one.error) for one in found if one.what == what)
         assert errors[len(errors) // 2] < 0.03, what
-        assert errors[-1] < 0.40, what
+        assert errors[-1] < (0.06 if what == programs.OTHER else 0.40), what
     few = [one for one in found if one.row.counters.get("seen_sms", 0) >= 8]
     assert len(few) > 40
     assert max(abs(one.error) for one in few) < 0.06
+    wrong = tuple(
+        replace(
+            row, case=replace(row.case, axes={**row.case.axes, "memory": SWAPPED[row.case.axes["memory"]]})
+        )
+        if row.case.axes.get("memory") in SWAPPED and row.case.family == "reach/gather"
+        else row
+        for row in joined.rows
+    )
+    assert max(one.error for one in in_other_memory(replace(joined, rows=wrong))) > 5
+
+
+def test_another_kind_of_memory_is_predicted_from_rows_over_the_usual(known, tmp_path):
+    found = in_other_memory(known)
+    assert {one.row.case.family for one in found} == {"gather", "traversal/bfs"}
+    assert max(abs(one.error) for one in found) < 0.05
+    wrong = in_other_memory(gathered(tmp_path, lambda memory, _: {SWAPPED[memory]: 1.0}))
+    assert min(one.error for one in wrong) > 0.1
+    assert max(one.error for one in wrong) > 5
+    # Times of the rows over the usual kind are not looked at, and where there are none nothing is said.
+    assert [one.seconds for one in in_other_memory(slowed(known, 3.0))] == [one.seconds for one in found]
+    others = tuple(row for row in known.rows if not times.is_program(row) or "memory" in row.case.axes)
+    assert in_other_memory(replace(known, rows=others)) == []
+
+
+def test_memory_is_a_way_to_hold_a_table(known):
+    ways = [{one.row.case.axes.get("memory") for one in choice.ways} for choice in programs.of(known).choices]
+    assert {None, "managed_host"} in ways
 
 
 # Choices
