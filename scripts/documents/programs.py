@@ -107,15 +107,47 @@ def predicted() -> str:
 
 @part("model.beyond")
 def beyond() -> str:
-    """What explains the rows that are off by more than half, and how many there are of each."""
+    """What explains the rows that are off by more than half: how many, and how far apart two runs are."""
     counts: dict[str, list[int]] = {}
+    apart: dict[str, list[float]] = {}
     for at, gpu in enumerate(RUNS):
         for one in (far for quality in qualities(gpu) for far in quality.beyond):
-            counts.setdefault(held.why(one) or "not explained", [0] * len(RUNS))[at] += 1
-    ranked = sorted(counts.items(), key=lambda one: -sum(one[1]))
-    return table(
-        ["rows off by more than half", *RUNS], [[why, *map(str, seen)] for why, seen in ranked], True
-    )
+            why = held.why(one) or "not explained"
+            counts.setdefault(why, [0] * len(RUNS))[at] += 1
+            apart.setdefault(why, []).extend(_run_to_run(gpu).get(one.row.name, ()))
+    rows = [
+        [why, *map(str, seen), f"{median(apart[why]):.2f}×" if apart[why] else ""]
+        for why, seen in sorted(counts.items(), key=lambda one: -sum(one[1]))
+    ]
+    return table(["rows off by more than half", *RUNS, "one row from run to run"], rows, True)
+
+
+@cache
+def _run_to_run(gpu: str) -> dict[str, tuple[float]]:
+    """How many times as long each row takes in one run as in another, of those that several have."""
+    times: dict[str, list[float]] = {}
+    for one in predictions(gpu).rows:
+        times.setdefault(one.row.name, []).append(one.row.median_s)
+    return {name: (max(seen) / min(seen),) for name, seen in times.items() if len(seen) > 1}
+
+
+@part("model.again")
+def again(gpu: str) -> str:
+    """The median of all predicted rows."""
+    return f"{median([times for (times,) in _run_to_run(gpu).values()]):.2f}"
+
+
+@part("model.over")
+def over(graph: str, *algorithms: str) -> str:
+    """The error, in percent, by which the farthest row over a graph in the GPU's memory is predicted."""
+    errors = [
+        abs(one.error)
+        for gpu in RUNS
+        for one in predictions(gpu).rows
+        if one.row.case.axes.get("placement") == "device" and one.row.case.axes.get("graph") == graph
+        if one.row.case.family.partition("/")[2] in algorithms
+    ]
+    return f"{100 * max(errors):.0f}"
 
 
 @part("model.miss")
