@@ -5,6 +5,7 @@ from functools import cache
 
 from documents import QUICK, axes_of, beside, clock, only, part, quick_rows, result, rows_of, table
 from grainscope_report.commands import dispatch
+from grainscope_report.families import as_usual
 from grainscope_report.groups import gnn, reach
 from grainscope_report.groups import shape_pages as pages
 from grainscope_report.model import Row
@@ -359,7 +360,7 @@ def random_rows() -> str:
     rates = {
         axes_of(row, "row", "span", "memory"): row.bandwidth_gb_s
         for row in rows_of(MEMORY_RUN)
-        if row.ok and row.case.family == reach.FAMILY and reach.as_usual(row)
+        if row.ok and row.case.family == reach.FAMILY and as_usual(row.case.axes)
     }
     spans = sorted({span for _, span, _ in rates})
     lines = []
@@ -459,7 +460,7 @@ def walls_rate(memory: str, row: int) -> float:
         for each in rows_of(MEMORY_RUN)
         if each.ok
         and each.case.family == reach.FAMILY
-        and reach.as_usual(each)
+        and as_usual(each.case.axes)
         and axes_of(each, "row", "span", "memory") == (row, 32 << 30, memory)
     }
     return rate

@@ -1,14 +1,17 @@
 """docs/model.md: programs predicted from microbenchmarks, and the constants that the package has for that."""
 
 import json
+from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 
 from documents import part, result, table
 from grainscope_report.groups import programs as held
 from grainscope_report.groups import programs_rates as rates
 from grainscope_report.groups import programs_times as programs
-from grainscope_report.groups.programs import NINTH, Predictions, Quality
-from grainscope_report.statistics import median, percentile
+from grainscope_report.groups.programs import Predictions, Quality
+from grainscope_report.model import Result
+from grainscope_report.statistics import median
 from grainscope_report.units import format_percent
 
 # The runs by kind of GPU: everything that has programs beside the microbenchmarks of the same machine.
@@ -23,6 +26,10 @@ RUNS = {
         "acceptance/h200-c2.json.gz", "acceptance/two-h200-1.json.gz", "acceptance/two-h200-2.json.gz",
         "h200x2-quick.json", "h200x2-full.json.gz",
     ),
+}  # fmt: skip
+# Gathers in two kinds of memory and rows at random, of one machine; all other rates are of another's run.
+IN_OTHER_MEMORY = {
+    "H200": ("two-h200-tables.json.gz", "h200-host-memory.json.gz", "acceptance/two-h200-1.json.gz"),
 }  # fmt: skip
 SHIPPED = "scripts/grainscope_report/programs.json"
 DIGITS = 3
@@ -40,40 +47,29 @@ def seen_on(gpu: str) -> list:
     """The rows of programs on a kind of GPU, each with the rates of its own run."""
     found = []
     for name in RUNS[gpu]:
-        known = {}
+        known = rates.by_row(result(name))
         for row in result(name).rows:
-            if not row.measured or not programs.is_program(row) or row.case.locality == "remote":
-                continue
-            place = row.case.site.get("gpu", 0)
-            if place not in known:
-                known[place] = rates.of(result(name), place)
-            found.append((row, known[place]))
-    return [(row, rate) for row, rate in found if _predictable(row, rate)]
-
-
-def _predictable(row, rate) -> bool:
-    try:
-        programs.predict(row, rate, EVERYTHING)
-    except programs.UnpredictedError:
-        return False
-    return True
+            if row.measured and programs.is_program(row) and row.case.locality != "remote":
+                with suppress(programs.UnpredictedError):
+                    programs.predict(row, known(row), EVERYTHING)
+                    found.append((row, known(row)))
+    return found
 
 
 EVERYTHING = {name: 1.0 for group in programs.GROUPS for name in group.names}
 
 
 def errors_on(gpu: str, constants: dict) -> dict[str, dict[str, float]]:
-    errors: dict[str, list[float]] = {}
-    for one in (one for name in RUNS[gpu] for one in held.of(result(name), constants).rows):
-        errors.setdefault(one.group, []).append(abs(one.error))
+    rows = [one for name in RUNS[gpu] for one in held.of(result(name), constants).rows]
+    found = [held.quality(group, rows, ()) for group in sorted(programs.FAMILIES)]
     return {
-        group: {
-            "rows": len(seen),
-            "median": float(f"{median(seen):.{DIGITS}g}"),
-            "ninth": float(f"{percentile(seen, NINTH):.{DIGITS}g}"),
-        }
-        for group, seen in sorted(errors.items())
+        one.group: {"rows": one.rows, "median": _short(one.median), "ninth": _short(one.ninth)}
+        for one in found
     }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
 
 
 @cache
@@ -111,15 +107,54 @@ def predicted() -> str:
 
 @part("model.beyond")
 def beyond() -> str:
-    """What explains the rows that are off by more than half, and how many there are of each."""
+    """What explains the rows that are off by more than half: how many, and how far apart two runs are."""
     counts: dict[str, list[int]] = {}
+    apart: dict[str, list[float]] = {}
     for at, gpu in enumerate(RUNS):
         for one in (far for quality in qualities(gpu) for far in quality.beyond):
-            counts.setdefault(held.why(one) or "not explained", [0] * len(RUNS))[at] += 1
-    ranked = sorted(counts.items(), key=lambda one: -sum(one[1]))
-    return table(
-        ["rows off by more than half", *RUNS], [[why, *map(str, seen)] for why, seen in ranked], True
-    )
+            why = held.why(one) or "not explained"
+            counts.setdefault(why, [0] * len(RUNS))[at] += 1
+            apart.setdefault(why, []).extend(_run_to_run(gpu).get(one.row.name, ()))
+    rows = [
+        [why, *map(str, seen), f"{median(apart[why]):.2f}×" if apart[why] else ""]
+        for why, seen in sorted(counts.items(), key=lambda one: -sum(one[1]))
+    ]
+    return table(["rows off by more than half", *RUNS, "one row from run to run"], rows, True)
+
+
+@cache
+def _run_to_run(gpu: str) -> dict[str, tuple[float]]:
+    """How many times as long each row takes in one run as in another, of those that several have."""
+    times: dict[str, list[float]] = {}
+    for one in predictions(gpu).rows:
+        times.setdefault(one.row.name, []).append(one.row.median_s)
+    return {name: (max(seen) / min(seen),) for name, seen in times.items() if len(seen) > 1}
+
+
+@part("model.again")
+def again(gpu: str) -> str:
+    """The median of all predicted rows."""
+    return f"{median([times for (times,) in _run_to_run(gpu).values()]):.2f}"
+
+
+@part("model.over")
+def over(graph: str, *algorithms: str) -> str:
+    """The error, in percent, by which the farthest row over a graph in the GPU's memory is predicted."""
+    errors = [
+        abs(one.error)
+        for gpu in RUNS
+        for one in predictions(gpu).rows
+        if one.row.case.axes.get("placement") == "device" and one.row.case.axes.get("graph") == graph
+        if one.row.case.family.partition("/")[2] in algorithms
+    ]
+    return f"{100 * max(errors):.0f}"
+
+
+@part("model.miss")
+def miss(name: str, memory: str, row: str) -> str:
+    """Nanoseconds of a translation miss, and how many more the first of a batch at a granule takes."""
+    seconds, more = rates.of(result(name), memory=memory).misses.of(float(row))
+    return f"{1e9 * seconds:.1f} and {1e9 * more:.1f} ns"
 
 
 @part("model.what_if")
@@ -127,14 +162,23 @@ def what_if() -> str:
     """What was predicted of changes that rows emulate."""
     found: dict[tuple[str, str], list[float]] = {}
     for gpu in RUNS:
-        for name in RUNS[gpu]:
-            for one in held.what_ifs(result(name)):
-                found.setdefault((one.what, gpu), []).append(one.error)
+        runs = [result(name) for name in RUNS[gpu]]
+        changes = [one for run in runs for one in held.what_ifs(run)]
+        if gpu in IN_OTHER_MEMORY:
+            changes += [one for one in held.what_ifs(joined(gpu)) if one.what == held.OTHER]
+        for one in changes:
+            found.setdefault((one.what, gpu), []).append(one.error)
     rows = [
         [what, gpu, str(len(errors)), *map(format_percent, (_off(errors), max(map(abs, errors))))]
         for (what, gpu), errors in sorted(found.items())
     ]
     return table(["changed", "GPU", "rows", "off by: median", "worst"], rows)
+
+
+def joined(gpu: str) -> Result:
+    """What runs of a kind of GPU say together of another kind of memory."""
+    names = IN_OTHER_MEMORY[gpu]
+    return replace(result(names[0]), rows=tuple(row for name in names for row in result(name).rows))
 
 
 def _off(errors: list[float]) -> float:

@@ -205,6 +205,11 @@ def in_usual_memory(name: str, axes: Mapping[str, str | float]) -> bool:
     return of(name).asks_memory or axes.get("memory", "host_alloc") == "host_alloc"
 
 
+def as_usual(axes: Mapping[str, str | float]) -> bool:
+    """Whether one GPU reads rows alone, of memory that was touched first as a program would touch it."""
+    return not {"touch_threads", "gpus", "beside"} & axes.keys()
+
+
 def having(part: str) -> tuple[str, ...]:
     """The families of which this is known, in the order of the table."""
     return tuple(name for name, family in FAMILIES.items() if getattr(family, part))

@@ -27,8 +27,9 @@ class Machine:
     kernel_s: float = 5e-6
     reach: float = 640 * MIB
     miss_s: float = 25e-9
+    first_s: float = 18e-9  # more, for the first miss at a granule
     block_reach: float = 1 * GIB
-    block_miss_s: float = 6e-9
+    block_miss_s: float = 2.8e-9
     launch_and_wait_s: float = 9e-6
     event_s: float = 0.8e-6
     host_latency_s: float = 1.25e-6
@@ -46,18 +47,26 @@ class Machine:
         return requests * self.request_s + size * self.byte_s
 
     def misses(self, count: float, span: float) -> float:
-        return count * self.miss_s * max(0.0, 1 - self.reach / span)
+        first = self.first_s * touched(count, span / GRANULE)
+        return (count * self.miss_s + first) * max(0.0, 1 - self.reach / span)
 
     def in_order(self, count: float, span: float) -> float:
-        granules = span / GRANULE
-        return self.miss_s * granules * (1 - math.exp(-count / granules)) if span > self.reach else 0.0
+        return self.miss_s * touched(count, span / GRANULE) if span > self.reach else 0.0
 
     def in_blocks(self, count: float, span: float) -> float:
         return count * self.block_miss_s * max(0.0, 1 - self.block_reach / span)
 
+    def blocks_in_order(self, count: float, span: float) -> float:
+        return self.block_miss_s * touched(count, span / BLOCK) if span > self.block_reach else 0.0
+
     def level(self) -> float:
         """Seven kernels that have next to nothing to do, two events, and the host's turn."""
         return self.launch_and_wait_s + 7 * self.gpu_kernel_s + 2 * self.event_s
+
+
+def touched(count: float, granules: float) -> float:
+    """Of so many granules, by so many requests at random."""
+    return granules * (1 - math.exp(-count / granules))
 
 
 def beside(*seconds: float) -> float:
@@ -94,9 +103,7 @@ def add_microbenchmarks(file: File, true: Machine) -> None:
         asked = {"order": "as_asked", "row": 128, "rows": count, "span": span}
         read = true.link(count, 128 * count)
         for memory, missing in (("host_alloc", true.misses), ("managed_host", true.in_blocks)):
-            more = {} if memory == "host_alloc" else {"row": 32}
-            least = read if memory == "host_alloc" else true.link(count, 32 * count)
-            add("reach/gather", {**asked, **more, "memory": memory}, max(least, missing(count, span)))
+            add("reach/gather", {**asked, "memory": memory}, beside(read, missing(count, span)))
     for what, seconds in (("launch_and_wait", true.launch_and_wait_s), ("event_record", true.event_s)):
         add("call", {"what": what}, 64 * seconds, operations=64)
     loads = (
@@ -142,29 +149,36 @@ def add_gather(file: File, true: Machine, mode: str, size: int, span: float, **m
     )  # fmt: skip
 
 
-def add_search(file: File, true: Machine, placement: str, access: str = "merged_aligned") -> None:
-    """A bfs of three levels with edges of eight bytes over the link or in the GPU."""
+def add_search(
+    file: File, true: Machine, placement: str, access: str = "merged_aligned", wide: bool = False, **more
+) -> None:
+    """A bfs of three levels with edges of eight bytes over the link or in the GPU; few of a wide graph."""
     levels = ((1, 1000), (20_000, 20_000_000), (400_000, 4_000_000))
+    if wide:
+        levels = ((1, 1000), (20_000, 200_000), (20_000, 200_000))
     lists, edges = (sum(column) for column in zip(*levels, strict=True))
+    entries = GIB // 2 if wide else edges
     work = edges * WORK["traversal.bfs.edge"] * true.cache_latency_s
     work += lists * WORK["traversal.bfs.list"] * true.gpu_latency_s
     requests, size = edges / 12, 8.5 * edges
-    read = true.link(requests, size) if placement == "mapped" else 0.0
+    missing = true.blocks_in_order if more else true.in_order
+    misses = sum(missing(found / 12, 8 * entries) for _, found in levels)
+    read = max(true.link(requests, size), misses) if placement == "mapped" else 0.0
     seconds = 4 * true.level() + 4 * true.gpu_kernel_s + beside(read, work)
     counters = {"edges_read": float(edges)}
     if placement == "mapped":
         counters |= {"requests_with_cache": requests, "bytes_with_cache": size}
+    graph = {"graph": "wide", "order": "degree"} if wide else {"graph": "kron20", "order": "original"}
     row = file.add(
-        "traversal/bfs",
-        {"access": access, "placement": placement, "edge": 8, "graph": "kron20", "order": "original", **HERE},
+        "traversal/bfs", {"access": access, "placement": placement, "edge": 8, **graph, **HERE, **more},
         SITE, seconds, bytes=8 * edges, counters=counters,
         levels=[
-            {"level": at, "active": active, "edges": found, "seconds": seconds / 3}
+            {"level": at, "active": active, "edges": found, "requests": found / 12, "seconds": seconds / 3}
             for at, (active, found) in enumerate(levels)
         ],
         trials=[{"label": f"source:{source}", "samples_s": [seconds],
                  "counters": {"levels": 3.0, "edges_read": float(edges)}} for source in range(4)],
-        graph={"vertices": 1 << 20, "entries": edges, "degree_cdf": [[1, 0.1], [1024, 1.0]]},
+        graph={"vertices": 1 << 20, "entries": entries, "degree_cdf": [[1, 0.1], [1024, 1.0]]},
     )  # fmt: skip
     row.update(statistics_of([seconds] * 4))
     row["bandwidth_gb_s"] = row["bytes"] / row["median_s"] / 1e9
@@ -177,7 +191,9 @@ def add_programs(file: File, true: Machine) -> None:
         for span in (256 * MIB, 8 * GIB):
             for mode in ("masked", "address_ordered"):
                 add_gather(file, true, mode, size, span)
-    add_gather(file, true, "masked", 128, 32 * GIB, memory="managed_host")
+    for more in ({}, {"memory": "managed_host"}):
+        add_gather(file, true, "masked", 128, 32 * GIB, **more)
+        add_search(file, true, "mapped", wide=True, **more)
     for placement in ("mapped", "device"):
         add_search(file, true, placement)
 

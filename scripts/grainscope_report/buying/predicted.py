@@ -95,18 +95,13 @@ def _machine(
 
 def _run(result: Result, asked: Mapping[str, Sequence[Row]], substitutes: Mapping[str, Substitute]) -> Result:
     whole = reader.read(result.path)
-    work = programs.held_out(" ".join(whole.environment.gpu_names[:1]))
-    known: dict[tuple, rates.Rates] = {}
+    known, work = rates.by_row(whole), programs.constants_for(whole)
     made: dict[tuple, Row] = {}
     for name, rows in asked.items():
         told = Uncertainty(substitutes[name].off_by / Z_90)
         for row in rows:
-            memory = str(row.case.axes.get("memory", rates.USUAL_MEMORY))
-            place = row.case.site.get("gpu", 0), memory, row.case.locality == "remote"
-            if place not in known:
-                known[place] = rates.of(whole, *place)
             try:
-                seconds = programs.predict(row, known[place], work).seconds
+                seconds = programs.predict(row, known(row), work).seconds
             except UnpredictedError as error:
                 raise ReportError(f"component {name!r}: {row.name} cannot be predicted: {error}") from None
             made[row.case.family, row.case.without(), row.case.site_key] = _as_predicted(row, seconds, told)

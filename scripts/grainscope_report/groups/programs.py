@@ -5,6 +5,7 @@ predictions are, what bounds each row, and whether the fastest way is the same. 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,9 +29,10 @@ ONE_VISIT = 0.02
 SURELY = 2.0  # standard uncertainties
 # How a thing is done: of these a program may take the fastest. All other axes are what is asked.
 WAYS = {
-    "access", "edge", "element", "lists", "mode", "placement", "segments", "store", "strategy", "tier",
-    "width", "window",
+    "access", "edge", "element", "lists", "memory", "mode", "placement", "segments", "store", "strategy",
+    "tier", "width", "window",
 }  # fmt: skip
+MEMORY = "memory"
 IN_THE_GPU = "device"
 FEW_ROWS = 1 << 14
 
@@ -144,19 +146,16 @@ def of(result: Result, fitted: dict[str, programs.Work] | None = None) -> Predic
         return Predictions()
     found: list[Predicted] = []
     left_out: Counter[str] = Counter()
-    known: dict[tuple, rates.Rates] = {}
-    work = programs.held_out(" ".join(result.environment.gpu_names[:1]), fitted)
+    known, work = rates.by_row(result), programs.constants_for(result, fitted)
     for row in asked:
-        memory = str(row.case.axes.get("memory", rates.USUAL_MEMORY))
-        place = row.case.site.get("gpu", 0), row.case.locality == "remote", memory
         try:
-            if place not in known:
-                known[place] = rates.of(result, place[0], memory, place[1])
-            found.append(Predicted(row, programs.predict(row, known[place], work)))
+            found.append(Predicted(row, programs.predict(row, known(row), work)))
         except UnpredictedError as error:
             left_out[str(error)] += 1
         except LackingRatesError as error:
-            return Predictions(why_not=str(error))
+            if MEMORY not in row.case.axes:
+                return Predictions(why_not=str(error))
+            left_out[str(error)] += 1
     return Predictions(tuple(found), tuple(left_out.most_common()))
 
 
@@ -176,6 +175,7 @@ class WhatIf:
 
 FEWER = "fewer multiprocessors"
 SHARED = "the link shared with a second copy"
+OTHER = "another kind of memory"
 
 
 def what_ifs(result: Result) -> Iterator[WhatIf]:
@@ -188,6 +188,23 @@ def what_ifs(result: Result) -> Iterator[WhatIf]:
     for row in result.of("contention"):
         if row.measured and (row.case.axes.get("what"), row.case.axes.get("path")) == TWO_COPIES:
             yield WhatIf(SHARED, row, _beside_a_copy(result, row))
+    yield from _in_other_memory(result)
+
+
+def _in_other_memory(result: Result) -> Iterator[WhatIf]:
+    """What rows over the usual kind ask for, by the misses of the other kind."""
+    asked = [row for row in result.rows if row.measured and programs.is_program(row)]
+    usual = {_without_memory(row): row for row in asked if MEMORY not in row.case.axes}
+    known, work = rates.by_row(result), programs.constants_for(result)
+    for row in asked:
+        if MEMORY in row.case.axes and _without_memory(row) in usual:
+            with suppress(UnpredictedError, LackingRatesError):
+                seconds = programs.predict(usual[_without_memory(row)], known(row), work).seconds
+                yield WhatIf(OTHER, row, seconds)
+
+
+def _without_memory(row: Row) -> tuple:
+    return row.case.family, row.case.without(MEMORY), row.case.site_key
 
 
 TWO_COPIES = ("engine_and_kernel", "host_to_gpu")

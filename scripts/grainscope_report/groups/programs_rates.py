@@ -6,19 +6,23 @@ placement of the host's memory. No row of a program (`gather`, `traversal`, `lea
 - The link. A request of B bytes over the link takes request + B × byte seconds where many are under way. The
   two follow from random reads of 128 bytes, whose time is taken as it is, and from all visits to rows of
   smaller requests: random ones of 32 bytes, and walks that begin 32 and 64 bytes beside a line.
-- Translations. Beyond the reach a row at random misses with probability 1 − reach / span, and each miss takes
-  a time. Both follow from rows as asked over two spans or more in the wall, for each size of row.
+- Translations. Beyond the reach a row at random misses with probability 1 − reach / span. Each miss takes a
+  time, and the first of a batch at each granule more. All follow from rows as asked over several spans in the
+  wall, for each kind of memory and each size of row.
 - Copies, faults, the GPU's own memory and the host's are curves over bytes, on a line in log-log between
   measured sizes and at the rate of the nearest beyond them.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, pairwise
+from functools import cache, partial
+from itertools import pairwise, takewhile
+from operator import itemgetter
 
 from grainscope_report import families
 from grainscope_report.errors import ReportError
+from grainscope_report.fits.translation import expected_unique
 from grainscope_report.model import Result, Row
 from grainscope_report.statistics import median
 
@@ -30,8 +34,13 @@ SECTOR = 32
 # unified-memory driver maps a whole block by one (docs/host-memory.md).
 GRANULE = 64 << 10
 GRANULES = {"managed_host": 2 << 20}
-# A row as asked this many times slower than its link alone is in the wall.
-IN_THE_WALL = 1.5
+# A row as asked this many times slower than its link alone is in the wall; spans of so many reaches tell the
+# time of a miss, and shares of first misses that are so far apart what these take more.
+IN_THE_WALL, BEYOND_REACH = 1.1, 1.5
+SHARES_APART = 0.2
+ROUNDS, SINGULAR = 8, 1e-9
+# Two resources at work at once take a little longer than the longer of them alone.
+BESIDE = 4
 USUAL_MEMORY = "host_alloc"
 # Steps of ranks, and how near a cache's own time is sought.
 RANKS, NEAR = 64, 0.01
@@ -67,26 +76,43 @@ class Curve:
         return max(size / seconds for size, seconds in self.points)
 
 
+def beside(*seconds: float) -> float:
+    """The time of resources that work at once."""
+    most = max(seconds)
+    return most * sum((one / most) ** BESIDE for one in seconds) ** (1 / BESIDE) if most > 0 else 0.0
+
+
+def apart(both: float, one: float) -> float:
+    """The time of one of two resources that work at once, from that of both and of the other."""
+    return (both**BESIDE - one**BESIDE) ** (1 / BESIDE)
+
+
 @dataclass(frozen=True)
 class Misses:
-    """What rows at random over a span cost in translations: the reach, and seconds a miss by size of row."""
+    """What rows at random cost in translations: the reach, and by size of row seconds a miss.
+
+    The first miss of a batch at a granule takes more: the entry is not in the GPU's cache yet.
+    """
 
     reach: float = math.inf
-    each: Mapping[float, float] = field(default_factory=dict)
+    each: Mapping[float, tuple[float, float]] = field(default_factory=dict)
     granule: float = GRANULE
 
-    def of(self, row: float) -> float:
-        """Seconds a miss, of the size of row that is nearest."""
-        return self.each[min(self.each, key=lambda one: abs(math.log(one / row)))] if self.each else 0.0
+    def of(self, row: float) -> tuple[float, float]:
+        """Seconds a miss, and how many more the first takes, of the size of row that is nearest."""
+        nearest = min(self.each, key=lambda one: abs(math.log(one / row)), default=0.0)
+        return self.each.get(nearest, (0.0, 0.0))
 
     def as_asked(self, row: float, count: float, span: float) -> float:
         """Seconds of misses of rows in the order in which they are asked for."""
-        return count * max(1.0, row / self.granule) * self.of(row) * max(0.0, 1 - self.reach / span)
+        seconds, more = self.of(row)
+        count *= max(1.0, row / self.granule)
+        granules = expected_unique(count, span / self.granule)
+        return (count * seconds + granules * more) * max(0.0, 1 - self.reach / span)
 
     def in_order(self, count: float, span: float) -> float:
         """Seconds of misses of requests in the order of their addresses: once for each granule touched."""
-        granules = span / self.granule
-        return self.of(LINE) * granules * -math.expm1(-count / granules) if span > self.reach else 0.0
+        return self.of(LINE)[0] * expected_unique(count, span / self.granule) if span > self.reach else 0.0
 
     def as_asked_by_rank(self, row: float, count: float, span: float, first: float = 0.0) -> float:
         """The same of rows that are asked for as often as 1 / rank, those behind a share `first` of them.
@@ -112,10 +138,15 @@ class Misses:
         short, long = 1.0, 1e15
         while long > short * (1 + NEAR):
             time = math.sqrt(short * long)
-            held = sum(many * -math.expm1(-share / many * time) for many, share in parts)
+            held = sum(expected_unique(share * time, many) for many, share in parts)
             short, long = (time, long) if held < kept else (short, time)
-        missed = sum(share * math.exp(-share / many * short) for many, share in parts)
-        return count * max(1.0, row / self.granule) * self.of(row) * missed
+        seconds, more = self.of(row)
+        count *= max(1.0, row / self.granule)
+        return sum(
+            (count * share * seconds + expected_unique(count * share, many) * more)
+            * math.exp(-share / many * short)
+            for many, share in parts
+        )
 
 
 @dataclass(frozen=True)
@@ -151,6 +182,17 @@ class Rates:
 def of(result: Result, gpu: int = 0, memory: str = USUAL_MEMORY, remote: bool = False) -> Rates:
     """The rates of a run for one GPU; raises LackingRatesError where rows are lacking."""
     return _Rows(result, gpu, remote).rates(memory)
+
+
+def by_row(result: Result) -> Callable[[Row], Rates]:
+    """The rates of a run for any row: of its GPU, near or far memory, and kind of memory."""
+    known = cache(partial(of, result))
+
+    def found(row: Row) -> Rates:
+        memory = str(row.case.axes.get("memory", USUAL_MEMORY))
+        return known(row.case.site.get("gpu", 0), memory, row.case.locality == "remote")
+
+    return found
 
 
 def slower_by_few(result: Result, multiprocessors: float, width: float, gpu: int = 0) -> float:
@@ -253,27 +295,35 @@ class _Rows:
         return request, (line - request) / LINE
 
     def _misses(self, memory: str, request: float, byte: float) -> Misses:
-        """Rows of up to a line tell the reach, as larger ones wait for the link too; all tell a miss."""
+        """Of each size of row the spans from the first on beyond which all are in the wall.
+
+        Rows of up to a line tell the reach, as larger ones wait for the link too. Where they do not, kinds
+        that are mapped alike have the same, and else it is the widest span before the wall.
+        """
         granule = GRANULES.get(memory, GRANULE)
-        by_row: dict[float, list[tuple[float, float]]] = {}
+        by_row: dict[float, list[tuple[float, float, float]]] = {}
         for row in self._need("reach/gather", memory=memory, order="as_asked"):
             axes = row.case.axes
-            size, count, span = float(axes["row"]), float(axes["rows"]), float(axes["span"])
-            link = count * (math.ceil(size / LINE) * request + max(size, SECTOR) * byte)
-            if {"touch_threads", "gpus"} & axes.keys() or row.median_s < IN_THE_WALL * link:
-                continue
-            by_row.setdefault(size, []).append((span, row.median_s / count / max(1.0, size / granule)))
-        reaches = [reach for size, seen in by_row.items() if size <= LINE and (reach := _reach(seen))]
-        if not reaches:
-            # One span in the wall does not tell the reach: kinds that are mapped alike have the same.
-            alike = by_row and memory not in (USUAL_MEMORY, *GRANULES)
-            return self._misses(USUAL_MEMORY, request, byte) if alike else Misses()
-        reach = median(reaches)
-        each = {
-            size: [seconds / (1 - reach / span) for span, seconds in seen if span > IN_THE_WALL * reach]
-            for size, seen in by_row.items()
+            if families.as_usual(axes):
+                size, count, span = float(axes["row"]), float(axes["rows"]), float(axes["span"])
+                link = count * (math.ceil(size / LINE) * request + max(size, SECTOR) * byte)
+                missing = apart(row.median_s, link) if row.median_s > IN_THE_WALL * link else 0.0
+                count *= max(1.0, size / granule)
+                first = expected_unique(count, span / granule) / count
+                by_row.setdefault(size, []).append((span, missing / count, first))
+        walls = {
+            size: list(takewhile(itemgetter(1), sorted(seen, reverse=True))) for size, seen in by_row.items()
         }
-        return Misses(reach, {size: median(seconds) for size, seconds in each.items() if seconds}, granule)
+        short = [size for size in walls if size <= LINE]
+        if reaches := [reach for size in short if (reach := _reach(walls[size]))]:
+            reach = median(reaches)
+        elif memory in (USUAL_MEMORY, *GRANULES):
+            before = [span for size in short for span, seconds, _ in by_row[size] if not seconds]
+            reach = max(before, default=0.0)
+        else:
+            reach = self._misses(USUAL_MEMORY, request, byte).reach
+        each = {size: costs for size, wall in walls.items() if (costs := _costs(wall, reach))[0]}
+        return Misses(reach, each, granule)
 
     def _calls(self) -> dict[str, float]:
         rows = {row.case.axes["what"]: row.operation_s for row in self._need("call")}
@@ -311,10 +361,52 @@ def _visits(row: Row, size: float) -> Iterable[float]:
     return [visit.median_s / (row.case.axes["bytes"] / size) for visit in row.visits]
 
 
-def _reach(points: Sequence[tuple[float, float]]) -> float | None:
-    """The reach by which seconds go as 1 − reach / span, the median over all pairs of spans."""
-    pairs = [(one, two) for one, two in combinations(sorted(points), 2) if one[0] < two[0]]
-    products = [(later - sooner) / (1 / near - 1 / far) for (near, sooner), (far, later) in pairs]
-    if not products or (product := median(products)) <= 0:
-        return None
-    return product / median([seconds + product / span for span, seconds in points])
+Wall = Sequence[tuple[float, float, float]]  # spans, seconds a row beside the link's, shares of first misses
+
+
+def _reach(wall: Wall) -> float | None:
+    """The reach by which seconds go as 1 − reach / span, beside what first misses add."""
+    reach = None
+    for _ in range(ROUNDS):
+        found = _factors(wall, reach or 0.0, lambda span, first: (1.0, -LINE / span, first))
+        if len(found) < 2:
+            break
+        reach = LINE * found[1] / found[0]
+    return reach
+
+
+def _costs(wall: Wall, reach: float) -> tuple[float, float]:
+    """Seconds of a miss, and more of them for the first."""
+    found = _factors(wall, reach, lambda span, first: (1 - reach / span, first * (1 - reach / span)))
+    return (*found, 0.0, 0.0)[:2]
+
+
+def _factors(wall: Wall, reach: float, columns: Callable[[float, float], tuple[float, ...]]) -> list[float]:
+    """The positive factors by which columns add up to the seconds best, in relative error.
+
+    The last column, of first misses, takes part where their shares are apart enough.
+    """
+    beyond = [one for one in wall if one[0] > BEYOND_REACH * reach]
+    rows = [[one / seconds for one in columns(span, first)] for span, seconds, first in beyond]
+    shares = [first for _, _, first in beyond] or [0.0]
+    most = len(rows[0]) if rows else 0
+    for used in range(most - (max(shares) - min(shares) < SHARES_APART), 0, -1):
+        found = _least_squares([row[:used] for row in rows])
+        if found and min(found) > 0:
+            return found
+    return []
+
+
+def _least_squares(rows: Sequence[Sequence[float]]) -> list[float] | None:
+    """The factors by which the columns add up to one best; None where the rows do not tell them apart."""
+    size = range(len(rows[0]))
+    sums = [[sum(row[i] * one for row, one in zip(rows, column, strict=True))
+             for column in (*zip(*rows, strict=True), [1.0] * len(rows))] for i in size]  # fmt: skip
+    for i in size:
+        if sums[i][i] <= SINGULAR * sum(row[i] ** 2 for row in rows):
+            return None
+        sums[i] = [one / sums[i][i] for one in sums[i]]
+        for j in size:
+            if j != i:
+                sums[j] = [one - sums[j][i] * two for one, two in zip(sums[j], sums[i], strict=True)]
+    return [row[-1] for row in sums]

@@ -10,7 +10,7 @@ load of the host's, a fault. They are of the algorithm, not of the machine, and 
 reference runs of one GPU (`fit`). A machine is predicted by constants that were fitted on other GPUs: its
 own rows, and those of its kind, take no part.
 
-The forms, L being what a host takes to submit a level, two resources side by side by their norm `BESIDE`:
+The forms, L being what a host takes to submit a level, two resources side by side by `beside`:
 
 - a gather by a kernel: its start, the sort if any, and beside each other link, translations and GPU memory;
 - a traversal: (levels + 1) L, and beside each other the link and the GPU's work for edges and lists;
@@ -27,16 +27,14 @@ from functools import cache
 from typing import Any
 
 from grainscope_report import resources
-from grainscope_report.groups.programs_rates import LINE, SECTOR, Rates
-from grainscope_report.model import Row
+from grainscope_report.groups.programs_rates import LINE, SECTOR, Rates, beside
+from grainscope_report.model import Result, Row
 from grainscope_report.statistics import median
 
 FAMILIES = ("gather", "traversal", "lean")
 ALGORITHMS = ("bfs", "cc", "pr", "sssp")
 # Bags are drawn among other families, in figure o.
 DRAWN = ("gather", *(f"{family}/{name}" for family in FAMILIES[1:] for name in ALGORITHMS))
-# Two resources at work at once take a little longer than the longer of them alone.
-BESIDE = 4
 # What a level of a traversal submits (src/graph/program.cuh): a clearing, count, two kernels of the scan,
 # emit, settle and walk; two events. The first level clears the state before.
 LAUNCHES, EVENTS, CLEARS = 7, 2, 4
@@ -88,12 +86,6 @@ def predict(row: Row, rates: Rates, work: Work) -> Prediction:
 
 
 Parts = tuple[dict[str, float], float]
-
-
-def beside(*seconds: float) -> float:
-    """The time of resources that work at once."""
-    most = max(seconds)
-    return most * sum((one / most) ** BESIDE for one in seconds) ** (1 / BESIDE) if most > 0 else 0.0
 
 
 def _number(row: Row, axis: str, otherwise: float = 0.0) -> float:
@@ -533,6 +525,11 @@ def held_out(gpu: str, fitted: Mapping[str, Work] | None = None) -> dict[str, fl
     others = [work for name, work in fitted.items() if name not in gpu]
     names = {name for work in others for name in work}
     return {name: _mean([work[name] for work in others if name in work]) for name in sorted(names)}
+
+
+def constants_for(result: Result, fitted: Mapping[str, Work] | None = None) -> dict[str, float]:
+    """The constants for the machine of a run."""
+    return held_out(" ".join(result.environment.gpu_names[:1]), fitted)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -10,6 +10,7 @@ from functools import cached_property
 from operator import attrgetter
 
 from grainscope_report import statistics
+from grainscope_report.families import as_usual
 from grainscope_report.figures import parts
 from grainscope_report.figures.frame import NEAREST, best_of, curves, grouped, lines, select
 from grainscope_report.figures.model import Curve, CurvePanel, Entry, Figure, Mark, Point, Region
@@ -40,11 +41,6 @@ KINDS = {
 MEMORY = tuple(KINDS)
 HOST = tuple(kind for kind in MEMORY if kind != "peer")
 LINE_BYTES = 128
-
-
-def as_usual(row: Row) -> bool:
-    """Read by one GPU, and touched first as a program would: not by another number of threads."""
-    return not {"touch_threads", "gpus"} & row.case.axes.keys()
 
 
 Site = tuple[tuple[str, int], ...]
@@ -131,7 +127,7 @@ def walls_of(result: Result, memories: Sequence[str] = MEMORY) -> list[Wall]:
     """The walls of a run, one for each of these kinds of memory and each site."""
     found: dict[tuple[str, Site], list[Row]] = defaultdict(list)
     for row in result.of(FAMILY):
-        if row.case.axes.get("memory") in memories and row.measured and row.bytes and as_usual(row):
+        if row.case.axes.get("memory") in memories and row.measured and row.bytes and as_usual(row.case.axes):
             key = (str(row.case.axes.get("memory")), row.case.site_key)
             found[key].append(row)
     keys = sorted(found, key=lambda key: (MEMORY.index(key[0]), key[1]))
@@ -256,7 +252,7 @@ def remedy(result: Result) -> Remedy | None:
     near = [
         row
         for row in select(result.of(FAMILY), {"order": "as_asked", "locality": NEAREST})
-        if row.measured and row.bytes and as_usual(row)
+        if row.measured and row.bytes and as_usual(row.case.axes)
     ]
     by_memory: dict[str, dict[tuple[float, float, float], Rows]] = defaultdict(dict)
     for row in near:
