@@ -1019,7 +1019,8 @@ const PresetSampling& sampling_of(Preset preset) {
   return quick;
 }
 
-// From two runs of `quick` on H200s and two on a node without a GPU.
+// Of visits but for samples that cases count themselves. From two runs of `quick` on H200s and two on a node
+// without a GPU.
 const std::map<std::string, double>& visit_factors() {
   static const std::map<std::string, double> factors{{"call", 0.55},
                                                      {"contention", 1.2},
@@ -1037,10 +1038,10 @@ const std::map<std::string, double>& visit_factors() {
                                                      {"latency/chase", 2.5},
                                                      {"latency/flag", 0.46},
                                                      {"latency/managed_touch", 1.1},
-                                                     {"lean/bfs", 0.57},
-                                                     {"lean/cc", 0.93},
-                                                     {"lean/pr", 1.2},
-                                                     {"lean/sssp", 1.6},
+                                                     {"lean/bfs", 0.58},
+                                                     {"lean/cc", 0.9},
+                                                     {"lean/pr", 1.4},
+                                                     {"lean/sssp", 2},
                                                      {"model/bfs", 0.49},
                                                      {"model/cc", 1.8},
                                                      {"model/gather", 3.6},
@@ -1067,10 +1068,10 @@ const std::map<std::string, double>& visit_factors() {
                                                      {"transfer/peer", 0.52},
                                                      {"transfer/relay", 1.5},
                                                      {"transfer/zero_copy", 0.45},
-                                                     {"traversal/bfs", 0.8},
-                                                     {"traversal/cc", 0.37},
-                                                     {"traversal/pr", 0.67},
-                                                     {"traversal/sssp", 0.66}};
+                                                     {"traversal/bfs", 0.87},
+                                                     {"traversal/cc", 0.35},
+                                                     {"traversal/pr", 0.7},
+                                                     {"traversal/sssp", 0.71}};
   return factors;
 }
 

@@ -683,6 +683,12 @@ class Lister {
     benchmark.skip = why_not(gpu, point);
     benchmark.explanation = explain(point);
     benchmark.needs = needs_of(point);
+    constexpr double kLink_gb_s = 45;
+    constexpr double kMemory_gb_s = 400;
+    const bool mapped = !point.subway && point.where.request.placement == EdgePlacement::mapped;
+    benchmark.samples_s = trials_s(
+        point.spec, point.algorithm, point.trials, point.element_bytes(),
+        (mapped || point.subway || point.is_managed() ? kLink_gb_s : kMemory_gb_s) * point.gpus, mapped);
     benchmark.other_gpus = point.where.request.gpus;
     for (const auto& [other, node] : point.where.others) {
       benchmark.other_gpus.push_back(other);
