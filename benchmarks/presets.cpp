@@ -147,6 +147,7 @@ transfer/zero_copy
   full        direction=read,write  width=4,8,16  blocks=1..128                          bytes=64MiB
   paper       direction=read,write  bytes=4KiB..1GiB
   paper       direction=read,write  blocks=256  threads=256  bytes=4KiB..1GiB            # Comm|Scope's grid
+  paper       direction=read,write  flush=off                bytes=4KiB..1GiB
   paper       direction=read,write  access=merged_aligned,strided  width=4,8,16          bytes=256MiB
   paper       direction=read,write  access=merged  offset=4,32,64  width=4,8,16          bytes=256MiB
   paper       direction=read,write  allocation=registered,accessed_by,managed_host       bytes=256MiB
