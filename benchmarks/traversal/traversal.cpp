@@ -51,6 +51,7 @@ struct PlacedParts {
       return graph::make_traversal(first(), algorithm, access);
     }
     std::vector<const graph::PlacedGraph*> all;
+    all.reserve(parts.size());
     for (const auto& part : parts) {
       all.push_back(part.get());
     }
@@ -393,7 +394,7 @@ void hold_against_one_gpu(Session& session, const TraversalPoint& point, const L
     measurement.counters["scaling"] =
         summarize(alone_s).median / (summarize(together_s).median * point.where.gpus());
   } catch (const SkipError&) {
-    // The whole graph has no room where its parts have.
+    return;  // the whole graph has no room where its parts have
   }
 }
 
