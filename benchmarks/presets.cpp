@@ -715,7 +715,7 @@ sm_share/gather
   full        by=mps_percentage  width=4,16      gpu=first  span=1GiB  percent=2.5,5,10,25,50,100
   full        by=mps_percentage  width=8         gpu=first  span=1GiB  percent=10
   full        by=exec_affinity   width=4,8,16    gpu=first  span=1GiB  sms=4,16,64
-  full        by=green_context   width=16        gpu=first  span=1GiB  sms=$some_sms  mode=bulk
+  full        by=green_context   width=16        gpu=first  span=1GiB  sms=4,16,64    mode=bulk
   paper       by=green_context   width=4,8,16    span=1GiB  sms=$some_sms
   paper       by=grid_cap        width=4,16      span=1GiB  sms=$some_sms
   paper       by=grid_cap        width=8         span=1GiB  sms=8,16,32
@@ -736,7 +736,7 @@ sm_share/split
   full        by=green_context   width=4,8     consumer=products,graphsage  gpu=first  span=1GiB  percent=10
   full        by=mps_percentage,exec_affinity  consumer=products,graphsage  gpu=first  span=1GiB  percent=2.5,5,10,25,50
   full        by=unlimited                     consumer=products,graphsage  gpu=first  span=1GiB
-  full        by=green_context   mode=bulk     consumer=products,graphsage  gpu=first  span=1GiB  percent=$some_percents
+  full        by=green_context   mode=bulk     consumer=products,graphsage  gpu=first  span=1GiB  percent=5,10,25
   paper       by=grid_cap,green_context        consumer=products,graphsage  span=1GiB  percent=$some_percents
   paper       by=green_context   width=4,8     consumer=products,graphsage  span=1GiB  percent=10
   paper       by=mps_percentage,exec_affinity  consumer=products,graphsage  span=1GiB  percent=$some_percents
@@ -844,8 +844,8 @@ sampling/neighbours
 let scores      = degree,reverse_pagerank,weighted_reverse_pagerank,presampled,optimal
 let deeper_runs = 12x12x12,25x15,10x10,10x10x10,10x10x10x10,10x10x10x10x10
 
-# What fan-outs and labels change is looked at in full on a small graph, where a run takes a tenth of a second;
-# what scores differ by on graphs with topics, in mini-batches that do not cover them.
+# What fan-outs and labels change is looked at on smaller graphs: on one of scale 24 a visit takes 24 s. What
+# scores differ by is looked at on graphs with topics, in mini-batches that do not cover them.
 tiering/score
   smoke  graph=power                               fanout=5x5                 labelled=10    score=$scores  edges_at_most=1048576
   quick  graph=pareto:17                           fanout=10x25               labelled=10    score=$scores
@@ -854,8 +854,9 @@ tiering/score
   full   graph=pareto:18                           fanout=$deeper_runs        labelled=10    score=$scores
   full   graph=citation:20,papers:20  batch=2      fanout=10x10,10x10x10x10x10  labelled=1   score=$scores  edges_at_most=8388608
   full   graph=given                               fanout=10x25,$deeper_runs  labelled=1,10  score=$scores
-  paper  graph=kron:24,pareto:24,web:22            fanout=10x25,$deeper_runs  labelled=1,10  score=$scores  edges_at_most=134217728
-  paper  graph=citation:24,papers:24  batch=32     fanout=10x25,$deeper_runs  labelled=1,10  score=$scores  edges_at_most=134217728
+  paper  graph=kron:24                             fanout=10x25               labelled=10    score=$scores  edges_at_most=134217728
+  paper  graph=web:22                              fanout=10x25,$deeper_runs  labelled=1,10  score=$scores  edges_at_most=134217728
+  paper  graph=citation:24,papers:24  batch=32     fanout=10x25,10x10x10x10x10  labelled=1   score=$scores  edges_at_most=134217728
 
 tiering/reorder
   smoke  graph=power                              lists=pasted,sorted

@@ -100,16 +100,14 @@ void add_limits(const Session& session, const GatherSite& site, Measurement& mea
   if (!site.gpu) {
     measurement.limit = cpu_limit(gathering_threads());
   } else if (measurement.link_bytes_least.value_or(0) > 0) {
-    measurement.limit = host_link_limit(session.machine(), site.gpu->ordinal);
+    std::vector<int> gpus{site.gpu->ordinal};
+    gpus.insert(gpus.end(), site.neighbours.begin(), site.neighbours.end());
+    measurement.limit = host_link_limit(session.machine(), gpus);
     double peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(site.node, site.gpu->ordinal));
     for (const int neighbour : site.neighbours) {
       peak_gb_s += session.link_peak_gb_s(LinkPath::host_to_gpu(site.node, neighbour));
     }
     measurement.link_peak_gb_s = peak_gb_s;
-    if (measurement.limit && !site.neighbours.empty()) {
-      measurement.limit->gb_s *= static_cast<double>(1 + site.neighbours.size());
-      measurement.limit->source += ", and as many of its neighbours";
-    }
   } else {
     measurement.limit = gpu_memory_limit(session.machine(), site.gpu->ordinal, 0);
   }

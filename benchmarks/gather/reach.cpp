@@ -253,12 +253,11 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   }
   options.residency = residency_of(&lease.memory());
   if (point.on_host()) {
-    options.limit = host_link_limit(session.machine(), gpu);
+    std::vector<int> gpus{gpu};
+    gpus.insert(gpus.end(), point.others.begin(), point.others.end());
+    options.limit = host_link_limit(session.machine(), gpus);
     if (point.others.empty()) {
       options.link = LinkPath::host_to_gpu(home, gpu);
-    } else if (options.limit) {
-      options.limit->gb_s *= static_cast<double>(point.gpus);
-      options.limit->source += ", on each of " + std::to_string(point.gpus) + " GPUs";
     }
   } else {
     options.limit = peer_link_limit(session.machine(), home, gpu);

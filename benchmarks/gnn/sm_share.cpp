@@ -4,7 +4,7 @@
 // sm_share/gather: how much of the link does a gather fill from a few of a GPU's multiprocessors?
 //
 // A network that trains wants the multiprocessors; a gather of its features wants the link, for which few of
-// them are enough. Timed: one masked gather of rows of a KiB, at random in mapped host memory, between two
+// them are enough. Timed: one gather of rows of a KiB, at random in mapped host memory, between two
 // events behind a closed gate. Not timed: overwriting output and L2 cache before, checking every byte after.
 // Bytes: rows × bytes of a row. The share is asked for in multiprocessors, or in percent of them, in one of
 // four ways (docs/sm-shares.md), and read back: `given_sms` is the driver's answer, `seen_sms` those on which
@@ -82,7 +82,7 @@ Explanation explain_gather(const SharePoint& point) {
   return {
       std::string("how much of the link a gather fills from a share of the multiprocessors, by ") +
           name(point.by),
-      "one masked gather between two events behind a closed gate; not overwriting output and cache before, "
+      "one gather between two events behind a closed gate; not overwriting output and cache before, "
       "nor checking after",
       "bytes = rows * row; given_sms is the driver's answer, seen_sms those on which blocks were",
       "dissertation section 3.3.2, figures 3.12 and 3.13",

@@ -193,6 +193,25 @@ std::optional<PhysicalLimit> host_link_limit(const Machine& machine, int gpu) {
   return load_limit(*report->cuda);
 }
 
+std::optional<PhysicalLimit> host_link_limit(const Machine& machine, const std::vector<int>& gpus) {
+  std::optional<PhysicalLimit> all;
+  for (const int gpu : gpus) {
+    const auto one = host_link_limit(machine, gpu);
+    if (!one) {
+      return std::nullopt;
+    }
+    if (all) {
+      all->gb_s += one->gb_s;
+    } else {
+      all = one;
+    }
+  }
+  if (all && gpus.size() > 1) {
+    all->source += ", on each of " + std::to_string(gpus.size()) + " GPUs";
+  }
+  return all;
+}
+
 std::optional<PhysicalLimit> local_copy_limit(const Machine& machine, int gpu, std::uint64_t bytes) {
   const GpuReport* report = machine.find_gpu(gpu);
   if (report == nullptr) {

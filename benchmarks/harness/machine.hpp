@@ -70,6 +70,9 @@ struct GpuTarget {
 
 // The fastest that bytes can cross between host and GPU; absent where the machine tells nothing of it.
 [[nodiscard]] std::optional<PhysicalLimit> host_link_limit(const Machine& machine, int gpu);
+// Of the links of several GPUs together; absent where one of them is not known.
+[[nodiscard]] std::optional<PhysicalLimit> host_link_limit(const Machine& machine,
+                                                           const std::vector<int>& gpus);
 
 // The fastest that `bytes` can be copied within a GPU: half of what its memory gives, read and written. Of
 // bytes that are no fewer than its cache holds, but not many times as many, at least half the traffic, which

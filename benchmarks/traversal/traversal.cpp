@@ -31,18 +31,35 @@ namespace grainscope::harness {
 // What tells one placed graph from another.
 struct PlacedKey {
   GraphKey graph;
-  graph::PlacementRequest request;  // of the first GPU, and of the others but for which they are
+  graph::PlacementRequest request;  // of the first GPU; others differ in GPU, node and part
   int node = 0;                     // where its host memory lies
   // GPUs that traverse beside it, each with a part of the lists and its nearest node.
   std::vector<std::pair<int, int>> others;
 
   [[nodiscard]] int gpus() const { return 1 + static_cast<int>(others.size()); }
+  [[nodiscard]] std::vector<int> walkers() const {
+    std::vector<int> all{request.gpu};
+    for (const auto& [gpu, near] : others) {
+      all.push_back(gpu);
+    }
+    return all;
+  }
   friend bool operator==(const PlacedKey&, const PlacedKey&) = default;
 };
 
 // A graph as the GPUs of a case have it within reach: whole, or a part each.
 struct PlacedParts {
   std::vector<std::unique_ptr<graph::PlacedGraph>> parts;
+
+  PlacedParts() = default;
+  PlacedParts(PlacedParts&&) = default;
+  PlacedParts& operator=(PlacedParts&&) = delete;
+  // In the reverse order: each made its GPU the current one.
+  ~PlacedParts() {
+    while (!parts.empty()) {
+      parts.pop_back();
+    }
+  }
 
   [[nodiscard]] graph::PlacedGraph& first() const { return *parts.front(); }
   [[nodiscard]] std::unique_ptr<graph::Traversal> traversal(graph::Algorithm algorithm,
@@ -89,11 +106,16 @@ struct TraversalPoint {
     return !subway && where.request.placement == graph::EdgePlacement::managed;
   }
   [[nodiscard]] bool over_link() const { return where.request.placement != graph::EdgePlacement::device; }
-  // Of bytes that are read, how many cross a link: of interleaved edges a GPU has its own part itself.
-  [[nodiscard]] std::uint64_t over_link(std::uint64_t bytes) const {
-    const bool spread = where.request.placement == graph::EdgePlacement::interleaved;
-    const std::size_t parts = where.request.gpus.size();
-    return spread ? bytes / parts * (parts - 1) : bytes;
+  // Of bytes that are read of `all`, how many cross a link at least: of interleaved edges a GPU has its turns
+  // of the pieces itself, and no more than the first has.
+  [[nodiscard]] std::uint64_t link_bytes(std::uint64_t bytes, std::uint64_t all) const {
+    if (where.request.placement != graph::EdgePlacement::interleaved) {
+      return bytes;
+    }
+    const std::uint64_t pieces = std::max<std::uint64_t>(1, (all + 2 * kMiB - 1) / (2 * kMiB));
+    const std::uint64_t own = (pieces + where.request.gpus.size() - 1) / where.request.gpus.size();
+    return static_cast<std::uint64_t>(static_cast<double>(bytes) * static_cast<double>(pieces - own) /
+                                      static_cast<double>(pieces));
   }
 };
 
@@ -313,7 +335,8 @@ Measurement measure_trials(Session& session, const TraversalPoint& point, const 
     const std::uint64_t edges = edges_of(levels);
     if (point.over_link()) {
       // What was read once has crossed the link; a second walk of the same list may have met a cache.
-      trial.link_bytes = point.over_link(std::min(edges, graph.csr().edges()) * point.element_bytes());
+      const std::uint64_t all = graph.csr().edges() * point.element_bytes();
+      trial.link_bytes = point.link_bytes(std::min(edges * point.element_bytes(), all), all);
     } else {
       trial.bytes = edges * point.element_bytes();
     }
@@ -326,49 +349,70 @@ Measurement measure_trials(Session& session, const TraversalPoint& point, const 
   return measure(session, trials, {.residency = residency});
 }
 
+// Of all GPUs that traverse.
 std::uint64_t l2_bytes(const Machine& machine, const TraversalPoint& point) {
-  const GpuReport* report = machine.find_gpu(point.where.request.gpu);
-  return report != nullptr && report->cuda ? report->cuda->l2_bytes : 0;
+  std::uint64_t bytes = 0;
+  for (const int gpu : point.where.walkers()) {
+    const GpuReport* report = machine.find_gpu(gpu);
+    bytes += report != nullptr && report->cuda ? report->cuda->l2_bytes : 0;
+  }
+  return bytes;
 }
 
-// The links of all GPUs that read, or what joins them.
-void hold_against_link(Session& session, const TraversalPoint& point, Measurement& measurement) {
+// What a GPU reads from first of the memory of others.
+int other_of(const graph::PlacementRequest& request, int gpu) {
+  const auto other =
+      std::find_if(request.gpus.begin(), request.gpus.end(), [&](int each) { return each != gpu; });
+  return other == request.gpus.end() ? gpu : *other;
+}
+
+// What all links carry that a case reads over, and the copies that they are compared with.
+void hold_against_links(Session& session, const TraversalPoint& point, Measurement& measurement) {
   const graph::PlacementRequest& request = point.where.request;
-  if (request.placement == EdgePlacement::peer) {
-    measurement.limit = peer_link_limit(session.machine(), request.gpus.front(), request.gpu);
-    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::between(request.gpus.front(), request.gpu));
+  const std::vector<int> walkers = point.where.walkers();
+  double peak_gb_s = 0;
+  if (request.placement == EdgePlacement::peer || request.placement == EdgePlacement::interleaved) {
+    std::optional<PhysicalLimit> limit = PhysicalLimit{};
+    for (const int gpu : walkers) {
+      const int other = other_of(request, gpu);
+      const PeerWire wire =
+          request.placement == EdgePlacement::interleaved ? nvlinks_of(session.machine(), gpu) : PeerWire{};
+      const auto one = wire.gb_s ? std::optional(PhysicalLimit{*wire.gb_s, "NVLinks of each GPU"})
+                                 : peer_link_limit(session.machine(), other, gpu);
+      limit =
+          limit && one ? std::optional(PhysicalLimit{limit->gb_s + one->gb_s, one->source}) : std::nullopt;
+      peak_gb_s += session.link_peak_gb_s(LinkPath::between(other, gpu));
+    }
+    measurement.limit = limit;
+    // A GPU reads its own part of interleaved edges while a link brings the rest.
+    const auto over = static_cast<double>(request.gpus.size());
+    measurement.link_peak_gb_s = over > 1 ? peak_gb_s * over / (over - 1) : peak_gb_s;
     return;
   }
-  measurement.limit = host_link_limit(session.machine(), request.gpu);
-  double peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.where.node, request.gpu));
+  measurement.limit = host_link_limit(session.machine(), walkers);
+  peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.where.node, request.gpu));
   for (const auto& [gpu, node] : point.where.others) {
     peak_gb_s += session.link_peak_gb_s(LinkPath::host_to_gpu(node, gpu));
   }
   measurement.link_peak_gb_s = peak_gb_s;
-  if (measurement.limit && point.where.gpus() > 1) {
-    measurement.limit->gb_s *= point.where.gpus();
-    measurement.limit->source += ", on each of " + std::to_string(point.where.gpus()) + " GPUs";
-  }
 }
 
-void hold_against_gpu_memory(Session& session, const TraversalPoint& point, Measurement& measurement) {
-  const graph::PlacementRequest& request = point.where.request;
-  measurement.limit = gpu_memory_limit(session.machine(), request.gpu, 0);
-  const std::size_t over =
-      request.placement == EdgePlacement::interleaved ? request.gpus.size() : std::size_t{0};
-  const auto wire_gb_s = over > 0 ? nvlinks_of(session.machine(), request.gpu).gb_s : std::nullopt;
-  if (wire_gb_s && measurement.limit) {
-    const double gb_s = *wire_gb_s * static_cast<double>(over) / static_cast<double>(over - 1);
-    if (gb_s < measurement.limit->gb_s) {
-      measurement.limit = {gb_s, "NVLinks, with a part of the edges in the GPU's own memory"};
+// A whole graph for one of several GPUs; null where it has no room beside the parts, or nobody knows.
+std::unique_ptr<PlacedParts> place_beside(const LoadedGraph& graph, const PlacedKey& key, Session& session,
+                                          std::uint64_t bytes) {
+  try {
+    if (key.request.placement == EdgePlacement::mapped) {
+      graph::require_memory(bytes);
     }
-    const int other = request.gpus[request.gpus.front() == request.gpu ? 1 : 0];
-    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::between(other, request.gpu)) *
-                                 static_cast<double>(over) / static_cast<double>(over - 1);
-  }
-  if (measurement.limit && point.where.gpus() > 1) {
-    measurement.limit->gb_s *= point.where.gpus();
-    measurement.limit->source += ", of " + std::to_string(point.where.gpus()) + " GPUs";
+    return std::make_unique<PlacedParts>(place(graph, key, session));
+  } catch (const GpuLostError&) {
+    throw;
+  } catch (const SkipError&) {
+    return nullptr;
+  } catch (const EnvironmentError&) {
+    return nullptr;
+  } catch (const FailedError&) {
+    return nullptr;  // of memory that could not be locked
   }
 }
 
@@ -379,23 +423,25 @@ void hold_against_one_gpu(Session& session, const TraversalPoint& point, const L
   constexpr std::size_t kRuns = 3;
   PlacedKey alone = point.where;
   alone.others.clear();
-  try {
-    const PlacedParts placed = place(graph, alone, session);
-    const auto traversal = placed.traversal(point.algorithm, point.access);
-    const std::vector<Vertex> starts = point.starts(graph);
-    traversal->run(starts.front());  // loads kernels
-    std::vector<double> alone_s;
-    std::vector<double> together_s;
-    for (std::size_t trial = 0; trial < std::min(kRuns, measurement.trials.size()); ++trial) {
-      alone_s.push_back(traversal->run(starts[trial]));
-      together_s.push_back(measurement.trials[trial].samples_s.front());
-    }
-    measurement.counters["alone_s"] = summarize(alone_s).median;
-    measurement.counters["scaling"] =
-        summarize(alone_s).median / (summarize(together_s).median * point.where.gpus());
-  } catch (const SkipError&) {
-    return;  // the whole graph has no room where its parts have
+  const auto placed = place_beside(graph, alone, session, graph.csr().edges() * point.element_bytes());
+  if (placed == nullptr) {
+    return;
   }
+  const auto traversal = placed->traversal(point.algorithm, point.access);
+  const std::vector<Vertex> starts = point.starts(graph);
+  traversal->run(starts.front());  // loads kernels
+  std::vector<double> alone_s;
+  std::vector<double> together_s;
+  for (std::size_t trial = 0; trial < std::min(kRuns, measurement.trials.size()); ++trial) {
+    alone_s.push_back(traversal->run(starts[trial]));
+    together_s.push_back(measurement.trials[trial].samples_s.front());
+    static_cast<void>(point.algorithm == Algorithm::pr
+                          ? certify_ranks(graph, traversal->ranks())
+                          : certify(graph, point.algorithm, starts[trial], traversal->answer()));
+  }
+  const double one_s = summarize(alone_s).median;
+  measurement.counters["alone_s"] = one_s;
+  measurement.counters["scaling"] = one_s / (summarize(together_s).median * point.where.gpus());
 }
 
 }  // namespace
@@ -419,7 +465,7 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
         point.where.others.empty()) {
       hold_against_toy(point, graph, placed.first(), *traversal, first, heaviest, measurement);
     }
-    hold_against_link(session, point, measurement);
+    hold_against_links(session, point, measurement);
     measurement.counters["link_gb_s"] = gb_per_s(static_cast<double>(*measurement.link_bytes_least),
                                                  measurement.trials.front().samples_s.front());
   } else if (point.is_managed()) {
@@ -427,14 +473,15 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
     if (measurement.trials.front().counters.contains(kMoved)) {
       measurement.counters[kMoved] = median_of(measurement.trials, kMoved);
     }
-  } else if (placement == EdgePlacement::peer) {
+  } else if (point.over_link()) {
     measurement.link_bytes_least = median_link_bytes(measurement.trials);
-    hold_against_link(session, point, measurement);
+    hold_against_links(session, point, measurement);
   } else {
-    if (placement == EdgePlacement::interleaved) {
-      measurement.link_bytes_least = median_link_bytes(measurement.trials);
+    measurement.limit = gpu_memory_limit(session.machine(), point.where.request.gpu, 0);
+    if (measurement.limit && point.where.gpus() > 1) {
+      measurement.limit->gb_s *= point.where.gpus();
+      measurement.limit->source += ", of " + std::to_string(point.where.gpus()) + " GPUs";
     }
-    hold_against_gpu_memory(session, point, measurement);
   }
   if (!point.is_managed()) {
     const graph::WalkStatistics walked = traversal->statistics(first);
@@ -458,7 +505,7 @@ Measurement measure_subway(Session& session, const TraversalPoint& point, const 
     measurement.counters[part] = median_of(measurement.trials, part);
   }
   measurement.link_bytes_least = median_link_bytes(measurement.trials);
-  hold_against_link(session, point, measurement);
+  hold_against_links(session, point, measurement);
   return measurement;
 }
 
@@ -474,16 +521,16 @@ namespace {
 // each level the different 32-byte sectors of these lists, less what the GPU's L2 can have kept from the
 // level before, the least that can have crossed the link, and `link_gb_s` these over the first trial's time.
 // With `gpus` each GPU has the lists of one part of the vertices within reach, of as many edges or, with
-// divide=vertices, vertices, reads them over its own link, and keeps a copy of everybody's state. Before each
-// level it takes from the others' copies, over what joins the GPUs, what they found of its vertices.
-// counters.alone_s is the time of the first GPU by itself with the whole graph, after the trials and from the
-// first three sources, and `scaling` that over as many GPUs times theirs together.
-// `traffic` is the model's count of requests over that trial's frontiers, with no cache. TEPS: adjacency
-// entries of what was reached, half of them in undirected graphs, over the time; the harmonic mean over
-// sources. Source: EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance.
-// Of managed edges counters.moved_bytes are the pages that left the host in a trial: none where a hint has
-// them read in place, and read-mostly ones are counted, of which the host keeps its own. Limits: managed
-// edges are cold in each trial, and oversubscribed only where
+// divide=vertices, vertices, reads them over its own link, and keeps a copy of the state of all vertices.
+// Before each level it takes from the others' copies, over what joins the GPUs, what they found of its
+// vertices. counters.alone_s is the time of the first GPU by itself with the whole graph, after the trials
+// and from the first three sources, and `scaling` that over the time of all times their number. They are
+// absent where a second copy of the edges has no room. `traffic` is the model's count of requests over that
+// trial's frontiers, with no cache. TEPS: adjacency entries of what was reached, half of them in undirected
+// graphs, over the time; the harmonic mean over sources. Source: EMOGI sections 4 and 5; dissertation chapter
+// 2; GAP's sources, conventions and tolerance. Of managed edges counters.moved_bytes are the pages that left
+// the host in a trial: none where a hint has them read in place, and read-mostly ones are counted, of which
+// the host keeps its own. Limits: managed edges are cold in each trial, and oversubscribed only where
 // --allow-managed-oversubscription lets them: else the papers' thrashing is model/uvm's.
 
 using graph::GraphSpec;
@@ -657,8 +704,8 @@ class Lister {
       grids_.leave_out("several GPUs traverse edges that are mapped, in their own memory or interleaved");
       return false;
     }
-    if (const std::string why = why_not_by_several(request.memory); point.gpus > 1 && !why.empty()) {
-      grids_.leave_out(why);
+    if (interleaved && point.gpus > point.over) {
+      grids_.leave_out("a GPU that traverses interleaved edges has some of them: gpus is at most over");
       return false;
     }
     const std::vector<int> team = team_of(machine_, gpu.ordinal);
@@ -690,15 +737,12 @@ class Lister {
     benchmark.samples_s = trials_s(
         point.spec, point.algorithm, point.trials, point.element_bytes(),
         (mapped || point.subway || point.is_managed() ? kLink_gb_s : kMemory_gb_s) * point.gpus, mapped);
-    benchmark.other_gpus = point.where.request.gpus;
-    for (const auto& [other, node] : point.where.others) {
-      benchmark.other_gpus.push_back(other);
-    }
-    std::erase(benchmark.other_gpus, gpu.ordinal);
+    benchmark.other_gpus = others_of(point);
     const bool runs = benchmark.skip.empty();
     const auto graph_claim = runs ? graphs_->claim(point.where.graph, scope_.visits_here) : nullptr;
-    const auto placed_claim =
-        runs && !point.subway ? placed_->claim(point.where, scope_.visits_here) : nullptr;
+    const auto placed_claim = runs && !point.subway && point.where.request.placement != EdgePlacement::peer
+                                  ? placed_->claim(point.where, scope_.visits_here)
+                                  : nullptr;
     benchmark.run = [point, graphs = graphs_, placed = placed_, graph_claim, placed_claim,
                      cache_dir = scope_.graph_cache](Session& session) {
       const GraphCache::Lease graph(*graphs, *graph_claim, [&](const GraphKey& key) {
@@ -707,9 +751,20 @@ class Lister {
       if (point.algorithm == Algorithm::sssp) {
         graph->require_weights();
       }
+      // The copies that measure a peak need room beside the graph.
+      for (const int walker : point.where.walkers()) {
+        if (const int other = other_of(point.where.request, walker); other != walker) {
+          static_cast<void>(session.link_peak_gb_s(LinkPath::between(other, walker)));
+        }
+      }
       if (point.subway) {
         const NodeBinding binding(session.machine().topology, point.where.node);
         return measure_subway(session, point, *graph);
+      }
+      if (point.where.request.placement == EdgePlacement::peer) {
+        // Kept for another case it would leave the way to the peer's memory open, which copies between GPUs
+        // measure closed, too.
+        return measure_traversal(session, point, *graph, place(*graph, point.where, session));
       }
       const PlacedCache::Lease placed_graph(*placed, *placed_claim, [&](const PlacedKey& key) {
         return std::make_unique<PlacedParts>(place(*graph, key, session));
@@ -717,6 +772,18 @@ class Lister {
       return measure_traversal(session, point, *graph, *placed_graph);
     };
     benchmarks_.push_back(std::move(benchmark));
+  }
+
+  // GPUs that traverse beside the first, or have edges of it.
+  [[nodiscard]] static std::vector<int> others_of(const TraversalPoint& point) {
+    std::vector<int> others = point.where.request.gpus;
+    for (const int gpu : point.where.walkers()) {
+      if (std::find(others.begin(), others.end(), gpu) == others.end()) {
+        others.push_back(gpu);
+      }
+    }
+    std::erase(others, point.where.request.gpu);
+    return others;
   }
 
   [[nodiscard]] Case case_of(const GpuTarget& gpu, const TraversalPoint& point) const {
@@ -754,6 +821,11 @@ class Lister {
     if (!gpu.unavailable.empty()) {
       return gpu.unavailable;
     }
+    for (const int other : others_of(point)) {
+      if (const std::string why = gpu_targets(machine_, {other}).front().unavailable; !why.empty()) {
+        return why;
+      }
+    }
     if (point.algorithm == Algorithm::cc && point.spec.directed()) {
       return kNoDirectedComponents;
     }
@@ -767,7 +839,8 @@ class Lister {
     }
     const std::uint64_t edges = point.spec.most_entries().value_or(0) * point.element_bytes();
     return point.where.request.placement == EdgePlacement::mapped
-               ? why_no_memory(machine_, point.where.request.memory, gpu.ordinal, edges)
+               ? why_no_memory(machine_, point.where.request.memory, gpu.ordinal,
+                               edges / static_cast<std::uint64_t>(point.gpus))
            : point.where.request.placement == EdgePlacement::managed ? why_no_migration(machine_, gpu.ordinal)
                                                                      : std::string();
   }
@@ -776,13 +849,12 @@ class Lister {
     const std::uint64_t entries = point.spec.most_entries().value_or(0);
     const std::uint64_t vertices = point.spec.vertices().value_or(0);
     const std::uint64_t edges = entries * (point.element_bytes());
-    // Managed edges are filled by the host, and come home before each trial. Of several GPUs one has the
-    // whole graph at the end, for itself.
+    // Managed edges are filled by the host, and come home before each trial.
     const auto parts = static_cast<std::uint64_t>(point.gpus);
     Needs needs{host_bytes(point.spec, point.where.graph.order, 0), vertices * 48 + entries / 8 / parts, 0};
     switch (point.where.request.placement) {
       case EdgePlacement::mapped:
-        needs.host_bytes = host_bytes(point.spec, point.where.graph.order, edges * (parts > 1 ? 2 : 1));
+        needs.host_bytes = host_bytes(point.spec, point.where.graph.order, edges);
         break;
       case EdgePlacement::managed:
         needs.host_bytes = host_bytes(point.spec, point.where.graph.order, edges);
@@ -819,7 +891,7 @@ Family traversal() {
   placements.emplace_back(kSubway);
   return {
       "traversal",
-      "How fast does a GPU traverse a graph whose edges lie in host memory?",
+      "How fast do GPUs traverse a graph whose edges need not fit into their memory?",
       {algorithm_axis(),
        word_axis("access", "how warps walk lists of neighbours", std::move(accesses),
                  name(Access::merged_aligned)),

@@ -32,15 +32,21 @@ void* device_pointer(void* host) {
   return mapped;
 }
 
-}  // namespace
-
-DeviceBuffer::DeviceBuffer(int gpu, std::uint64_t bytes) : bytes_(bytes) {
+// Throws SkipError, with the numbers, where a card has not so much free.
+void require_room(int gpu, std::uint64_t bytes) {
   const DeviceGuard guard(gpu);
   const MemoryInfo memory = memory_info(gpu);
   if (bytes + kDeviceReserve > memory.free_bytes) {
     throw SkipError("needs " + format_bytes(bytes) + " on GPU " + std::to_string(gpu) + ", which has " +
                     format_bytes(memory.free_bytes) + " free");
   }
+}
+
+}  // namespace
+
+DeviceBuffer::DeviceBuffer(int gpu, std::uint64_t bytes) : bytes_(bytes) {
+  const DeviceGuard guard(gpu);
+  require_room(gpu, bytes);
   void* data = nullptr;
   check(cudaMalloc(&data, bytes), "allocate " + format_bytes(bytes) + " on GPU " + std::to_string(gpu));
   data_.reset(data);
@@ -249,11 +255,12 @@ namespace {
 // in the opposite order, also where a later step failed.
 class VmmRange {
  public:
-  // `what`: the memory, for reasons.
-  VmmRange(std::string what, std::uint64_t bytes, std::uint64_t piece_bytes)
+  // `what`: the memory, for reasons. `bytes` are whole pieces, and these whole units of `granularity`, a
+  // power of two at which the addresses begin.
+  VmmRange(std::string what, std::uint64_t bytes, std::uint64_t piece_bytes, std::uint64_t granularity)
       : what_(std::move(what)), bytes_(bytes), piece_bytes_(piece_bytes) {
     CUdeviceptr address = 0;
-    expect_driver(driver_.reserve(&address, bytes, piece_bytes, 0, 0), "reserve addresses for " + what_);
+    expect_driver(driver_.reserve(&address, bytes, granularity, 0, 0), "reserve addresses for " + what_);
     address_ = address;
   }
   VmmRange(const VmmRange&) = delete;
@@ -323,8 +330,8 @@ std::uint64_t in_whole(std::uint64_t pieces_of, std::uint64_t bytes) {
 
 }  // namespace
 
-struct HostVmmBuffer::Mapping {
-  VmmRange range;
+struct HostVmmBuffer::Mapping : VmmRange {
+  using VmmRange::VmmRange;
 };
 
 HostVmmBuffer::HostVmmBuffer(int gpu, int node, std::uint64_t bytes) {
@@ -332,10 +339,11 @@ HostVmmBuffer::HostVmmBuffer(int gpu, int node, std::uint64_t bytes) {
   const DeviceGuard guard(gpu);
   const std::string what = format_bytes(bytes) + " of host memory on NUMA node " + std::to_string(node);
   const CUmemAllocationProp properties = memory_at(CU_MEM_LOCATION_TYPE_HOST_NUMA, node);
-  const std::uint64_t rounded = in_whole(granularity_of(properties, what), bytes);
-  mapping_.reset(new Mapping{{what, rounded, rounded}});
-  mapping_->range.add(properties);
-  mapping_->range.let_in({{CU_MEM_LOCATION_TYPE_DEVICE, gpu}, properties.location});
+  const std::uint64_t granularity = granularity_of(properties, what);
+  const std::uint64_t rounded = in_whole(granularity, bytes);
+  mapping_ = std::make_unique<Mapping>(what, rounded, rounded, granularity);
+  mapping_->add(properties);
+  mapping_->let_in({{CU_MEM_LOCATION_TYPE_DEVICE, gpu}, properties.location});
 }
 
 HostVmmBuffer::~HostVmmBuffer() = default;
@@ -343,15 +351,15 @@ HostVmmBuffer::HostVmmBuffer(HostVmmBuffer&& other) noexcept = default;
 HostVmmBuffer& HostVmmBuffer::operator=(HostVmmBuffer&& other) noexcept = default;
 
 void* HostVmmBuffer::data() const noexcept {
-  return mapping_->range.data();
+  return mapping_->data();
 }
 
 std::uint64_t HostVmmBuffer::bytes() const noexcept {
-  return mapping_->range.bytes();
+  return mapping_->bytes();
 }
 
-struct InterleavedBuffer::Mapping {
-  VmmRange range;
+struct InterleavedBuffer::Mapping : VmmRange {
+  using VmmRange::VmmRange;
 };
 
 InterleavedBuffer::InterleavedBuffer(const std::vector<int>& gpus, std::uint64_t bytes) {
@@ -371,11 +379,19 @@ InterleavedBuffer::InterleavedBuffer(const std::vector<int>& gpus, std::uint64_t
     }
   }
   const std::uint64_t rounded = in_whole(piece, bytes);
-  mapping_.reset(new Mapping{{what, rounded, piece}});
-  for (std::uint64_t at = 0; at < rounded / piece; ++at) {
-    mapping_->range.add(memory_at(CU_MEM_LOCATION_TYPE_DEVICE, gpus[at % gpus.size()]));
+  const std::uint64_t pieces = rounded / piece;
+  std::map<int, std::uint64_t> share;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    share[gpus[i]] += (pieces + gpus.size() - 1 - i) / gpus.size() * piece;
   }
-  mapping_->range.let_in(readers);
+  for (const auto& [gpu, own] : share) {
+    require_room(gpu, own);
+  }
+  mapping_ = std::make_unique<Mapping>(what, rounded, piece, piece);
+  for (std::uint64_t at = 0; at < pieces; ++at) {
+    mapping_->add(memory_at(CU_MEM_LOCATION_TYPE_DEVICE, gpus[at % gpus.size()]));
+  }
+  mapping_->let_in(readers);
 }
 
 InterleavedBuffer::~InterleavedBuffer() = default;
@@ -383,11 +399,11 @@ InterleavedBuffer::InterleavedBuffer(InterleavedBuffer&& other) noexcept = defau
 InterleavedBuffer& InterleavedBuffer::operator=(InterleavedBuffer&& other) noexcept = default;
 
 void* InterleavedBuffer::data() const noexcept {
-  return mapping_->range.data();
+  return mapping_->data();
 }
 
 std::uint64_t InterleavedBuffer::bytes() const noexcept {
-  return mapping_->range.bytes();
+  return mapping_->bytes();
 }
 
 namespace {

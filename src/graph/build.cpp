@@ -373,7 +373,8 @@ void check_csr(const Csr& graph) {
 
 VertexRange range_of_part(const Csr& graph, Division division, int part, int parts) {
   if (part < 0 || part >= parts) {
-    throw UsageError("part " + std::to_string(part) + " of " + std::to_string(parts));
+    throw UsageError("there is no part " + std::to_string(part) + " of " + std::to_string(parts) +
+                     ": they are counted from 0");
   }
   constexpr std::uint64_t kWord = 32;  // vertices whose state is one word
   const std::uint64_t words = (graph.vertices() + kWord - 1) / kWord;
@@ -381,7 +382,7 @@ VertexRange range_of_part(const Csr& graph, Division division, int part, int par
     const auto share = static_cast<std::uint64_t>(of);
     std::uint64_t word = words * share / static_cast<std::uint64_t>(parts);
     if (division == Division::edges) {
-      // Of the words' first vertices the first before which so many edges lie.
+      // The first word before which so many edges lie.
       const Edge edges = graph.edges() / static_cast<std::uint64_t>(parts) * share;
       std::uint64_t low = 0;
       for (word = words; low < word;) {

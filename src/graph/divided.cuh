@@ -1,10 +1,10 @@
 #ifndef GRAINSCOPE_SRC_GRAPH_DIVIDED_CUH
 #define GRAINSCOPE_SRC_GRAPH_DIVIDED_CUH
 
-// Traversals over several GPUs. Each has the lists of its own vertices within reach and a copy of everybody's
-// state, in which it writes down what it finds. A level is three steps of each GPU: it takes from the others'
-// copies what they found of its vertices, counts which of these are active, and walks their lists. Nobody
-// counts before all have walked, and nobody walks before all have counted.
+// Traversals over several GPUs. Each has the lists of its own vertices within reach and a copy of the state
+// of all vertices, in which it writes down what it finds. A level is three steps of each GPU: it takes from
+// the others' copies what they found of its vertices, counts which of these are active, and walks their
+// lists. A GPU takes and counts once all have walked, and walks once all have counted.
 
 #include <cuda_runtime.h>
 
@@ -73,11 +73,10 @@ class DividedTraversal final : public Traversal {
       }
     }
   }
-  // Accesses go in the reverse order of their beginning, after what they reach.
+  // After a run that failed kernels may still read the memory of other GPUs.
   ~DividedTraversal() override {
-    ranks_.clear();
-    while (!accesses_.empty()) {
-      accesses_.pop_back();
+    for (const auto& rank : ranks_) {
+      static_cast<void>(cudaStreamSynchronize(rank->worker.stream().get()));
     }
   }
 
@@ -89,13 +88,18 @@ class DividedTraversal final : public Traversal {
       rank.blocks = std::make_unique<DeviceArray<BlockLoads>>(rank.gpu(), rank.worker.counted_grid());
       rank.blocks->fill_bytes(0, rank.worker.stream());
     });
-    start(source, {});
     std::vector<BlockLoads> all;
-    for (const auto& rank : ranks_) {
-      const std::vector<BlockLoads> blocks = rank->blocks->read(rank->worker.counted_grid());
-      all.insert(all.end(), blocks.begin(), blocks.end());
-      rank->blocks.reset();
+    try {
+      start(source, {});
+      for (const auto& rank : ranks_) {
+        const std::vector<BlockLoads> blocks = rank->blocks->read(rank->worker.counted_grid());
+        all.insert(all.end(), blocks.begin(), blocks.end());
+      }
+    } catch (...) {
+      forget_blocks();
+      throw;
     }
+    forget_blocks();
     return statistics_of(all);
   }
   [[nodiscard]] std::vector<std::uint32_t> answer() const override {
@@ -128,6 +132,13 @@ class DividedTraversal final : public Traversal {
     cuda::Event walked;
     std::unique_ptr<DeviceArray<BlockLoads>> blocks;  // where loads are counted
   };
+
+  // Where loads were counted: later runs do not.
+  void forget_blocks() {
+    for (const auto& rank : ranks_) {
+      rank->blocks.reset();
+    }
+  }
 
   void reach_each_other(Parts parts) {
     std::set<int> gpus;

@@ -1,4 +1,4 @@
-// Where the edge list lies that a GPU walks: copied, and widened, to page-locked, managed or device memory.
+// Where the edge list lies that a GPU walks: copied, and widened, to host memory or to that of GPUs.
 
 #include <cuda_runtime_api.h>
 
@@ -202,9 +202,9 @@ class CudaPlacedGraph final : public PlacedGraph {
   }
 
   [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    // Of edges that lie on several GPUs, on all of them.
+    // Of edges that lie on other GPUs, there.
     const bool there =
-        request().placement == EdgePlacement::device || request().placement == EdgePlacement::interleaved;
+        request().placement != EdgePlacement::mapped && request().placement != EdgePlacement::managed;
     return offsets_.bytes() + (there ? targets_.bytes() + (weights_ ? weights_->bytes() : 0) : 0);
   }
 
@@ -291,15 +291,13 @@ std::unique_ptr<PlacedGraph> place_graph(const Csr& graph, const PlacementReques
   if (request.weights && !graph.weighted()) {
     throw UsageError("the graph " + graph.name + " has no weights to place");
   }
-  const bool elsewhere = request.placement == EdgePlacement::peer;
   if (request.placement == EdgePlacement::interleaved &&
       std::find(request.gpus.begin(), request.gpus.end(), request.gpu) == request.gpus.end()) {
-    throw UsageError("edges interleaved over other GPUs than the one that reads them");
+    throw UsageError("edges are interleaved over GPUs of which the one that reads them is one");
   }
-  if (elsewhere ? request.gpus.size() != 1
-                : request.placement == EdgePlacement::interleaved && request.gpus.empty()) {
-    throw UsageError(std::string("edges in the memory of ") +
-                     (elsewhere ? "a peer, which is one GPU" : "several GPUs, and none is named"));
+  if (request.placement == EdgePlacement::peer && request.gpus.size() != 1) {
+    throw UsageError("edges in the memory of a peer, which is one GPU, not " +
+                     std::to_string(request.gpus.size()));
   }
   return std::make_unique<CudaPlacedGraph>(graph, request, surroundings);
 }

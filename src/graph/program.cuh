@@ -76,7 +76,7 @@ struct LevelKernels {
   }
 };
 
-// What may be looked at between levels; both but the counts cost a wait.
+// What may be looked at between levels. To visit and to trace costs a wait, to count loads does not.
 struct LevelObserver {
   const LevelVisitor* visit = nullptr;
   std::vector<std::vector<WarpLoad>>* trace = nullptr;

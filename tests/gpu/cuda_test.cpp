@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
@@ -157,6 +158,38 @@ TEST_F(Memory, that_is_held_is_not_free_until_it_is_let_go) {
   held.reset();
   // Others on the card take and give back, too.
   EXPECT_GT(free_memory(0), 2 * kGiB);
+}
+
+// Several pieces, the last of them not whole; of one GPU and, where there are more, of all.
+TEST_F(Memory, that_is_interleaved_keeps_what_is_written_over_all_of_its_pieces) {
+  for (const std::vector<int>& gpus : {std::vector<int>{0, 0, 0}, reachable_gpus()}) {
+    const std::uint64_t words = (5 * kMiB + 4096) / sizeof(std::uint32_t);
+    const cuda::InterleavedBuffer memory(gpus, words * sizeof(std::uint32_t));
+    EXPECT_EQ(memory.bytes() % (2 * kMiB), 0U);
+    std::vector<std::uint32_t> written(words);
+    std::iota(written.begin(), written.end(), 7U);
+    cuda::check(cudaMemcpy(memory.data(), written.data(), words * sizeof(std::uint32_t), cudaMemcpyDefault),
+                "write interleaved memory");
+    std::vector<std::uint32_t> read(words);
+    cuda::check(cudaMemcpy(read.data(), memory.data(), words * sizeof(std::uint32_t), cudaMemcpyDefault),
+                "read interleaved memory");
+    EXPECT_EQ(read, written);
+  }
+  EXPECT_THROW(cuda::InterleavedBuffer({}, kMiB), UsageError);
+  EXPECT_THROW(cuda::InterleavedBuffer({0}, std::uint64_t{1} << 50), SkipError);
+}
+
+// Of three and five units: addresses begin at a power of two, whatever the size.
+TEST_F(Memory, of_the_host_by_the_driver_has_any_size) {
+  for (const std::uint64_t bytes : {6 * kMiB, 10 * kMiB}) {
+    try {
+      const cuda::HostVmmBuffer memory(0, 0, bytes);
+      EXPECT_GE(memory.bytes(), bytes);
+      std::memset(memory.data(), 1, bytes);
+    } catch (const SkipError& skip) {
+      EXPECT_NE(std::string(skip.what()).find("cuMemCreate"), std::string::npos) << skip.what();
+    }
+  }
 }
 
 TEST_F(Memory, that_was_given_back_is_taken_again_where_it_is_large_enough) {

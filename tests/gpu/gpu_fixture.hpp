@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "grainscope/cuda/runtime.hpp"
@@ -19,11 +20,15 @@ class GpuTest : public testing::Test {
   [[nodiscard]] static bool has_bulk() {
     return runtime().devices[0].compute_major >= cuda::kFirstMajorOfBulk;
   }
-  // GPUs that the first reads, itself among them.
+  // GPUs that the first reads and that read it, itself among them.
   [[nodiscard]] static std::vector<int> reachable_gpus() {
     std::vector<int> gpus{0};
     for (const cuda::PeerLink& link : runtime().peers) {
-      if (link.from == 0 && link.access && gpus.size() < 3) {
+      const auto back = [&](const cuda::PeerLink& other) {
+        return other.from == link.to && other.to == 0 && other.access;
+      };
+      if (link.from == 0 && link.access && gpus.size() < 3 &&
+          std::any_of(runtime().peers.begin(), runtime().peers.end(), back)) {
         gpus.push_back(link.to);
       }
     }

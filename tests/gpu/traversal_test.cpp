@@ -10,6 +10,7 @@
 #include "gnn/case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/hint.hpp"
+#include "grainscope/graph/generate.hpp"
 #include "grainscope/graph/traversal.hpp"
 #include "traversal/lean_runs.hpp"
 #include "traversal/loaded_graph.hpp"
@@ -113,6 +114,20 @@ TEST_P(TraversalAnswers, are_the_oracles_from_the_memory_of_others) {
       EXPECT_GT(traversal->run(busiest(both.graph)), 0);
       expect_right(both, algorithm, busiest(both.graph), *traversal);
     }
+  }
+}
+
+TEST_F(Traversals, answer_right_from_interleaved_edges_of_many_pieces) {
+  const BothWays both(make_graph(parse_graph_spec("kron:16"), true));
+  PlacementRequest request;
+  request.placement = EdgePlacement::interleaved;
+  request.weights = true;
+  request.gpus = reachable_gpus();
+  const auto placed = place_graph(both.graph, request, {nullptr, &budget_});
+  for (const Algorithm algorithm : kAllAlgorithms) {
+    const auto traversal = make_traversal(*placed, algorithm, Access::merged_aligned);
+    EXPECT_GT(traversal->run(busiest(both.graph)), 0);
+    expect_right(both, algorithm, busiest(both.graph), *traversal);
   }
 }
 

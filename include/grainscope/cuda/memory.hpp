@@ -132,8 +132,8 @@ class HostVmmBuffer {
 class InterleavedBuffer {
  public:
   // At least `bytes`: piece i of 2 MiB lies on gpus[i % size]. All of them read and write it. Throws
-  // SkipError, with the driver's reason, where a card has not enough free or one GPU does not reach another,
-  // UsageError for no GPUs.
+  // SkipError as DeviceBuffer where a card has not its share free, and with the driver's reason where one GPU
+  // does not reach another; UsageError for no GPUs.
   InterleavedBuffer(const std::vector<int>& gpus, std::uint64_t bytes);
   ~InterleavedBuffer();
   InterleavedBuffer(InterleavedBuffer&& other) noexcept;

@@ -103,7 +103,7 @@ class PlacedGraph {
   virtual void expect_on_host() const {}
   // Of managed edges, after a trial: bytes of the pages that have left the host, where the system tells.
   [[nodiscard]] virtual std::optional<std::uint64_t> moved_bytes() const { return std::nullopt; }
-  // Of the GPU's memory, by what is placed there for good.
+  // Of GPU memory, its own and others', by what is placed there for good.
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;
 
  protected:

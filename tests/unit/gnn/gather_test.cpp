@@ -36,7 +36,6 @@ double requests_a_row(Mode mode, std::uint32_t row_bytes, std::uint32_t width = 
          static_cast<double>(rows.size());
 }
 
-// Worked out by hand for random rows and rounded to a tenth: ideal (which masked reaches), shifted, naive.
 TEST(GpuShares, cover_every_row_once_and_begin_at_whole_lines) {
   for (const std::uint64_t rows : {0U, 1U, 50U, 64U, 65U, 127U, 500U, 20'011U}) {
     for (const std::size_t gpus : {1U, 2U, 3U, 8U}) {
@@ -57,6 +56,7 @@ TEST(GpuShares, of_few_rows_are_the_first_gpus) {
   EXPECT_EQ(gnn::share_of_gpu(50, 0, 2).last, 50U);
 }
 
+// Worked out by hand for random rows and rounded to a tenth: ideal (which masked reaches), shifted, naive.
 TEST(GatherRequests, are_as_many_as_the_table_says) {
   const std::map<std::uint32_t, std::array<double, 3>> table{
       {480, {4.5, 5.25, 7.1}},   {1024, {8, 8, 8}},          {1028, {9.0, 10.4, 16.8}},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -91,6 +92,67 @@ TEST(Traversal, tells_a_hint_by_the_name_unless_it_is_the_usual_one) {
         << benchmark.id.name();
   }
   EXPECT_EQ(hints, (std::set<std::string>{"", "none", "accessed_by"}));
+}
+
+std::map<std::string, std::string> skips_of(const Machine& machine,
+                                            const std::vector<std::pair<std::string, std::string>>& axes,
+                                            std::set<std::string>* left_out = nullptr) {
+  Scope scope = make_scope(Preset::smoke, gpu_targets(machine, {0}), false, node_targets(machine, {}));
+  scope.axes = axes;
+  std::map<std::string, std::string> skips;
+  for (const Benchmark& benchmark : list_all({traversal()}, machine, scope, left_out)) {
+    EXPECT_TRUE(skips.emplace(benchmark.id.name(), benchmark.skip).second) << benchmark.id.name();
+    const bool several = benchmark.id.name().find("/gpus:") != std::string::npos ||
+                         benchmark.id.name().find("/over:") != std::string::npos ||
+                         benchmark.id.name().find("/peer/") != std::string::npos;
+    if (several && benchmark.skip.empty()) {
+      EXPECT_FALSE(benchmark.other_gpus.empty()) << benchmark.id.name();
+      EXPECT_EQ(std::count(benchmark.other_gpus.begin(), benchmark.other_gpus.end(), 0), 0);
+    }
+  }
+  return skips;
+}
+
+TEST(Traversal, of_several_gpus_names_them_and_says_where_they_are_missing) {
+  const std::vector<std::pair<std::string, std::string>> mapped{
+      {"algorithm", "bfs"}, {"access", "merged_aligned"}, {"placement", "mapped"}, {"gpus", "1,2,all"}};
+  const std::string two = "traversal/bfs/merged_aligned/mapped/numa:0/gpu:0/graph:power/edge:8/gpus:2";
+  const std::string four = "traversal/bfs/merged_aligned/mapped/numa:0/gpu:0/graph:power/edge:8/gpus:4";
+  const auto of_one = skips_of(test::machine_with_gpus(1), mapped);
+  EXPECT_EQ(of_one.at(two), "needs two GPUs; this machine has one");
+  const Machine machine = test::machine_with_gpus(4);
+  const auto of_four = skips_of(machine, mapped);
+  EXPECT_EQ(of_four.at(two), "");
+  EXPECT_EQ(of_four.at(four), "");
+  const auto of_eight = skips_of(machine, {{"algorithm", "bfs"}, {"placement", "mapped"}, {"gpus", "8"}});
+  ASSERT_FALSE(of_eight.empty());
+  EXPECT_NE(of_eight.begin()->second.find("needs 8 GPUs that reach each other"), std::string::npos)
+      << of_eight.begin()->second;
+}
+
+TEST(Traversal, of_edges_on_other_gpus_names_how_many_and_leaves_out_what_cannot_be) {
+  const Machine machine = test::machine_with_gpus(4);
+  std::set<std::string> left_out;
+  const auto interleaved = skips_of(
+      machine, {{"algorithm", "bfs"}, {"placement", "interleaved"}, {"over", "2,all"}, {"gpus", "1,4"}},
+      &left_out);
+  const std::string all = "traversal/bfs/merged_aligned/interleaved/numa:0/gpu:0/graph:power/edge:8/over:4";
+  EXPECT_TRUE(interleaved.contains(all));
+  EXPECT_TRUE(interleaved.contains(all + "/gpus:4"));
+  EXPECT_FALSE(interleaved.contains(
+      "traversal/bfs/merged_aligned/interleaved/numa:0/gpu:0/graph:power/edge:8/over:2/gpus:4"));
+  EXPECT_TRUE(
+      left_out.contains("a GPU that traverses interleaved edges has some of them: gpus is at most over"));
+  left_out.clear();
+  EXPECT_TRUE(skips_of(machine, {{"placement", "peer"}, {"gpus", "2"}}, &left_out).empty());
+  EXPECT_TRUE(
+      left_out.contains("several GPUs traverse edges that are mapped, in their own memory or interleaved"));
+  left_out.clear();
+  EXPECT_TRUE(skips_of(machine, {{"placement", "mapped"}, {"over", "2"}}, &left_out).empty());
+  EXPECT_TRUE(left_out.contains("only interleaved edges lie over several GPUs"));
+  left_out.clear();
+  EXPECT_TRUE(skips_of(machine, {{"divide", "vertices"}}, &left_out).empty());
+  EXPECT_TRUE(left_out.contains("one GPU has all vertices: nothing is divided"));
 }
 
 // Placing a graph, and ordering it, take longer than most traversals: one of each is there at a time.
