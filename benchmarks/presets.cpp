@@ -147,6 +147,7 @@ transfer/zero_copy
   full        direction=read,write  width=4,8,16  blocks=1..128                          bytes=64MiB
   paper       direction=read,write  bytes=4KiB..1GiB
   paper       direction=read,write  blocks=256  threads=256  bytes=4KiB..1GiB            # Comm|Scope's grid
+  paper       direction=read,write  flush=off                bytes=4KiB..1GiB
   paper       direction=read,write  access=merged_aligned,strided  width=4,8,16          bytes=256MiB
   paper       direction=read,write  access=merged  offset=4,32,64  width=4,8,16          bytes=256MiB
   paper       direction=read,write  allocation=registered,accessed_by,managed_host       bytes=256MiB
@@ -1019,7 +1020,8 @@ const PresetSampling& sampling_of(Preset preset) {
   return quick;
 }
 
-// From two runs of `quick` on H200s and two on a node without a GPU.
+// Of visits but for samples that cases count themselves. From two runs of `quick` on H200s and two on a node
+// without a GPU.
 const std::map<std::string, double>& visit_factors() {
   static const std::map<std::string, double> factors{{"call", 0.55},
                                                      {"contention", 1.2},
@@ -1037,10 +1039,10 @@ const std::map<std::string, double>& visit_factors() {
                                                      {"latency/chase", 2.5},
                                                      {"latency/flag", 0.46},
                                                      {"latency/managed_touch", 1.1},
-                                                     {"lean/bfs", 0.57},
-                                                     {"lean/cc", 0.93},
-                                                     {"lean/pr", 1.2},
-                                                     {"lean/sssp", 1.6},
+                                                     {"lean/bfs", 0.58},
+                                                     {"lean/cc", 0.9},
+                                                     {"lean/pr", 1.4},
+                                                     {"lean/sssp", 2},
                                                      {"model/bfs", 0.49},
                                                      {"model/cc", 1.8},
                                                      {"model/gather", 3.6},
@@ -1067,10 +1069,10 @@ const std::map<std::string, double>& visit_factors() {
                                                      {"transfer/peer", 0.52},
                                                      {"transfer/relay", 1.5},
                                                      {"transfer/zero_copy", 0.45},
-                                                     {"traversal/bfs", 0.8},
-                                                     {"traversal/cc", 0.37},
-                                                     {"traversal/pr", 0.67},
-                                                     {"traversal/sssp", 0.66}};
+                                                     {"traversal/bfs", 0.87},
+                                                     {"traversal/cc", 0.35},
+                                                     {"traversal/pr", 0.7},
+                                                     {"traversal/sssp", 0.71}};
   return factors;
 }
 

@@ -111,6 +111,8 @@ struct Benchmark {
   std::function<Measurement(Session&)> run;
   int version = 1;                     // of its family
   std::optional<double> about_s = {};  // of a visit that does not sample by the plan: for --plan
+  // The same where it sets up as others do, but takes as many samples as the case says: of these alone.
+  std::optional<double> samples_s = {};
   // What it shares with cases of other families that is costly to make: a round comes to them together.
   std::string shares = {};
   bool modelled = false;             // its row is: a model says the same at every visit, and has one

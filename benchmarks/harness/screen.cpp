@@ -185,8 +185,9 @@ double visit_estimate_s(const Benchmark& benchmark, const Scope& scope) {
     return factor * *benchmark.about_s;
   }
   const auto bytes = static_cast<double>(benchmark.needs.host_bytes);
-  return factor *
-         (kVisit_s + bytes * kSetup_s_per_byte + kBudgetShare * scope.sampling.budget_s / scope.visits);
+  const double setup_s = kVisit_s + bytes * kSetup_s_per_byte;
+  return benchmark.samples_s ? factor * setup_s + *benchmark.samples_s
+                             : factor * (setup_s + kBudgetShare * scope.sampling.budget_s / scope.visits);
 }
 
 double plan_estimate_s(const std::vector<Benchmark>& cases, const Scope& scope) {

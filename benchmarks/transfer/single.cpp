@@ -538,6 +538,9 @@ Explanation explain_zero_copy(const Transfer& transfer) {
   text.formula = "bandwidth = bytes asked for / median time; what crosses the link is under `traffic`";
   text.source = "EMOGI, section 3.3 and figures 3, 4; Comm|Scope, section 3.3 and figure 9";
   text.limits = "regular order of addresses; one kernel at a time";
+  if (!transfer.flush) {
+    text.limits += "; what the CPU's caches have of the memory comes from there";
+  }
   return text;
 }
 
@@ -577,17 +580,21 @@ Benchmark make_benchmark_zero_copy(const Machine& machine, const GpuTarget& gpu,
   transfer.bytes = values.number("bytes");
   transfer.allocation =
       enumerator(values.word("allocation"), kAllocations, [](Allocation each) { return name(each); });
-  transfer.flush = transfer.allocation != Allocation::accessed_by;
+  const bool flush = values.on("flush");
+  transfer.flush = flush && transfer.allocation != Allocation::accessed_by;
   transfer.walk = walk;
-  Benchmark benchmark = transfer_benchmark(kZeroCopyFamily,
-                                           {{"direction", values.at("direction"), AxisStyle::bare},
-                                            {"access", values.at("access"), AxisStyle::bare},
-                                            {"allocation", values.at("allocation")},
-                                            {"offset", values.at("offset")},
-                                            {"width", values.at("width")},
-                                            {"blocks", values.at("blocks")},
-                                            {"threads", values.at("threads")}},
-                                           transfer, gpu, explain_zero_copy(transfer));
+  std::vector<Axis> axes{{"direction", values.at("direction"), AxisStyle::bare},
+                         {"access", values.at("access"), AxisStyle::bare},
+                         {"allocation", values.at("allocation")},
+                         {"offset", values.at("offset")},
+                         {"width", values.at("width")},
+                         {"blocks", values.at("blocks")},
+                         {"threads", values.at("threads")}};
+  if (!flush) {
+    axes.push_back({"flush", "off"});
+  }
+  Benchmark benchmark =
+      transfer_benchmark(kZeroCopyFamily, std::move(axes), transfer, gpu, explain_zero_copy(transfer));
   const bool managed = transfer.allocation == Allocation::managed_host;
   benchmark.skip_for(why_no_memory(machine,
                                    managed ? cuda::MemoryKind::managed_host : cuda::MemoryKind::host_alloc,
@@ -599,6 +606,10 @@ std::vector<Benchmark> list_zero_copy(const Machine& machine, const Scope& /*sco
   std::vector<Benchmark> benchmarks;
   grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
     for (const Values& values : grid.points()) {
+      if (!values.on("flush") && values.is("allocation", name(Allocation::accessed_by))) {
+        grids.leave_out("managed memory that is mapped is never flushed: flush is on");
+        continue;
+      }
       if (const auto walk = walk_of(values, grids)) {
         benchmarks.push_back(make_benchmark_zero_copy(machine, gpu, node, values, *walk));
       }
@@ -620,6 +631,7 @@ Family transfer_zero_copy() {
            choice_axis("width", "bytes of an access", {4, 8, 16}, "4"),
            number_axis("blocks", "blocks of the grid", {1, 65536}, kFullGrid, {kFullGrid}),
            number_axis("threads", "threads of a block", {32, 1024}, "1024"),
+           switch_axis("flush", "whether the host memory is evicted from the CPU's caches before", "on"),
            size_axis("bytes", "bytes that the kernel asks for", {4, 1024 * kGiB})},
           list_zero_copy};
 }

@@ -51,6 +51,7 @@ struct PlacedParts {
       return graph::make_traversal(first(), algorithm, access);
     }
     std::vector<const graph::PlacedGraph*> all;
+    all.reserve(parts.size());
     for (const auto& part : parts) {
       all.push_back(part.get());
     }
@@ -393,7 +394,7 @@ void hold_against_one_gpu(Session& session, const TraversalPoint& point, const L
     measurement.counters["scaling"] =
         summarize(alone_s).median / (summarize(together_s).median * point.where.gpus());
   } catch (const SkipError&) {
-    // The whole graph has no room where its parts have.
+    return;  // the whole graph has no room where its parts have
   }
 }
 
@@ -683,6 +684,12 @@ class Lister {
     benchmark.skip = why_not(gpu, point);
     benchmark.explanation = explain(point);
     benchmark.needs = needs_of(point);
+    constexpr double kLink_gb_s = 45;
+    constexpr double kMemory_gb_s = 400;
+    const bool mapped = !point.subway && point.where.request.placement == EdgePlacement::mapped;
+    benchmark.samples_s = trials_s(
+        point.spec, point.algorithm, point.trials, point.element_bytes(),
+        (mapped || point.subway || point.is_managed() ? kLink_gb_s : kMemory_gb_s) * point.gpus, mapped);
     benchmark.other_gpus = point.where.request.gpus;
     for (const auto& [other, node] : point.where.others) {
       benchmark.other_gpus.push_back(other);

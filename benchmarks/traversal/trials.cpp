@@ -1,6 +1,7 @@
 #include "traversal/trials.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "grainscope/core/statistics.hpp"
@@ -41,6 +42,34 @@ bool starts_somewhere(Algorithm algorithm) {
 int trials_of(Algorithm algorithm, int asked) {
   constexpr int kMostAlike = 16;
   return starts_somewhere(algorithm) ? asked : std::clamp(asked / 2, 1, kMostAlike);
+}
+
+double trials_s(const graph::GraphSpec& spec, Algorithm algorithm, int trials, std::uint64_t edge_bytes,
+                double gb_s, bool followed) {
+  constexpr double kCertificate_s = 1e-10;  // an entry
+  constexpr double kLevel_s = 40e-6;
+  constexpr double kFollowedLevel_s = 3e-4;
+  // How often all lists are read, and how many levels there are to a step from the source.
+  const auto [passes, levels] = [&]() -> std::pair<double, double> {
+    switch (algorithm) {
+      case Algorithm::bfs:
+        return {1, 1};
+      case Algorithm::cc:
+        return {1.6, 3.5};
+      case Algorithm::pr:
+        return {6, 0.5};
+      case Algorithm::sssp:
+        return {2.4, 1.8};
+    }
+    return {1, 1};
+  }();
+  const auto entries = static_cast<double>(spec.most_entries().value_or(0));
+  const double steps = spec.kind == graph::GraphSpec::Kind::road
+                           ? 2 * std::sqrt(static_cast<double>(spec.vertices().value_or(0)))
+                           : 10;
+  return trials * (passes * entries * static_cast<double>(edge_bytes) / (gb_s * 1e9) +
+                   entries * kCertificate_s + steps * levels * kLevel_s) +
+         (followed ? steps * levels * kFollowedLevel_s : 0);
 }
 
 std::string trial_name(Algorithm algorithm, int trial, graph::Vertex source) {

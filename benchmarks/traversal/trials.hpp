@@ -26,6 +26,10 @@ namespace grainscope::harness {
 // GAP asks for 64 trials of algorithms that start somewhere, 16 of others.
 [[nodiscard]] bool starts_somewhere(graph::Algorithm algorithm);
 [[nodiscard]] int trials_of(graph::Algorithm algorithm, int asked);
+// About how long so many trials take, with their certificates, where lists are read at `gb_s` and an edge has
+// so many bytes: by H100s and hosts of 32 CPUs. `followed`: one more is followed level by level on the host.
+[[nodiscard]] double trials_s(const graph::GraphSpec& spec, graph::Algorithm algorithm, int trials,
+                              std::uint64_t edge_bytes, double gb_s, bool followed);
 // "source:17" of an algorithm that starts somewhere, else "trial:2".
 [[nodiscard]] std::string trial_name(graph::Algorithm algorithm, int trial, graph::Vertex source);
 

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <sstream>
 
@@ -315,6 +316,41 @@ TEST(TimeLeft, of_a_stored_run_is_right_by_15_percent_after_a_tenth) {
   EXPECT_LT(worst_error(test::write_machine({.gpus = 1}, with_gpu), "durations_one_h200.txt"), 0.15);
   test::MachineTree without;
   EXPECT_LT(worst_error(test::write_machine({}, without), "durations_no_gpu.txt"), 0.15);
+}
+
+// The plan of a stored run's visits over what they took.
+double planned_over_taken(const std::string& file, Preset preset, const std::string& graph, int trials) {
+  const Stored stored = read_durations(file);
+  test::MachineTree tree;
+  const Machine machine = test::write_machine({.gpus = 2}, tree);
+  Scope scope = make_scope(preset, gpu_targets(machine, {}), false, node_targets(machine, {}));
+  if (!graph.empty()) {
+    scope.graphs = {graph::parse_graph_spec(graph)};
+  }
+  scope.trials = trials;
+  double planned_s = 0;
+  double taken_s = 0;
+  std::size_t known = 0;
+  for (const Benchmark& benchmark : list_all({traversal()}, machine, scope)) {
+    const auto visits_s = stored.visits_s.find(benchmark.id.name());
+    if (visits_s == stored.visits_s.end()) {
+      continue;
+    }
+    ++known;
+    planned_s += static_cast<double>(visits_s->second.size()) * visit_estimate_s(benchmark, scope);
+    taken_s = std::accumulate(visits_s->second.begin(), visits_s->second.end(), taken_s);
+  }
+  EXPECT_EQ(known, stored.visits_s.size()) << file;
+  return planned_s / taken_s;
+}
+
+TEST(TimeLeft, of_large_graphs_is_planned_by_their_edges_and_levels) {
+  const double kron = planned_over_taken("durations_kron24_two_h100.txt", Preset::full, "kron:24", 8);
+  EXPECT_GT(kron, 0.65) << kron;
+  EXPECT_LT(kron, 1.5) << kron;
+  const double road = planned_over_taken("durations_road20_h100.txt", Preset::paper, "", 4);
+  EXPECT_GT(road, 0.5) << road;
+  EXPECT_LT(road, 2.0) << road;
 }
 
 TEST(TimeLeft, is_the_plan_at_first_and_what_visits_took_at_last) {

@@ -506,6 +506,26 @@ TEST(Grains, the_user_chooses_are_taken_by_the_methods_that_have_them) {
   EXPECT_TRUE(left_out.contains("a piece is a power of two of bytes, not 3072"));
 }
 
+TEST(ZeroCopy, of_memory_that_is_not_flushed_says_so) {
+  const Machine machine = test::machine_with_gpus(1);
+  Scope scope =
+      make_scope(Preset::smoke, gpu_targets(machine, {}), false, {machine.topology.nodes().front().id});
+  const auto flushed = list_all({transfer_zero_copy()}, machine, scope);
+  scope.axes = {{"flush", "off"}};
+  std::set<std::string> left_out;
+  const auto unflushed = list_all({transfer_zero_copy()}, machine, scope, &left_out);
+  ASSERT_FALSE(unflushed.empty());
+  EXPECT_LT(unflushed.size(), flushed.size());
+  for (const Benchmark& benchmark : unflushed) {
+    EXPECT_EQ(text_of(benchmark, "flush"), "off");
+    EXPECT_NE(benchmark.explanation.limits.find("CPU's caches"), std::string::npos);
+  }
+  for (const Benchmark& benchmark : flushed) {
+    EXPECT_EQ(benchmark.id.name().find("flush"), std::string::npos);
+  }
+  EXPECT_TRUE(left_out.contains("managed memory that is mapped is never flushed: flush is on"));
+}
+
 TEST(Grains, of_a_kernel_go_one_way) {
   const Machine machine = test::machine_with_gpus(1);
   Scope scope =
