@@ -215,7 +215,7 @@ def bulk_slowdown(given: str, mode: str) -> str:
 
 @part("sm_share.bulk_in_turn")
 def bulk_in_turn() -> str:
-    """Milliseconds of the gather by bulk copies and the computation, each alone, added up: the least share."""
+    """Milliseconds of the gather by bulk copies and of the computation, each alone, added up."""
     row = by_bulk("sm_share/split", "percent")[0][1]
     return f"{1e3 * sum(lane.alone_s for lane in row.lanes):.1f}"
 

@@ -177,7 +177,9 @@ TRAVERSED = {"kron24": "two-h100-kron24.json.gz", "urand24": "two-h100-urand24.j
 TOGETHER = {"kron24": "kron 24, 8 B", "urand24": "urand 24, 8 B", "kron26": "kron 26, 4 B"}
 HELD = "mapped, managed_host"
 PLACED = ("mapped", HELD, "peer", "interleaved", "device")
-SMALLER = "smaller/h100-{}.json.gz"
+HELD_RUNS = ("smaller/h100-16gib-1.json.gz", "smaller/h100-16gib-2.json.gz")
+WHOLE_RUNS = ("smaller/h100-whole-1.json.gz", "smaller/h100-whole-2.json.gz")
+SMALL_RUN = "smaller/h100-4gib.json.gz"
 SEARCH = "traversal/bfs"
 
 
@@ -325,9 +327,7 @@ def roads() -> str:
 def trials_of(run: str) -> dict[str, dict[str, float]]:
     """Seconds of each trial by its label, by row."""
     return {
-        row.name: {trial.label: trial.samples_s[0] for trial in row.trials}
-        for row in rows_of(SMALLER.format(run))
-        if row.ok
+        row.name: {trial.label: trial.samples_s[0] for trial in row.trials} for row in rows_of(run) if row.ok
     }
 
 
@@ -343,7 +343,7 @@ def better(runs: Sequence[dict[str, float]]) -> dict[str, float]:
 
 def held_over_whole() -> dict[str, tuple[float, float, float]]:
     """By row: with memory held over without, the better of two runs each; and between two runs of a kind."""
-    held, whole = ([trials_of(f"{kind}-{at}") for at in (1, 2)] for kind in ("16gib", "whole"))
+    held, whole = ([trials_of(run) for run in runs] for runs in (HELD_RUNS, WHOLE_RUNS))
     found = {}
     for name in held[0]:
         sides = [[run[name] for run in runs] for runs in (held, whole)]
@@ -375,7 +375,7 @@ def between_runs(name: str) -> str:
 def ways_left() -> str:
     """What a card of 4 GiB still does with a graph whose edges it does not hold."""
     rows = []
-    for row in rows_of(SMALLER.format("4gib")):
+    for row in rows_of(SMALL_RUN):
         axes = row.case.axes
         if row.case.family == SEARCH:
             way = f"`{axes['placement']}`" + (f", `{axes['order']}`" if axes["order"] != "original" else "")
