@@ -19,14 +19,13 @@ from typing import Any, NamedTuple
 from grainscope_report import families, resources, typed, uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
-from grainscope_report.model import READERS, SCHEMA_VERSION, WALKS, Case, Ends, File, Link, Result, Row, ends
+from grainscope_report.model import READERS, SCHEMA_VERSION, WALKS, Ends, File, Link, Result, Row, ends
 from grainscope_report.statistics import mad, median, median_interval, percentile
 from grainscope_report.typed import Problem
 from grainscope_report.uncertainty import middle_visit
 from grainscope_report.units import plural
 
 ROUNDING = 1e-6  # numbers that follow from others in the file may differ by what printing rounds away
-TRAVERSALS = "traversal/"
 SHARED = frozenset(families.having("spread_links"))  # their rows may be a share of one of their links
 PARTS = ("visits", "traffic", "counted", "lanes", "trials")  # what rules are of within a row
 HEADING = re.compile(r"\[(glance )?(\w+)(?: of (.*?))?(?: if (.*))?\]")
@@ -169,8 +168,8 @@ def words() -> dict[str, Any]:
     """What rules may say beside fields: a few functions, and what their file defines."""
     found: dict[str, Any] = {"get": dict.get, "is_place": re.compile(r"(host|gpu):\d+").fullmatch}
     found |= {"ROUNDING": ROUNDING, "__builtins__": {name: vars(builtins)[name] for name in BUILTINS.split()}}
-    found |= {one.__name__: one for one in (crossed, ends, fmean, harmonic_mean, pairwise, shares)}
-    found |= {one.__name__: one for one in (mad, median, median_interval, middle_visit, percentile)}
+    found |= {one.__name__: one for one in (combinations, crossed, ends, harmonic_mean, pairwise, shares)}
+    found |= {one.__name__: one for one in (fmean, mad, median, median_interval, middle_visit, percentile)}
     for name, arguments, means in (word.groups() for word in map(WORD.fullmatch, _lines()) if word):
         found[name] = eval(means if arguments is None else f"lambda {arguments}: {means}", found)
     # Looked for last, since it takes long to give all of them to each part of a result.
@@ -248,44 +247,16 @@ def crossed(row: Row) -> list[Ends]:
 
 
 def shares(row: Row, links: Mapping[Ends, Link]) -> list[float]:
-    """What a row may be of copy peaks."""
-    case = row.case
-    # The rate over the link, too, where a family counts it.
-    counts = case.family.startswith(WALKS) or case.family in READERS
-    rates = (row.counters.get("link_gb_s") if counts else None, row.bandwidth_gb_s)
-    return [rate / peak for rate in rates if rate is not None for peak in _peaks(row, links)]
-
-
-def _peaks(row: Row, links: Mapping[Ends, Link]) -> list[float]:
-    """Of all links of a row's lanes together, or of its own link, where other GPUs bring theirs with these.
-
-    Which GPUs these are, no row says.
-    """
+    """What a row may be of copy peaks: of all links of its lanes together, or of its own link."""
     pairs, case = crossed(row), row.case
-    if case.family.startswith(TRAVERSALS) and case.axes.get("placement") in ("peer", "interleaved"):
-        return _peaks_of_peers(case, links)
     peaks = [sum(links[pair].peak_gb_s for pair in pairs)] if pairs and links.keys() >= {*pairs} else []
     for pair, link in links.items() if not pairs or case.family in SHARED else ():
         alike = all(case.site.get(end) == getattr(link, end) for end in ("gpu", "numa", "peer"))
         peaks += [link.peak_gb_s] * (pair == case.ends if case.direction else alike)
-    several = int(case.axes.get("gpus", 1)) - 1 if case.family.startswith(TRAVERSALS) else 0
-    more = 0 if row.lanes else int(case.axes.get("neighbours", several))
-    if not more:
-        return peaks
-    others = [
-        link.peak_gb_s
-        for pair, link in links.items()
-        if pair[0].startswith("host:") and pair[1] != f"gpu:{case.site.get('gpu')}"
-    ]
-    return [peak + sum(some) for peak in peaks for some in combinations(others, more)]
-
-
-def _peaks_of_peers(case: Case, links: Mapping[Ends, Link]) -> list[float]:
-    """From another GPU. Of interleaved edges a GPU has its own part, which older files do not count."""
-    own, over = f"gpu:{case.site.get('gpu')}", int(case.axes.get("over", 1))
-    parts = (over / (over - 1), 1.0) if over > 1 else (1.0,)
-    peaks = [link.peak_gb_s for pair, link in links.items() if pair[0].startswith("gpu:") and pair[1] == own]
-    return [peak * part for part in parts for peak in peaks]
+    # The rate over the link, too, where a family counts it.
+    counts = case.family.startswith(WALKS) or case.family in READERS
+    rates = (row.counters.get("link_gb_s") if counts else None, row.bandwidth_gb_s)
+    return [rate / peak for rate in rates if rate is not None for peak in peaks]
 
 
 if __name__ == "__main__":
