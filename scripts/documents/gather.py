@@ -176,6 +176,79 @@ def splits() -> str:
     return table(["the gather's part", "multiprocessors", "together", "gather", "computation"], rows)
 
 
+BULK = "h100-bulk-shares.json.gz"
+
+
+def by_bulk(family: str, axis: str) -> list[tuple]:
+    """Rows on green contexts by share: of loads, and of bulk copies."""
+    rows = [row for row in rows_of(BULK) if row.ok and row.case.family == family]
+    of = {(row.case.axes[axis], row.case.axes.get("mode", "")): row for row in rows}
+    pairs = ((of[share, ""], of[share, "bulk"]) for share in {share for share, _ in of})
+    return sorted(pairs, key=lambda pair: pair[0].counters["given_sms"])
+
+
+@part("sm_share.bulk")
+def bulk_shares() -> str:
+    """Gathers alone on a green context, by loads and by bulk copies."""
+    pairs = by_bulk("sm_share/gather", "sms")
+    rows = [
+        [
+            f"{loads.counters['given_sms']:.0f}",
+            *(
+                cell
+                for row in (loads, bulk)
+                for cell in (f"{row.bandwidth_gb_s:.1f}", f"{row.counters['blocks']:.0f}")
+            ),
+        ]
+        for loads, bulk in pairs
+    ]
+    heads = ("multiprocessors", "loads, GB/s", "blocks", "bulk, GB/s", "blocks")
+    return table(heads, rows, right=True)
+
+
+@part("sm_share.bulk_slowdown")
+def bulk_slowdown(given: str, mode: str) -> str:
+    """How many times as long as alone the computation takes beside a gather on so many multiprocessors."""
+    (pair,) = (p for p in by_bulk("sm_share/split", "percent") if p[0].counters["given_sms"] == int(given))
+    return f"{pair[mode == 'bulk'].counters['compute_slowdown']:.2f}"
+
+
+@part("sm_share.bulk_in_turn")
+def bulk_in_turn() -> str:
+    """Milliseconds of the gather by bulk copies and of the computation, each alone, added up."""
+    row = by_bulk("sm_share/split", "percent")[0][1]
+    return f"{1e3 * sum(lane.alone_s for lane in row.lanes):.1f}"
+
+
+@part("sm_share.bulk_split")
+def bulk_splits() -> str:
+    """Gathers beside a computation, by loads and by bulk copies."""
+    rows = [
+        [
+            f"{loads.counters['given_sms']:.0f}",
+            *(
+                cell
+                for row in (loads, bulk)
+                for cell in (
+                    f"{1e3 * row.median_s:.2f} ms",
+                    f"× {row.counters['gather_slowdown']:.2f}",
+                    f"× {row.counters['compute_slowdown']:.2f}",
+                )
+            ),
+        ]
+        for loads, bulk in by_bulk("sm_share/split", "percent")
+    ]
+    heads = (
+        "multiprocessors",
+        *(
+            f"{what}: together" if not at else what_of
+            for what in ("loads", "bulk")
+            for at, what_of in enumerate(("", "gather", "computation"))
+        ),
+    )
+    return table(heads, rows, right=True)
+
+
 @part("sm_share.in_turn")
 def in_turn() -> str:
     """Milliseconds of the gather and the computation one after the other."""

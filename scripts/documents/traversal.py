@@ -1,6 +1,10 @@
 """docs/traversal.md: EMOGI's traversals over the link, their levels, and EMOGI's own code beside them."""
 
-from documents import clock, digits, part, quick_rows, raw, rows_of, table
+from collections.abc import Sequence
+from statistics import median
+
+import documents
+from documents import clock, digits, only, part, quick_rows, raw, rows_of, table
 
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
 COLUMNS = {("kron24", 8): "kron 24, 8 B", ("kron24", 4): "kron 24, 4 B"} | {
@@ -164,3 +168,221 @@ def emogi() -> str:
         for name in ALGORITHMS
     ]
     return table(["", *COLUMNS.values()], rows)
+
+
+# Several GPUs, and where edges lie: two H100 of one host, and of these one with less memory.
+TRAVERSED = {"kron24": "two-h100-kron24.json.gz", "urand24": "two-h100-urand24.json.gz"} | {
+    "kron26": "two-h100-kron26.json.gz"
+}
+TOGETHER = {"kron24": "kron 24, 8 B", "urand24": "urand 24, 8 B", "kron26": "kron 26, 4 B"}
+HELD = "mapped, managed_host"
+PLACED = ("mapped", HELD, "peer", "interleaved", "device")
+HELD_RUNS = ("smaller/h100-16gib-1.json.gz", "smaller/h100-16gib-2.json.gz")
+WHOLE_RUNS = ("smaller/h100-whole-1.json.gz", "smaller/h100-whole-2.json.gz")
+SMALL_RUN = "smaller/h100-4gib.json.gz"
+SEARCH = "traversal/bfs"
+
+
+def traversed(name: str, graph: str, placement: str = "mapped", gpus: int = 1, memory: str | None = None):
+    """The one row of an algorithm over a graph by so many GPUs."""
+    wanted = (placement, gpus if gpus > 1 else None, memory)
+    (row,) = (
+        row
+        for row in rows_of(TRAVERSED[graph])
+        if row.ok
+        and row.case.family == f"traversal/{name}"
+        and tuple(row.case.axes.get(axis) for axis in ("placement", "gpus", "memory")) == wanted
+    )
+    return row
+
+
+def placed(name: str, where: str, graph: str = "kron24"):
+    """The row of one GPU over edges that lie there."""
+    return traversed(name, graph, *((where,) if where != HELD else ("mapped", 1, "managed_host")))
+
+
+def times_faster(name: str, graph: str) -> float:
+    """How many times as fast two GPUs are as one, from the same sources."""
+    return 2 * traversed(name, graph, gpus=2).counters["scaling"]
+
+
+@part("traversal.together")
+def together() -> str:
+    """One GPU alone, two together, from the same three sources."""
+    rows = []
+    for name in ALGORITHMS:
+        cells = []
+        for graph in TOGETHER:
+            alone_s = traversed(name, graph, gpus=2).counters["alone_s"]
+            times = times_faster(name, graph)
+            cells += [clock(alone_s), clock(alone_s / times), f"{times:.2f}"]
+        rows.append([name, *cells])
+    heads = (one for graph in TOGETHER.values() for one in (f"{graph}: alone", "together", "×"))
+    return table(["", *heads], rows, right=True)
+
+
+@part("traversal.times")
+def of_times(name: str, graph: str) -> str:
+    return f"{times_faster(name, graph):.2f}"
+
+
+@part("traversal.least_times")
+def least_times(names: str) -> str:
+    return f"{min(times_faster(name, graph) for name in names.split(',') for graph in TOGETHER):.2f}"
+
+
+@part("traversal.most_times")
+def most_times(names: str) -> str:
+    return f"{max(times_faster(name, graph) for name in names.split(',') for graph in TOGETHER):.2f}"
+
+
+@part("traversal.edges_read")
+def edges_read(name: str, graph: str, gpus: str) -> str:
+    """Billions of edges in the lists that were walked."""
+    return f"{traversed(name, graph, gpus=int(gpus)).counters['edges_read'] / 1e9:.2f}"
+
+
+@part("traversal.placed")
+def where_they_lie() -> str:
+    """Milliseconds on kron 24 by where the edges lie."""
+    rows = [[name, *(digits(1e3 * placed(name, where).median_s) for where in PLACED)] for name in ALGORITHMS]
+    return table(["", *(f"`{where.replace(', ', '`, `')}`" for where in PLACED)], rows, right=True)
+
+
+def peer_link() -> float:
+    """GB/s of a copy from the peer."""
+    (link,) = (link for link in documents.result(TRAVERSED["kron24"]).links if link.direction == "to_peer")
+    return link.peak_gb_s
+
+
+@part("traversal.peer_link")
+def of_peer_link() -> str:
+    return f"{peer_link():.0f}"
+
+
+def over_peer_link(name: str, where: str) -> float:
+    """Bytes of edges read a second over the rate of the peer's link."""
+    return placed(name, where).bandwidth_gb_s / peer_link()
+
+
+@part("traversal.peers")
+def from_peers() -> str:
+    """GB/s of edges in a peer and over both GPUs, and that over the link's."""
+    rows = [
+        [name, *(cell for where in ("peer", "interleaved") for cell in (
+            digits(placed(name, where).bandwidth_gb_s), f"{over_peer_link(name, where):.2f}"
+        ))]
+        for name in ALGORITHMS
+    ]  # fmt: skip
+    heads = ("`peer`, GB/s", "of the link's", "`interleaved`, GB/s", "of the link's")
+    return table(["", *heads], rows, right=True)
+
+
+def held_over_pinned(name: str, graph: str) -> float:
+    """The time over managed memory that stays on the host, over that over pinned memory."""
+    return placed(name, HELD, graph).median_s / placed(name, "mapped", graph).median_s
+
+
+@part("traversal.held_over_pinned")
+def of_held_over_pinned(name: str, graph: str) -> str:
+    return f"{100 * (held_over_pinned(name, graph) - 1):.1f}"
+
+
+@part("traversal.held_most")
+def most_of_held(graph: str) -> str:
+    return f"{max(100 * abs(held_over_pinned(name, graph) - 1) for name in ALGORITHMS):.1f}"
+
+
+@part("traversal.road_level")
+def road_level(name: str) -> str:
+    """Microseconds of a level of the first trial."""
+    first = only("h100-road20.json.gz", f"traversal/{name}", "placement=mapped").trials[0]
+    return f"{1e6 * first.samples_s[0] / first.counters['levels']:.0f}"
+
+
+@part("traversal.roads")
+def roads() -> str:
+    """Levels and times on a road graph."""
+    rows = []
+    for name in ALGORITHMS:
+        mapped, device = (
+            only("h100-road20.json.gz", f"traversal/{name}", f"placement={where}")
+            for where in ("mapped", "device")
+        )
+        levels = mapped.trials[0].counters["levels"]
+        rows.append(
+            [
+                name,
+                f"{levels:.0f}",
+                clock(mapped.median_s),
+                clock(device.median_s),
+                f"{road_level(name)} µs",
+                digits(mapped.bandwidth_gb_s, 2),
+            ]
+        )
+    heads = ("levels", "`mapped`", "`device`", "a level, `mapped`", "edges read, GB/s")
+    return table(["", *heads], rows, right=True)
+
+
+def trials_of(run: str) -> dict[str, dict[str, float]]:
+    """Seconds of each trial by its label, by row."""
+    return {
+        row.name: {trial.label: trial.samples_s[0] for trial in row.trials} for row in rows_of(run) if row.ok
+    }
+
+
+def change(one: dict[str, float], other: dict[str, float]) -> float:
+    """The median ratio of the same trials."""
+    return median(one[label] / other[label] for label in other)
+
+
+def better(runs: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The better of the runs, trial by trial."""
+    return {label: min(run[label] for run in runs) for label in runs[0]}
+
+
+def held_over_whole() -> dict[str, tuple[float, float, float]]:
+    """By row: with memory held over without, the better of two runs each; and between two runs of a kind."""
+    held, whole = ([trials_of(run) for run in runs] for runs in (HELD_RUNS, WHOLE_RUNS))
+    found = {}
+    for name in held[0]:
+        sides = [[run[name] for run in runs] for runs in (held, whole)]
+        found[name] = (change(*map(better, sides)), *(change(*side) for side in sides))
+    return found
+
+
+@part("smaller.held")
+def of_held() -> str:
+    """What memory that is held changes, and what runs differ by."""
+    rows = []
+    for name, (between, held, whole) in held_over_whole().items():
+        family = "/".join(name.split("/")[:2])
+        cells = [f"{100 * (one - 1):+.1f} %" for one in (between, held, whole)]
+        rows.append([f"`{family}`", *cells])
+    return table(
+        ["", "held over whole", "one held over the other", "one whole over the other"], rows, right=True
+    )
+
+
+@part("smaller.between")
+def between_runs(name: str) -> str:
+    """Percent by which two runs of a kind differ at most."""
+    (row,) = (found for row, found in held_over_whole().items() if row.startswith(f"traversal/{name}/"))
+    return f"{100 * max(max(one, 1 / one) - 1 for one in row[1:]):.0f}"
+
+
+@part("smaller.ways")
+def ways_left() -> str:
+    """What a card of 4 GiB still does with a graph whose edges it does not hold."""
+    rows = []
+    for row in rows_of(SMALL_RUN):
+        axes = row.case.axes
+        if row.case.family == SEARCH:
+            way = f"`{axes['placement']}`" + (f", `{axes['order']}`" if axes["order"] != "original" else "")
+        else:
+            way = f"`{row.case.family}`, {axes['hot']} % hot"
+        if row.ok:
+            rows.append([way, clock(row.median_s), f"{digits(row.counters['gpu_bytes'] / 1e6)} MB"])
+        else:
+            rows.append([way, "skipped", row.reason.removeprefix("skipped: ").split(";")[0]])
+    return table(["bfs of kron 24", "time", "GPU memory, or why not"], rows)

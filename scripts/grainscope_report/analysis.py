@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from grainscope_report.groups.lean import Gain
     from grainscope_report.groups.programs import Predictions
     from grainscope_report.groups.transfer import Choice
-    from grainscope_report.groups.traversal_answers import Answer, Moved
+    from grainscope_report.groups.traversal_answers import Answer, Moved, Together
     from grainscope_report.groups.traversal_memory import Needs
     from grainscope_report.machine import Machine
 # How far a site must stay behind the best one to be named.
@@ -66,6 +66,13 @@ class Analysis:
         from grainscope_report.groups import traversal_answers
 
         return traversal_answers.moved(self.machine)
+
+    @cached_property
+    def together(self) -> list[Together]:
+        """How traversals scale over GPUs."""
+        from grainscope_report.groups import traversal_answers
+
+        return traversal_answers.together(self.machine)
 
     @cached_property
     def needs(self) -> list[Needs]:

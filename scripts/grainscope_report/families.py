@@ -206,7 +206,7 @@ def in_usual_memory(name: str, axes: Mapping[str, str | float]) -> bool:
 
 
 def as_usual(axes: Mapping[str, str | float]) -> bool:
-    """Whether one GPU reads rows alone, of memory that was touched first as a program would touch it."""
+    """Whether one GPU reads alone, of memory that was touched first as a program would touch it."""
     return not {"touch_threads", "gpus", "beside"} & axes.keys()
 
 

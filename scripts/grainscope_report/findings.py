@@ -90,6 +90,12 @@ TOPICS = (
         lambda one: (one.best.row,),
         figure="16",
     ),
+    Topic(
+        "several_gpus",
+        lambda run: run.together,
+        traversal_answers.together_as_json,
+        lambda one: (one.run.row,),
+    ),
     Topic("managed_under_pressure", lambda run: run.pressed, traversal_answers.moved_as_json, figure="9"),
     Topic("fewer_bytes", lambda run: run.gains, lean.as_json, lambda one: (one.best.run.row,)),
     Topic(

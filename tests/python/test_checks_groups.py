@@ -9,6 +9,7 @@ from synthetic_gnn import add_gather, add_scores, add_share, add_split, gather_a
 from synthetic_models import modelled
 from synthetic_rows import times
 from synthetic_training import add_pipeline, add_processes
+from synthetic_traversals import add_traversal
 
 ROW = "$.benchmarks[0]."
 
@@ -57,6 +58,35 @@ def test_the_peak_of_rows_that_neighbours_gather_too_is_that_of_their_links_toge
         assert faults_of(file) == []
     row["link_fraction"] = row["counters"]["link_gb_s"] / 54.7
     assert any("its rate over the copy peak is 0.24" in one for one in faults_of(file))
+
+
+def traversed(placement: str, **axes) -> tuple[File, dict]:
+    file = gpu_file()
+    row = add_traversal(file, "bfs", "kron24", "merged_aligned", placement, 0.1)
+    row["case"]["axes"].update(axes)
+    row["bytes"] = 4_000_000_000
+    row["bandwidth_gb_s"] = row["bytes"] / row["median_s"] / 1e9
+    return file, row
+
+
+OTHER_LINKS = [
+    ("mapped", {"gpus": 2}, (54.7 + 50.0,)),
+    ("peer", {}, (390.0,)),
+    ("interleaved", {"over": 2}, (2 * 390.0, 390.0)),  # the latter in older files
+]
+
+
+@pytest.mark.parametrize(("placement", "axes", "peaks"), OTHER_LINKS, ids=[name for name, *_ in OTHER_LINKS])
+def test_traversals_have_the_peak_of_the_links_that_they_cross(placement, axes, peaks):
+    file, row = traversed(placement, **axes)
+    file.link("host_to_gpu", 50.0, gpu=1)
+    file.peer_link(1, 0, 390.0)
+    rate = row["counters"].get("link_gb_s", row.get("bandwidth_gb_s"))
+    for peak in peaks:
+        row["link_fraction"] = rate / peak
+        assert faults_of(file) == []
+    row["link_fraction"] = rate / 54.7
+    assert any("its rate over the copy peak is" in one for one in faults_of(file))
 
 
 def test_of_a_tiered_table_the_host_has_its_share():

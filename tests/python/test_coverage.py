@@ -52,8 +52,7 @@ def axes(family: str) -> dict[str, str]:
 
 @needs_program
 def test_axes_that_are_said_to_be_missing_are():
-    assert "flush" not in axes("transfer/zero_copy")
-    assert axes("traversal")["placement"] == "mapped, managed, device or subway"
+    assert axes("traversal")["placement"] == "mapped, managed, device, peer, interleaved or subway"
     assert not re.search("merge_path|lanes", axes("traversal")["access"])
     assert "row_dma" not in axes("pipeline/graphsage")["mode"]
 
@@ -80,9 +79,6 @@ BY_AXES = {
     "pipeline/graphsage/cpu_gather_dma/pinned/.*graph:pareto20/.*row:16384": (
         "--benchmark_filter=^pipeline/graphsage --axis=graph=pareto:20 --axis=row=16KiB"
     ),
-    "traversal/bfs/(naive|merged|edge_gather)/device": (
-        "--benchmark_filter=^traversal --axis=algorithm=bfs --axis=access=naive --axis=placement=device"
-    ),
     "transfer/memcpy/.*bytes:17179869184": (
         "--benchmark_filter=^transfer/memcpy --axis=bytes=16GiB --max-bytes=16GiB"
     ),
@@ -99,7 +95,9 @@ IN_PAPER = (
     "pipeline/graphsage/.*placement:host",
     "pipeline/graphsage/.*placement:interleaved",
     "pipeline/graphsage/.*multi_gpu",
+    "transfer/zero_copy/.*flush:off",
     "traversal/bfs/.*graph:road",
+    "traversal/(bfs|sssp|cc|pr)/(naive|merged|edge_gather)/(device|peer|interleaved)",
     "gather/.*neighbours:1",
 )
 
@@ -127,6 +125,9 @@ ABSENT = {
     "Comm|Scope's grid": lambda case: (
         case["family"] == "transfer/zero_copy" and case["axes"]["blocks"] == case["axes"]["threads"] == 256
     ),
+    "zero-copy of memory that is not flushed": lambda case: (
+        case["family"] == "transfer/zero_copy" and "flush" in case["axes"]
+    ),
     "hints": lambda case: "hint" in case["axes"],
     "dense on a GPU": lambda case: (
         case["axes"].get("graph", "").startswith("dense") and not case["family"].startswith("model/")
@@ -134,8 +135,14 @@ ABSENT = {
     "real graphs on a GPU": lambda case: (
         case["axes"].get("graph") in ("power", "pgp") and case["family"].startswith(("traversal/", "lean/"))
     ),
-    "edge_gather in the card": lambda case: (
-        case["axes"].get("access") == "edge_gather" and case["axes"].get("placement") == "device"
+    "other accesses than merged_aligned over edges in GPUs": lambda case: (
+        case["family"].startswith("traversal/")
+        and case["axes"].get("access") != "merged_aligned"
+        and case["axes"].get("placement") in ("device", "peer", "interleaved")
+    ),
+    "traversals by more than two GPUs, or by parts of as many vertices": lambda case: (
+        case["family"].startswith("traversal/")
+        and (case["axes"].get("gpus", 1) > 2 or case["axes"].get("over", 2) > 2 or "divide" in case["axes"])
     ),
     "large rows in training by gathers of the CPU": lambda case: (
         case["family"] == "pipeline/graphsage"
@@ -164,7 +171,9 @@ ABSENT = {
         and case["axes"]["store"] == "multi_gpu"
         and case["axes"]["hot"] not in (10, 25)
     ),
-    "roads": lambda case: str(case["axes"].get("graph", "")).startswith("road"),
+    "roads by edge_gather": lambda case: (
+        str(case["axes"].get("graph", "")).startswith("road") and case["axes"].get("access") == "edge_gather"
+    ),
     "gathers of several neighbours": lambda case: (
         case["family"] == "gather" and case["axes"].get("neighbours", 0) > 1
     ),

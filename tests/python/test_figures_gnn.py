@@ -190,6 +190,13 @@ def shared() -> File:
     return file
 
 
+def test_figure_11_has_gathers_by_loads_alone(tmp_path):
+    file, other = shared(), shared()
+    for sms in (8, 24):
+        add_share(other, "green_context", sms, 16, axes={"mode": "bulk"}, seconds=1e-4)
+    assert table(tmp_path, "11", other) == table(tmp_path, "11", file)
+
+
 def test_figure_11_has_shares_by_way_and_by_width(tmp_path):
     rows = table(tmp_path, "11", shared())
     by_way = only(rows, panel="gather alone, loads of 16 B, by how the share is made", kind="point")

@@ -14,6 +14,7 @@ from grainscope_report.cli import main
 from planted import contradictions, spoiled
 from planted_purchase import evaluate, machine, workload
 from synthetic import MIB, File
+from synthetic_traversals import add_traversal
 
 SITE = {"numa": 0, "gpu": 0}
 AXES = {"timed": "copy", "path": "pinned_to_gpu", "flush": "on", "locality": "local"}
@@ -73,6 +74,28 @@ def test_shares_are_of_the_best_peak_of_all_shards(tmp_path):
     assert link["peak_gb_s"] == 55.0
     for row in document["benchmarks"][1:]:
         assert row["link_fraction"] == pytest.approx(row["bandwidth_gb_s"] / 55.0)
+    assert contradictions(document) == []
+
+
+def traversing(folder: Path, index: int, peaks: tuple[float, float]) -> Path:
+    """A shard with a traversal by two GPUs, each over its own link."""
+    file = File(gpus=("NVIDIA H100 80GB HBM3",))
+    for gpu, peak in enumerate(peaks):
+        file.link("host_to_gpu", peak, gpu=gpu)
+    row = add_traversal(file, "bfs", ("kron24", "urand24")[index - 1], "merged_aligned", "mapped", 0.1)
+    row["case"]["axes"]["gpus"] = 2
+    row["link_fraction"] = row["counters"]["link_gb_s"] / sum(peaks)
+    row["family_index"] = index - 1
+    flags = ["--preset=full", f"--shard={index}/2"]
+    file.context["run"] |= {"shard": {"index": index, "count": 2}, "flags": flags}
+    return file.write(folder / f"shard{index}.json")
+
+
+def test_shares_of_several_links_are_of_the_best_peaks_of_all_shards(tmp_path):
+    document = merged(tmp_path, traversing(tmp_path, 1, (54.0, 50.0)), traversing(tmp_path, 2, (53.0, 51.0)))
+    assert [link["peak_gb_s"] for link in document["context"]["links"]] == [54.0, 51.0]
+    for row in document["benchmarks"]:
+        assert row["link_fraction"] == pytest.approx(row["counters"]["link_gb_s"] / (54.0 + 51.0))
     assert contradictions(document) == []
 
 

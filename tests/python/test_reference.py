@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 import documents
-from documents import gather, raw, result, rows_of, suite, training, traversal
+from documents import gather, only, raw, result, rows_of, suite, training, traversal
 from documents.lean import (
     BESIDE,
     BESIDE_EMOGI,
@@ -550,3 +550,67 @@ def test_over_short_lists_compressed_hybrid_rows_took_longer_in_one_visit():
     plain, compressed = (web_pr(lists) for lists in ("plain", "compressed"))
     assert compressed.median_s > plain.median_s
     assert all(row.traffic.requests == 0 for row in (plain, compressed))  # all is copied
+
+
+# Several GPUs, and where edges lie
+
+
+def test_edges_over_gpus_are_read_as_fast_as_the_doc_says():
+    for name in ("bfs", "sssp", "cc"):
+        assert traversal.over_peer_link(name, "interleaved") >= 0.9
+    assert traversal.over_peer_link("pr", "interleaved") < 0.9
+    own = {name: traversal.placed(name, "device").median_s for name in traversal.ALGORITHMS}
+    over = {name: traversal.placed(name, "interleaved").median_s for name in traversal.ALGORITHMS}
+    assert [name for name in own if own[name] > over[name]] == ["sssp", "cc", "pr"]
+    assert own["pr"] == pytest.approx(traversal.placed("pr", "peer").median_s, rel=0.15)
+
+
+def test_managed_memory_on_the_host_is_as_fast_as_pinned_but_for_one_row():
+    slower = {
+        (name, graph)
+        for name in traversal.ALGORITHMS
+        for graph in ("kron24", "urand24")
+        if traversal.held_over_pinned(name, graph) > 1.03
+    }
+    assert slower == {("pr", "kron24")}
+
+
+def test_two_gpus_are_as_much_faster_as_the_doc_says():
+    slow = {
+        (name, graph)
+        for name in traversal.ALGORITHMS
+        for graph in traversal.TOGETHER
+        if traversal.times_faster(name, graph) < 1.75
+    }
+    assert slow == {("sssp", "urand24"), *(("cc", graph) for graph in traversal.TOGETHER)}
+    for name in ("bfs", "pr"):
+        alone, both = (traversal.traversed(name, "urand24", gpus=gpus) for gpus in (1, 2))
+        assert both.counters["edges_read"] == alone.counters["edges_read"]
+
+
+def test_roads_leave_the_link_unused():
+    for name in ("bfs", "sssp", "cc"):
+        assert (
+            only("h100-road20.json.gz", f"traversal/{name}", "placement=mapped").trials[0].counters["levels"]
+            > 1000
+        )
+    in_host, in_gpu = (
+        only("h100-road20.json.gz", "traversal/bfs", f"placement={where}") for where in ("mapped", "device")
+    )
+    assert in_host.median_s < 1.05 * in_gpu.median_s
+    assert in_host.link_fraction < 0.01
+
+
+def test_held_memory_shows_no_cost_beyond_what_runs_differ_by():
+    changes = traversal.held_over_whole()
+    between = max(abs(one - 1) for _, *runs in changes.values() for one in runs)
+    assert all(abs(change - 1) < between for change, *_ in changes.values())
+    assert max(abs(change - 1) for change, *_ in changes.values()) < 0.015
+
+
+def test_bulk_copies_on_a_share_leave_less_to_the_computation():
+    for loads, bulk in gather.by_bulk("sm_share/split", "percent"):
+        assert bulk.counters["compute_slowdown"] > loads.counters["compute_slowdown"]
+        assert bulk.counters["gather_slowdown"] < loads.counters["gather_slowdown"] < 1.03
+    alone = gather.by_bulk("sm_share/gather", "sms")
+    assert all(row.bandwidth_gb_s == pytest.approx(50.6, rel=0.01) for pair in alone for row in pair)

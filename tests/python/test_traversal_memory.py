@@ -6,7 +6,7 @@ import pytest
 
 from grainscope_report import reader
 from grainscope_report.cli import main
-from grainscope_report.groups import traversal_memory
+from grainscope_report.groups import traversal, traversal_answers, traversal_memory
 from grainscope_report.groups.traversal_memory import FEWER, PRESSED
 from grainscope_report.machine import machines
 from planted_traversals import ENTRIES, KRON, machine_file, pages, traverse
@@ -116,3 +116,62 @@ def test_the_summary_has_a_line_for_each_algorithm_and_graph(tmp_path, capsys, m
     assert one["ways"]["managed"]["gpu_bytes"] == BESIDE + 8 * ENTRIES[KRON]
     assert list(one["ways"]) == ["mapped", "subway", "managed"]
     assert {each["label"] for each in one["ways"].values()} == {"measured"}
+
+
+def shared(file, time_s: float, scaling: float, edges: float = 3e6, gpus: int = 2, **axes):
+    """A row of several GPUs."""
+    alone = scaling * gpus * time_s
+    counters = {"gpu_bytes": 3 * BESIDE, "alone_s": alone, "scaling": scaling, "edges_read": edges}
+    row = traverse(file, [time_s], axes.pop("algorithm", "bfs"), counters=counters)
+    row["case"]["axes"] |= {"gpus": gpus} | axes
+    row["name"] = row["run_name"] = f"{row['name']}/gpus:{gpus}{''.join(f'/{a}:{axes[a]}' for a in axes)}"
+
+
+def several(file) -> None:
+    """Rows of one GPU, and faster ones of several GPUs and of edges in the memory of GPUs."""
+    for algorithm, edges in (("bfs", 2e6), ("cc", 9e6)):
+        row = traverse(file, [0.010], algorithm, counters={"gpu_bytes": BESIDE, "edges_read": edges})
+        assert row["case"]["axes"]["placement"] == "mapped"
+    way(file, 0.030, "managed")
+    way(file, 0.001, "peer")
+    way(file, 0.0005, "interleaved")
+    shared(file, 0.006, 0.9)
+    shared(file, 0.007, 0.8, divide="vertices")
+    shared(file, 0.005, 0.5, gpus=4)
+
+
+def test_rows_of_several_gpus_and_of_edges_in_gpus_are_no_walk_of_one_over_its_link(tmp_path):
+    file = machine_file()
+    several(file)
+    assert needed(tmp_path, file)["bfs", KRON] == {
+        "mapped": (BESIDE, 0.010),
+        "managed": (BESIDE + 8 * ENTRIES[KRON], 0.030),
+    }
+    [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
+    assert not [run for run in traversal.measured(machine) if "gpus" in run.row.case.axes]
+    [best] = [one.best for one in traversal_answers.answers(machine) if one.work.algorithm == "bfs"]
+    assert (best.placement, best.time.value) == ("mapped", 0.010)
+
+
+def test_several_gpus_stand_beside_one(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "140")
+    file = machine_file()
+    several(file)
+    shared(file, 0.008, 0.7, algorithm="cc", edges=9.9e6)
+    shared(file, 0.008, 0.7, algorithm="pr")  # without a row of one GPU
+    path = str(file.write(tmp_path / "result.json"))
+    assert main(["summary", path, "--json"]) == 0
+    found = {
+        (one["algorithm"], one["gpus"], one["divide"]): one
+        for one in json.loads(capsys.readouterr().out)["several_gpus"]
+    }
+    assert len(found) == 5
+    assert found["bfs", 2, "edges"]["scaling"] == 0.9
+    assert found["bfs", 4, "edges"]["alone_s"] == pytest.approx(0.010)
+    assert found["bfs", 2, "vertices"]["edges_over_alone"] == pytest.approx(1.5)
+    assert found["cc", 2, "edges"]["edges_over_alone"] == pytest.approx(1.1)
+    assert found["pr", 2, "edges"]["edges_over_alone"] is None
+    assert main(["summary", "--full", path]) == 0
+    out = capsys.readouterr().out
+    [line] = [line for line in out.splitlines() if line.startswith("  bfs") and "of as many vertices" in line]
+    assert line.split()[-6:] == ["7", "ms", "1.60", "80.0", "%", "1.50"]

@@ -35,8 +35,8 @@ DEFAULTS = {
     "order": ("original", "as_asked", "drawn"),
     "pool": ("usual",),
 }
-# What lies in a GPU's own memory already asks nothing of a link: it has to be asked for by name.
-UNASKED = {"placement": "device", "store": "device"}
+# What lies in the memory of GPUs already asks nothing of a link to the host: it has to be asked for by name.
+UNASKED = {"placement": ("device", "peer", "interleaved"), "store": ("device",)}
 # Axes that follow from the one along which sizes go, because a sample has a fixed volume.
 FOLLOWS = {
     "row": {"rows"},
@@ -294,9 +294,9 @@ def _unsaid(rows: list[Row], component: Component) -> list[Row]:
         there = {row.case.axes[axis] for row in rows if axis in row.case.axes}
         chosen = next((value for value in order if value in there), None)
         rows = [row for row in rows if row.case.axes.get(axis, chosen) == chosen]
-    for axis, value in UNASKED.items():
+    for axis, values in UNASKED.items():
         if axis not in component.where.axes:
-            rows = [row for row in rows if row.case.axes.get(axis) != value]
+            rows = [row for row in rows if row.case.axes.get(axis) not in values]
     return rows
 
 

@@ -338,7 +338,8 @@ def _share_of(row: Raw, own: Mapping[Ends, Link], best: Mapping[Ends, Link]) -> 
     """A share of its own shard's peak becomes one of the run's. Both have the same links in one order."""
     if "link_fraction" in row:
         made = typed.read(Row, row)[0]
-        shares = zip(reader.shares(made, own), reader.shares(made, best), strict=True)
+        fractions = reader.words()["fractions"]
+        shares = zip(fractions(made, own), fractions(made, best), strict=True)
         row["link_fraction"] = next(new for old, new in shares if reader.same(old, row["link_fraction"]))
 
 

@@ -15,7 +15,7 @@ from grainscope_report.fits.everything import Fits
 from grainscope_report.groups import gnn_answers, lean, topology, transfer, traversal, traversal_memory
 from grainscope_report.groups.lean import Gain
 from grainscope_report.groups.programs import Quality
-from grainscope_report.groups.traversal_answers import Answer, Moved
+from grainscope_report.groups.traversal_answers import Answer, Moved, Together
 from grainscope_report.model import Result
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, known
@@ -83,6 +83,20 @@ MODELLED = (
 NARROW = "With narrower edges: the time of the same access."
 TIED = "Tied: so many other accesses take exactly as long."
 ALSO = "What the model says of the same is in --json and in figures 8, 9, 16 and 17."
+TOGETHER_COLUMNS = (
+    Column("traversals by several GPUs"),
+    Column("GPUs", right=True),
+    Column("alone", right=True, optional=1),
+    Column("together", right=True),
+    Column("× faster", right=True),
+    Column("scaling", right=True),
+    Column("edges read ×", right=True, optional=2),
+)
+TOGETHER_SAID = (
+    "Alone: one GPU with the whole graph, from the first three sources; × faster and scaling, the share of "
+    "what as many GPUs could do, are of these sources, together is the median of all. Edges read ×: over "
+    "those of one GPU, since what a GPU finds is seen by the others between levels only."
+)
 LEAN_COLUMNS = (
     Column("traversals that move fewer bytes"),
     Column("fastest"),
@@ -136,6 +150,7 @@ def lines(result: Result, out: Terminal, every: bool = True) -> Iterator[str]:
         _links(result, out),
         _groups(facts("groups"), out),
         _traversals(facts("traversals"), out),
+        _together(facts("several_gpus"), out),
         _pressed(facts("managed_under_pressure"), out),
         _fewer_bytes(facts("fewer_bytes"), out),
         traversal_memory.lines(facts("gpu_memory"), out),
@@ -301,7 +316,15 @@ def document(result: Result) -> dict[str, Any]:
             asdict(link) | {"from": link.ends[0], "to": link.ends[1], "negotiated": link.negotiated}
             for link in result.links
         ],
-        **each("groups", "traversals", "managed_under_pressure", "fewer_bytes", "gpu_memory", "predicted"),
+        **each(
+            "groups",
+            "traversals",
+            "several_gpus",
+            "managed_under_pressure",
+            "fewer_bytes",
+            "gpu_memory",
+            "predicted",
+        ),
         "networks": each(*(f"networks.{question}" for question in gnn_answers.QUESTIONS)),
         "fits": fits | everything.METHODS | {"between": machine.between(result)},
         **each("shape", "reasons"),
@@ -432,6 +455,31 @@ def _traversal_cells(answer: Answer, there: Sequence[Answer]) -> tuple[str, ...]
         f"{answer.amplification:.2f}" if answer.amplification else "-",
         _times(answer.over.get("managed")),
         _times(answer.over.get("device")),
+    )
+
+
+def _together(found: Sequence[Together], out: Terminal) -> Iterator[str]:
+    """A line for each traversal by several GPUs; nothing without such rows."""
+    if not found:
+        return
+    yield from out.headed(TOGETHER_COLUMNS, [_together_cells(one) for one in found[:MOST_LINES]])
+    if len(found) > MOST_LINES:
+        yield f"  … and {len(found) - MOST_LINES} more (--json has all)"
+    yield out.note(TOGETHER_SAID)
+
+
+def _together_cells(one: Together) -> tuple[str, ...]:
+    work, divide = one.run.work, one.run.row.case.axes.get("divide")
+    weights = f", weights {work.weights}" if work.weights else ""
+    parts = f", parts of as many {divide}" if divide else ""
+    return (
+        f"  {work.algorithm} {work.graph}, {work.edge} B{weights}, {one.run.placement}{parts}",
+        str(one.gpus),
+        format_time(one.alone_s),
+        format_time(one.run.time.value),
+        f"{one.faster:.2f}",
+        format_percent(one.scaling),
+        f"{one.edges:.2f}" if one.edges else "-",
     )
 
 

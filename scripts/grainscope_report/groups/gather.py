@@ -236,15 +236,19 @@ class Share(MachineRow):
 
 
 def alone(machine: Machine) -> list[Share]:
-    """Gathers with the GPU to themselves."""
-    return frame.machine_rows(machine, GATHER, Share)
+    """Gathers by loads with the GPU to themselves."""
+    return _by_loads(machine, GATHER)
 
 
 def splits(machine: Machine) -> list[Share]:
-    """Gathers beside a computation, with the widest loads that were tried."""
-    found = frame.machine_rows(machine, SPLIT, Share)
+    """Gathers by loads beside a computation, with the widest that were tried."""
+    found = _by_loads(machine, SPLIT)
     widest = max((gather.number("width") for gather in found), default=0)
     return [gather for gather in found if gather.number("width") == widest]
+
+
+def _by_loads(machine: Machine, family: str) -> list[Share]:
+    return [share for share in frame.machine_rows(machine, family, Share) if not share.word("mode")]
 
 
 def share_ways(shares: Sequence[Share]) -> list[str]:

@@ -182,7 +182,8 @@ def what_ifs(result: Result) -> Iterator[WhatIf]:
     """Changes that rows of the run emulate, predicted from the microbenchmarks without the change."""
     for row in result.of("sm_share/gather"):
         seen = row.counters.get("seen_sms", 0)
-        in_context = row.measured and row.case.axes.get("by") == "green_context"
+        loads = "mode" not in row.case.axes  # of bulk copies no rate is by multiprocessors
+        in_context = row.measured and loads and row.case.axes.get("by") == "green_context"
         if in_context and 0 < seen < row.counters.get("available_sms", 0):
             yield WhatIf(FEWER, row, _by_few(result, row, seen))
     for row in result.of("contention"):

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from grainscope_report import resources
+from grainscope_report import families, resources
 from grainscope_report.groups.programs_rates import LINE, SECTOR, Rates, beside
 from grainscope_report.model import Result, Row
 from grainscope_report.statistics import median
@@ -232,6 +232,8 @@ def _work_s(row: Row, rates: Rates, work: Work, name: str) -> float:
 
 def _traversal(row: Row, rates: Rates, work: Work) -> Parts:
     placement = row.case.axes.get("placement")
+    if not families.as_usual(row.case.axes):
+        raise UnpredictedError("several GPUs share the work")
     if not row.levels:
         raise UnpredictedError("their levels are not written")
     launches = launches_s(row, rates)

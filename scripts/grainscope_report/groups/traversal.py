@@ -28,7 +28,7 @@ MEASURED_FAMILIES = tuple(f"{TRAVERSAL}{algorithm}" for algorithm in ALGORITHMS)
 MODELLED_FAMILIES = tuple(f"{MODEL}{algorithm}" for algorithm in ALGORITHMS)
 FAMILIES = (*MEASURED_FAMILIES, *MODELLED_FAMILIES)
 ACCESSES = ("naive", "merged", "merged_aligned", "merged_aligned_chunked", "edge_gather", "compact")
-PLACEMENTS = ("mapped", "subway", "managed", "device")
+IN_GPUS = ("device", "peer", "interleaved")  # edges cross no link to the host
 ORDERS = ("original", "degree", "halo_like")
 HERE = "measured"  # the link that this machine's own rows describe
 LINKS = ("pcie3x16", "pcie4x16", "pcie5x16", "pcie6x16", "nvlink-c2c", HERE)
@@ -96,7 +96,7 @@ class Run:
 
 
 def measured(machine: Machine) -> list[Run]:
-    """What this machine measured, at the site that most of its traversals were measured at.
+    """What one GPU of this machine measured, at the site that most of its traversals were measured at.
 
     Rows from sources of their own (`sources:emogi`) are for the eye beside the papers' numbers: they are not
     of the same work as those from GAP's.
@@ -106,12 +106,15 @@ def measured(machine: Machine) -> list[Run]:
 
 def of_family(machine: Machine, prefix: str) -> list[Run]:
     """What was measured of the families that begin so, at the site that most of them were measured at."""
-    rows = [
-        row for row in _usable(machine, prefix) if row.label == "measured" and "sources" not in row.case.axes
-    ]
+    rows = [row for row in _own(machine, prefix) if families.as_usual(row.case.axes)]
     places = grouped(rows, lambda row: (NEAREST.index(row.case.locality), row.case.site_key))
     home = max(places, key=lambda place: (len(places[place]), -place[0]), default=None)
     return _runs(machine, places[home]) if home else []
+
+
+def together(machine: Machine) -> list[Run]:
+    """What several GPUs did together, each a part of the vertices."""
+    return _runs(machine, [row for row in _own(machine, TRAVERSAL) if row.case.axes.get("gpus", 1) > 1])
 
 
 def modelled(machine: Machine) -> list[Run]:
@@ -122,6 +125,11 @@ def modelled(machine: Machine) -> list[Run]:
 def paged(machine: Machine) -> list[Run]:
     """What the model says of managed memory on a card that holds a part of the edge list."""
     return _runs(machine, [row for row in _usable(machine, MODEL) if CARD in row.case.axes])
+
+
+def _own(machine: Machine, prefix: str) -> list[Row]:
+    rows = _usable(machine, prefix)
+    return [row for row in rows if row.label == "measured" and "sources" not in row.case.axes]
 
 
 def _usable(machine: Machine, prefix: str) -> list[Row]:

@@ -22,6 +22,8 @@ from grainscope_report.statistics import Estimate, plain
 from grainscope_report.units import significant
 
 BASES = ("managed", "device")
+# What is no way to read edges of the host in place.
+NOT_IN_PLACE = ("managed", *traversal.IN_GPUS)
 
 # Times that differ by less than this share are one: a model says the same of accesses that ask for the same.
 SAME_TIME = 1e-9
@@ -53,7 +55,7 @@ class Answer:
             run
             for run in self.ways
             if run is not self.best
-            and run.placement not in BASES
+            and run.placement not in NOT_IN_PLACE
             and math.isclose(run.time.value, self.best.time.value, rel_tol=SAME_TIME)
         )
 
@@ -92,7 +94,7 @@ def _answers(runs: Sequence[Run], bases: Iterable[Run]) -> list[Answer]:
     all_answers = []
     for work in _in_order({run.work for run in runs}, runs):
         ways = sorted((run for run in runs if run.work == work), key=lambda run: run.time.value)
-        best = next((run for run in ways if run.placement not in BASES), None)
+        best = next((run for run in ways if run.placement not in NOT_IN_PLACE), None)
         if best is None:
             continue
         over = {}
@@ -102,6 +104,66 @@ def _answers(runs: Sequence[Run], bases: Iterable[Run]) -> list[Answer]:
                 over[placement] = traversal.speedup(slow, best)
         all_answers.append(Answer(work, best, tuple(ways), over))
     return all_answers
+
+
+@dataclass(frozen=True)
+class Together:
+    """A traversal by several GPUs beside one that has the whole graph.
+
+    `scaling` is the share of what as many GPUs could do, from the same sources; `edges` how many times as
+    many edges are read together, None where the run has no row of one GPU.
+    """
+
+    run: Run
+    gpus: int
+    alone_s: float
+    scaling: float
+    edges: float | None
+
+    @property
+    def faster(self) -> float:
+        """How many times as fast as one GPU."""
+        return self.scaling * self.gpus
+
+
+def together(machine: Machine) -> list[Together]:
+    """Every such traversal of which one GPU's time is known, in the order of works."""
+    runs = [run for run in traversal.together(machine) if run.counter("scaling") and run.counter("alone_s")]
+    alone = {_by_one(run): run for run in traversal.measured(machine)}
+    found = []
+    for work in _in_order({run.work for run in runs}, runs):
+        for run in (run for run in runs if run.work == work):
+            one = alone.get(_by_one(run))
+            ours, theirs = run.counter("edges_read"), one.counter("edges_read") if one else None
+            edges = ours / theirs if ours and theirs else None
+            gpus = int(run.row.case.axes["gpus"])
+            found.append(Together(run, gpus, run.counter("alone_s"), run.counter("scaling"), edges))
+    return found
+
+
+def _by_one(run: Run) -> tuple:
+    """The same by one GPU."""
+    case = run.row.case
+    return case.family, case.without("gpus", "divide"), case.site_key
+
+
+def together_as_json(one: Together) -> dict[str, Any]:
+    """Everything, plain."""
+    work = one.run.work
+    return {
+        "algorithm": work.algorithm,
+        "graph": work.graph,
+        "edge": work.edge,
+        "weights": work.weights or None,
+        "access": one.run.access,
+        "placement": one.run.placement,
+        "divide": one.run.row.case.axes.get("divide", "edges"),
+        "gpus": one.gpus,
+        "time_s": plain(one.run.time),
+        "alone_s": one.alone_s,
+        "scaling": one.scaling,
+        "edges_over_alone": one.edges,
+    }
 
 
 def _in_order(works: Iterable[Work], runs: Sequence[Run]) -> list[Work]:
