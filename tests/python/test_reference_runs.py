@@ -287,6 +287,7 @@ def test_the_screen_says_how_many_are_missing_why_and_what_measures_them(planted
     assert "Rows of an older version alone: 1 of grain/pieces" in said
     assert "2 cases skipped here: no driver: install it" in said
     assert "--preset=paper --shard=K/12 --max-time=10m --out=missing-K" in said
+    assert f'"$(scripts/reference --missing paper --filter --program {planted}/grainscope)"' in said
     assert "6 h 40 min by the plan, the longest shard 6 h 40 min" in said
     assert "6 h 20 min more than two commands" in said
     assert len(said.splitlines()) <= 40
