@@ -4,12 +4,15 @@ import gzip
 import importlib.machinery
 import importlib.util
 import json
+import re
 import stat
+import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from command_lines import PROGRAM
 from references import PROJECT
 from synthetic import File
 
@@ -162,3 +165,240 @@ def test_a_run_of_another_machine_is_not_taken_here(place, capsys):
 def test_without_a_program_it_is_said_how_to_get_one(place, capsys):
     assert reference.main(["--program", str(place / "none")]) == 2
     assert "build it, or name one by --program" in capsys.readouterr().err
+
+
+def test_a_family_that_is_listed_by_another_has_its_version():
+    versions = {"lean": 2, "model/traversal": 3, "model/uvm": 4, "call": 1}
+    families = ("lean/bfs", "model/bfs", "model/uvm", "call", "shape/batch")
+    assert [reference.version_of(family, versions) for family in families] == [2, 3, 4, 1, None]
+
+
+MEMCPY = "transfer/memcpy/{}/numa:0/gpu:{}/bytes:{}"
+# What the program lists here: a case on two GPUs, one that no run has, one of which a run has a skipped row;
+# a family with an older row, one with none and one that is whole. The last three run here.
+SKIPPED = (
+    *(MEMCPY.format("pinned_to_gpu", gpu, 1 << 20) for gpu in (0, 1)),
+    MEMCPY.format("pinned_to_gpu", 0, 1 << 22),
+    MEMCPY.format("gpu_to_pinned", 0, 1 << 20),
+)
+RUNNABLE = ("grain/pieces/kernel/bytes:64", "model/bfs/naive/edge:8", "host/malloc/fill/node:0/bytes:64")
+FAMILIES = ("transfer/memcpy", "grain/pieces", "model/traversal", "host/malloc")
+
+
+@pytest.fixture
+def planted(tmp_path: Path, monkeypatch):
+    """A folder with one run, and a program that lists more cases than it has."""
+    folder = tmp_path / "reference"
+    folder.mkdir()
+    file = File(gpus=("NVIDIA H100",))
+    site = {"numa": 0, "gpu": 3}
+    file.add("transfer/memcpy", {"path": "pinned_to_gpu", "locality": "local", "bytes": 1 << 20}, site, 1e-3)
+    file.lose("skipped", "no link", "transfer/memcpy", {"path": "gpu_to_pinned", "bytes": 1 << 20}, site)
+    file.add("grain/pieces", {"method": "kernel", "bytes": 64}, {}, 1e-3)
+    file.add("host/malloc", {"what": "fill", "bytes": 64}, {"node": 1}, 1e-3)
+    (folder / "a.json").write_text(json.dumps(file.document()))
+    (tmp_path / "families.json").write_text(
+        json.dumps(
+            [
+                {
+                    "name": name,
+                    "version": 1 + (name == "grain/pieces"),
+                    "presets": {"quick": [""], "paper": [""]},
+                }
+                for name in FAMILIES
+            ]
+        )
+    )
+    (tmp_path / "names").write_text("".join(f"{name}\n" for name in RUNNABLE))
+    lines = [
+        "family               cases        about       host        GPU",
+        *(
+            f"{name:20}     1       1.00 s        0 B        0 B"
+            for name in ("grain/pieces", "model/bfs", "host/malloc")
+        ),
+        "all                      3 400 min 30 s        0 B        0 B",
+        "preset paper, 3 visits to a case",
+        "",
+        "skipped, transfer/memcpy, 4 cases: no driver: install it",
+        *(f"  {name}" for name in SKIPPED),
+        "warning: other work has the CPUs",
+    ]
+    (tmp_path / "plan").write_text("".join(f"{line}\n" for line in lines))
+    program = tmp_path / "grainscope"
+    program.write_text(f"""#!/bin/sh
+echo "$@" >> {tmp_path}/asked
+case "$*" in
+  --families=json) cat {tmp_path}/families.json ;;
+  *--benchmark_list_tests) cat {tmp_path}/names ;;
+  *--plan*) cat {tmp_path}/plan ;;
+  *) echo "grainscope: what is that?" >&2; exit 2 ;;
+esac
+""")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setattr(reference, "FOLDER", folder)
+    return tmp_path
+
+
+def lacking(place: Path, capsys, *words: str) -> dict[str, tuple[int, int, list[str]]]:
+    """By family its cases, those with older rows alone, and the names that are missing."""
+    assert main(place, "--missing", *words, "--json") == 0
+    families = json.loads(capsys.readouterr().out)["families"]
+    assert all(each["stored"] <= each["cases"] for each in families.values())
+    return {name: (each["cases"], each["older"], each["missing"]) for name, each in families.items()}
+
+
+def test_cases_without_a_row_of_todays_version_are_missing_wherever_it_was_measured(planted, capsys):
+    assert lacking(planted, capsys) == {
+        "grain/pieces": (1, 1, [RUNNABLE[0]]),
+        "host/malloc": (1, 0, []),
+        "model/bfs": (1, 0, [RUNNABLE[1]]),
+        "transfer/memcpy": (3, 0, [*SKIPPED[2:]]),
+    }
+    families = json.loads((planted / "families.json").read_text())
+    families[1]["version"] = 1
+    (planted / "families.json").write_text(json.dumps(families))
+    assert lacking(planted, capsys)["grain/pieces"] == (1, 0, [])
+
+
+def test_rows_of_schema_1_count_by_the_version_that_their_file_names(planted, capsys):
+    run = json.loads((planted / "reference/a.json").read_text())
+    run["context"]["schema_version"] = 1
+    run["context"]["family_versions"] = {"grain/pieces": 2, "host/malloc": 3}
+    for row in run["benchmarks"]:
+        del row["case"]["version"]
+    (planted / "reference/a.json").write_text(json.dumps(run))
+    found = lacking(planted, capsys)
+    assert found["grain/pieces"] == (1, 0, [])
+    assert found["host/malloc"] == (1, 1, [RUNNABLE[2]])
+    assert found["transfer/memcpy"] == (3, 0, [*SKIPPED[2:]])
+
+
+def test_a_value_that_is_called_like_a_place_stays():
+    runs = reference.Stored((), (), {"gpu", "peer", "node"})
+    assert runs.question("reach/gather/peer/gpu:0/peer:11/nodes:4") == "reach/gather/peer/nodes:4"
+
+
+def test_the_screen_says_how_many_are_missing_why_and_what_measures_them(planted, capsys):
+    assert main(planted, "--missing") == 0
+    said = capsys.readouterr().out
+    assert "paper: 2 of 6 cases have a row in a stored run, 4 none" in said
+    assert re.search(r"transfer/memcpy +1 of +3\n", said)
+    assert not re.search(r"^ *host/malloc", said, re.M)
+    assert "Rows of an older version alone: 1 of grain/pieces" in said
+    assert "2 cases skipped here: no driver: install it" in said
+    assert "--preset=paper --shard=K/12 --max-time=10m --out=missing-K" in said
+    assert f'"$(scripts/reference --missing paper --filter --program {planted}/grainscope)"' in said
+    assert "6 h 40 min by the plan, the longest shard 6 h 40 min" in said
+    assert "6 h 20 min more than two commands" in said
+    assert len(said.splitlines()) <= 40
+    asked = (planted / "asked").read_text()
+    assert all(f"--shard={at}/12 --plan" in asked for at in range(1, 13))
+
+
+def test_what_takes_less_than_two_commands_is_no_shards(planted, capsys):
+    text = (planted / "plan").read_text()
+    (planted / "plan").write_text(text.replace("400 min 30 s", "     320 ms "))
+    assert main(planted, "--missing", "quick") == 0
+    said = capsys.readouterr().out
+    assert "--preset=quick --max-time=10m --out=missing \\" in said
+    assert "320 ms by the plan" in said
+    assert "shard" not in said
+
+
+def test_the_filter_finds_what_is_missing_and_nothing_else(planted, capsys):
+    assert main(planted, "--missing", "--filter") == 0
+    (text,) = capsys.readouterr().out.splitlines()
+    assert [name for name in (*SKIPPED, *RUNNABLE) if re.search(text, name)] == [*SKIPPED[2:], *RUNNABLE[:2]]
+
+
+NAMES = [
+    f"a/{way}/gpu:0/{share}bytes:{size}"
+    for way in ("read", "write")
+    for share in ("", "share:2.5/")
+    for size in (1, 10, 100)
+]
+
+
+@pytest.mark.parametrize("left", range(len(NAMES)))
+def test_an_expression_finds_its_names_alone(left):
+    wanted = NAMES[:left] + NAMES[left + 1 :]
+    text = f"^({reference.expression(wanted)})"
+    assert [name for name in NAMES if re.search(text, name)] == wanted
+    assert not re.search(text, "a/read/gpu:0/share:2x5/bytes:1")
+
+
+def test_where_a_filter_would_be_too_long_families_are_taken_whole(monkeypatch):
+    few = [f"few/{at}" for at in range(100)]
+    many = [f"many/{at}/{at * at}" for at in range(100)]
+    lacks = {
+        "few": reference.Lack(few, few[:1], 100, 1, 0),
+        "many": reference.Lack(many, many[::2], 100, 50, 0),
+    }
+    text, beside = reference.filter_of(lacks)
+    assert beside == 0
+    monkeypatch.setattr(reference, "FILTER_LETTERS", 100)
+    text, beside = reference.filter_of(lacks)
+    assert text == "^(few/0$|many/)"
+    assert beside == 50
+
+
+def test_many_families_stay_a_screen():
+    lack = reference.Lack(["a"], ["a"], 1, 1, 1)
+    lacks = {f"family/{at}": lack for at in range(80)}
+    lines = reference.screen("paper", lacks, {"a": "a long reason " * 20})
+    assert "  and 30 more families: --json" in lines
+    assert len(lines) <= 31
+    assert max(map(len, lines)) <= reference.WIDTH
+
+
+def test_nothing_missing_is_a_sentence(planted, capsys):
+    file = File()
+    file.add("model/bfs", {"access": "naive", "edge": 8}, {}, 1e-3)
+    (planted / "reference/a.json").write_text(json.dumps(file.document()))
+    (planted / "names").write_text(f"{RUNNABLE[1]}\n")
+    (planted / "plan").write_text("model/bfs   1    1.00 s      0 B       0 B\n")
+    assert main(planted, "--missing") == 0
+    assert capsys.readouterr().out == "paper: all 1 cases have a row in a stored run\n"
+    assert main(planted, "--missing", "--filter") == 2
+    assert "nothing of paper is missing" in capsys.readouterr().err
+    assert lacking(planted, capsys) == {"model/bfs": (1, 0, [])}
+
+
+def test_what_cannot_be_asked_is_a_sentence(planted, capsys):
+    assert main(planted, "--missing", "papper") == 2
+    assert "there is no preset papper: did you mean paper? There are paper, quick" in capsys.readouterr().err
+    assert reference.main(["--program", str(planted / "none"), "--missing"]) == 2
+    assert "build it, or name one by --program" in capsys.readouterr().err
+    assert reference.main(["--program", str(planted / "plan"), "--missing"]) == 2
+    assert "does not run (Permission denied)" in capsys.readouterr().err
+    (planted / "families.json").unlink()
+    assert main(planted, "--missing") == 2
+    assert "does not answer --families=json: cat: " in capsys.readouterr().err
+
+
+def test_a_folder_without_runs_is_a_sentence(planted, capsys):
+    (planted / "reference/a.json").unlink()
+    assert main(planted, "--missing") == 2
+    assert "has no result files: all would be missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flags", [["--json"], ["--filter"], ["--write", "--missing"]])
+def test_flags_of_another_question_are_refused(flags):
+    with pytest.raises(SystemExit) as ended:
+        reference.main(flags)
+    assert ended.value.code == 2
+
+
+@pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM names no program")
+def test_the_program_finds_by_the_filter_what_is_missing_of_paper(capsys):
+    assert reference.main(["--program", PROGRAM, "--missing", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    missing = {name for each in told["families"].values() for name in each["missing"]}
+    words = [PROGRAM, "--preset=paper", f"--benchmark_filter={told['filter']}"]
+    listed = [
+        subprocess.run([*words, *more], capture_output=True, text=True, check=True).stdout
+        for more in (["--plan", "--full"], ["--benchmark_list_tests"])
+    ]
+    found = {*re.findall(r"^  (\S+/\S+)$", listed[0], re.M), *listed[1].splitlines()}
+    assert missing  # else paper was run whole, and docs/coverage.md says that it was not
+    assert missing <= found
