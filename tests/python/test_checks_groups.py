@@ -73,14 +73,16 @@ OTHER_LINKS = [
     ("mapped", {"gpus": 2}, (54.7 + 50.0,)),
     ("peer", {}, (390.0,)),
     ("interleaved", {"over": 2}, (2 * 390.0, 390.0)),  # the latter in older files
+    ("interleaved", {"over": 2, "gpus": 2}, (2 * (390.0 + 380.0),)),
 ]
 
 
-@pytest.mark.parametrize(("placement", "axes", "peaks"), OTHER_LINKS, ids=[name for name, *_ in OTHER_LINKS])
+@pytest.mark.parametrize(("placement", "axes", "peaks"), OTHER_LINKS)
 def test_traversals_have_the_peak_of_the_links_that_they_cross(placement, axes, peaks):
     file, row = traversed(placement, **axes)
     file.link("host_to_gpu", 50.0, gpu=1)
     file.peer_link(1, 0, 390.0)
+    file.peer_link(0, 1, 380.0)
     rate = row["counters"].get("link_gb_s", row.get("bandwidth_gb_s"))
     for peak in peaks:
         row["link_fraction"] = rate / peak
