@@ -66,9 +66,9 @@ std::string why_impossible(const Values& values, const SharePoint& point) {
   const GatherPoint& gather = point.gather;
   if (gather.row_bytes > gather.span_bytes ||
       !gnn::may_load(gather.mode, gather.row_bytes, gather.element, gather.width)) {
-    return std::string("a gather that is ") + name(gather.mode) + " cannot load " +
-           std::to_string(gather.width) + " bytes at once of rows of " + std::to_string(gather.row_bytes) +
-           " in a table of " + format_bytes(gather.span_bytes);
+    return std::string("a ") + name(gather.mode) + " gather cannot load " + std::to_string(gather.width) +
+           " bytes at once of rows of " + std::to_string(gather.row_bytes) + " in a table of " +
+           format_bytes(gather.span_bytes);
   }
   return {};
 }
