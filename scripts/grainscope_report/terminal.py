@@ -43,7 +43,10 @@ class Terminal:
         return 1 if "\033" in line else max(1, -(-len(line) // max(self.width, 1)))
 
     def table(self, columns: Sequence["Column"], rows: Sequence[Sequence[str]]) -> list[str]:
-        """Aligned lines; where they are too wide, optional columns go, then texts are cut, numbers never."""
+        """Aligned lines; where they are too wide, optional columns go, then texts are cut, numbers never.
+
+        A last column that `wraps` goes on below itself, within the same string.
+        """
         kept = list(range(len(columns)))
         while (over := self._width(columns, rows, kept) - self.width) > 0:
             least = max(kept, key=lambda at: columns[at].optional)
@@ -86,24 +89,29 @@ class Terminal:
         return sum(self._column(columns, rows, at) for at in kept) + 2 * (len(kept) - 1)
 
     def _line(self, columns: Sequence["Column"], row: Sequence[str], widths: dict[int, int]) -> str:
-        cells = []
+        cells, below = [], []
         for at, wide in widths.items():
-            cell = cut(row[at], wide)
+            cell = row[at]
+            if columns[at].wraps and at == len(columns) - 1 and len(cell) > wide:
+                cell, *below = textwrap.wrap(cell, wide, break_on_hyphens=False) or [""]
+            cell = cut(cell, wide)
             cells.append(cell.rjust(wide) if columns[at].right else cell.ljust(wide))
-        return "  ".join(cells).rstrip()
+        left = " " * (sum(map(len, cells[:-1])) + 2 * (len(cells) - 1))
+        return "\n".join(["  ".join(cells).rstrip(), *(left + line for line in below)])
 
 
 @dataclass(frozen=True)
 class Column:
     """A column: numbers stand right; the highest `optional` goes first where there is no room, 0 never.
 
-    Texts are cut, but none that are `whole`.
+    Texts are cut, but none that are `whole`; those of a last column that `wraps` go on below.
     """
 
     name: str
     right: bool = False
     optional: int = 0
     whole: bool = False
+    wraps: bool = False
 
 
 def known(

@@ -39,8 +39,8 @@ ROW_COLUMNS = (
     Column("new", right=True),
     Column("visits", right=True, optional=2),
     Column("probability", right=True, optional=3),
-    Column("family"),
-    Column("question"),
+    Column("family", whole=True),
+    Column("question", wraps=True),
 )
 MOST_WARNINGS = 3
 MOST_REASONS = 6
