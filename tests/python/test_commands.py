@@ -12,6 +12,7 @@ import synthetic_links
 import synthetic_machines
 from grainscope_report.cli import main
 from grainscope_report.commands import plot
+from grainscope_report.commands.ask import FLAGS
 from grainscope_report.drawing import render
 from planted import SITE, pinned_copy, spoiled
 from synthetic import File
@@ -110,6 +111,32 @@ def test_list_gives_the_time_of_each_where_it_is_of_many(tmp_path, capsys):
 def test_list_filters(small, capsys, arguments, rows):
     assert main(["list", str(small), *arguments]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1 + rows
+
+
+def test_list_says_which_rows_have_a_flag_and_what_it_says(capsys, monkeypatch):
+    run = str(ROOT / "results/reference/acceptance/h100-c2.json.gz")
+    for columns in (80, 100, 160):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert main(["list", run, "--flag"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) <= 40
+        assert max(map(len, lines)) <= columns
+    counts = {words[0]: int(words[1]) for line in lines if (words := line.split())[0] in FLAGS}
+    assert counts.keys() == set(FLAGS)
+    for flag, count in counts.items():
+        assert main(["list", run, "--flag", flag]) == 0
+        rows = capsys.readouterr().out.splitlines()[1:]
+        assert len(rows) == count
+        assert all(flag in row for row in rows)
+    assert main(["list", run, "--flag", "odd"]) == 2
+    assert "no flag 'odd'; there are unsettled, " in capsys.readouterr().err
+
+
+def test_list_of_a_run_without_flags_says_so(tmp_path, capsys):
+    file = File(gpus=("NVIDIA H100 80GB HBM3",))
+    file.add("transfer/memcpy", pinned_copy(), SITE, 20e-6, spread=0.001)
+    assert main(["list", str(file.write(tmp_path / "result.json")), "--flag"]) == 0
+    assert capsys.readouterr().out.startswith("Of 1 measured rows ")
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
