@@ -172,6 +172,24 @@ def test_plot_of_several_files_and_formats(files, tmp_path):
     assert set(kinds) == {".svg", ".png", ".pdf", ".csv"}
 
 
+def test_plot_for_a_column_has_its_width_and_a_caption(files, tmp_path, capsys):
+    out = tmp_path / "out"
+    chosen = ["plot", str(files["h100"]), "-o", str(out), "--figures", "5.1,d"]
+    assert main([*chosen, "--format", "svg,png", "--column", "3.5in"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    stem = "figure_5_zero_copy_panel_1_column"
+    written = {path.suffix: path.stem for path in out.iterdir()}
+    assert written == dict.fromkeys([".csv", ".png", ".svg", ".txt"], stem)
+    assert said[1] == "figure d has no panel for a column"
+    assert 'width="252pt"' in (out / f"{stem}.svg").read_text()
+    caption = (out / f"{stem}.txt").read_text()
+    assert caption.startswith("Explicit copies against zero-copy.\n")
+    assert "Error bars: 95 % interval" in caption
+    whole = ["plot", str(files["h100"]), "-o", str(tmp_path / "whole"), "--format", "svg", "--figures", "5.1"]
+    assert main(whole) == 0
+    assert (tmp_path / "whole" / "figure_5_zero_copy_panel_1.svg").is_file()
+
+
 def test_plot_without_anything_to_draw_exits_1(files, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["plot", str(files["cpu_only"]), "-o", str(out), "--figures", "2,5"]) == 1
@@ -179,7 +197,13 @@ def test_plot_without_anything_to_draw_exits_1(files, tmp_path, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
-@pytest.mark.parametrize("arguments", [["--figures", "99"], ["--format", "gif"], ["--no-such"], []])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--figures", "99"], ["--figures", "5.0"], ["--column", "3"], ["--column", "99in"],
+        ["--format", "gif"], ["--no-such"], [],
+    ],
+)  # fmt: skip
 def test_plot_usage_errors(files, arguments, capsys):
     files_given = [str(files["cpu_only"])] if arguments else []
     assert main(["plot", *files_given, *arguments]) == 2
