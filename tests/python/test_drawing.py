@@ -136,7 +136,7 @@ def test_a_column_has_panels_below_each_other_and_nothing_overlaps(drawn, shown,
         return
     assert all(len(row) == 1 for row in narrow.rows)
     page = render.draw(narrow, framed=False, width=plot.COLUMN)
-    page.set_dpi(2 * LOW_DPI)  # at fewer, text is wider by whole pixels than a column has room for
+    page.set_dpi(style.DPI)  # at fewer, text is wider by whole pixels than a column has room for
     page.canvas.draw()
     assert page.get_size_inches()[0] == pytest.approx(85 / 25.4)
     check_no_overlap(page)
