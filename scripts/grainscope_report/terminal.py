@@ -1,6 +1,7 @@
 """Writes tables and paragraphs to a terminal: aligned, within its width, coloured only where wanted."""
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -14,6 +15,7 @@ from grainscope_report.units import cut
 COLOURS = {"red": "31", "yellow": "33", "bold": "1", "dim": "2"}
 PIPE_WIDTH = 140
 FEWEST_LETTERS = 12  # of a text that is cut
+_AMOUNT = re.compile(r"(\d) ((?:[KMGT]i)?B\b|%)")
 NARROWEST, WRAPPED = 18, 24  # letters of a text that wraps: the fewest, and what others give way for
 
 
@@ -107,11 +109,17 @@ class Terminal:
         for at, wide in widths.items():
             cell = row[at]
             if columns[at].wraps and at == len(columns) - 1 and len(cell) > wide:
-                cell, *below = textwrap.wrap(cell, wide, break_on_hyphens=False) or [""]
+                cell, *below = _wrapped(cell, wide)
             cell = cut(cell, wide)
             cells.append(cell.rjust(wide) if columns[at].right else cell.ljust(wide))
         left = " " * (sum(map(len, cells[:-1])) + 2 * (len(cells) - 1))
         return "\n".join(["  ".join(cells).rstrip(), *(left + line for line in below)])
+
+
+def _wrapped(text: str, wide: int) -> list[str]:
+    """Lines of a text; a number stays beside its unit."""
+    lines = textwrap.wrap(_AMOUNT.sub("\\1\u00a0\\2", text), wide, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in lines]
 
 
 @dataclass(frozen=True)

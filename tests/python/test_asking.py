@@ -376,7 +376,7 @@ def test_random_rows_stand_by_span(capsys):
 def test_the_best_memory_for_random_rows_is_named_and_marked(capsys):
     said = ask(capsys, RUNS / "h100-host-memory.json.gz", "best memory for random 128 B rows")
     assert "managed memory on the host 43.0, 10.5×: docs/host-memory.md" in " ".join(said.split())
-    marked = {line.split("  ")[0]: line.rstrip().endswith("*") for line in said.splitlines()[4:-1]}
+    marked = {line.split("  ")[0]: line.rstrip().endswith("*") for line in said.splitlines()}
     assert marked["managed_host"]
     assert not marked["host_alloc"]
 
@@ -384,6 +384,8 @@ def test_the_best_memory_for_random_rows_is_named_and_marked(capsys):
 def test_where_random_reading_falls_is_said_in_a_sentence(capsys):
     said = ask(capsys, RUNS / "h100-full.json.gz", "where does random reading fall")
     assert "- Random rows in host memory keep the rate of small spans: " in said
+    assert "\nGB/s by span " in said
+    assert "\nGB/s by span " in ask(capsys, RUNS / "h100-full.json.gz", "where do random 128 B rows fall")
 
 
 def test_many_rankings_are_a_line_each(capsys):

@@ -38,7 +38,7 @@ GROUP_COLUMNS = (
     Column("size", right=True, optional=2),
     Column("result", right=True),
     Column("as good"),
-    Column("next", optional=1),
+    Column("next", optional=3),
 )
 SURE_COLUMNS = (
     Column("what"),
@@ -70,7 +70,7 @@ def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
     if not asked.usable:
         return Answer((head, out.wrap(asked.why_nothing, "")), known=False)
     points, table = _points(asked), list(_body(asked, out))
-    if sentence.want == CROSSOVER and not points:
+    if sentence.want == CROSSOVER and not points and not table:
         return Answer((head, out.wrap(_no_crossover(asked), "")), known=bool(asked.segments))
     notes = [head, *(out.wrap(note, "") for note in asked.notes)]
     below = [*table, *(out.wrap(note, "") for note in asked.basis if table)]
@@ -111,7 +111,9 @@ def _body(asked: Asked, out: Terminal) -> Iterator[str]:
         yield from table
     elif want == UNCERTAINTY:
         yield from _known_how_well(asked, out)
-    elif want == CROSSOVER or (want == "best" and plain and _points(asked) and not asked.remedy):
+    elif want == CROSSOVER:
+        yield from _grid(asked, out) if asked.across and not asked.swaps else ()
+    elif want == "best" and plain and _points(asked) and not asked.remedy:
         return
     elif asked.across:
         yield from _grid(asked, out)
@@ -190,13 +192,14 @@ def _grid(asked: Asked, out: Terminal) -> Iterator[str]:
     by_line: dict[tuple, list[Row]] = {}
     for row in asked.exact:
         by_line.setdefault(asked.but(row, across), []).append(row)
-    every = sorted(by_line.values(), key=len, reverse=True)
+    # Rows of most sizes first, of these what is as usual and so has the shortest name.
+    every = sorted(by_line.values(), key=lambda rows: (-len(rows), len(asked.name(rows[0], across))))
     lines = every[:MOST]
     ranked = _ranked_sizes([_at_size(row, across) for rows in lines for row in rows])
     sizes = sorted(ranked)
     columns = [Column(f"{'GB/s' if asked.by_rate(lines[0][0]) else 'time'} by {across}")]
     columns += [Column(format_bytes(size), right=True, optional=_gives_way(ranked, size)) for size in sizes]
-    best = asked.best_at(across) if asked.sentence.want else set()
+    best = asked.best_at(across) if asked.sentence.want == "best" else set()
     cells = []
     for rows in lines:
         at = {_at_size(row, across): row for row in rows}

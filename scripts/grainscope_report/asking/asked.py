@@ -95,8 +95,10 @@ class Asked:
     @property
     def across(self) -> str:
         """The size that stands in columns: one that was not asked for, of families that have two."""
+        if self.sentence.want not in ("", "best", CROSSOVER):
+            return ""
         all_families = {row.case.family for row in self.exact}
-        if self.sentence.want not in ("", "best") or len(self.exact) <= MOST or len(all_families) != 1:
+        if len(self.exact) <= MOST or len(all_families) != 1:
             return ""
         [family] = all_families
         asked = self.sentence.sizes_of(family)

@@ -13,7 +13,7 @@ from grainscope_report.errors import EXIT_OK, EXIT_UNDECIDED, ReportError
 from grainscope_report.groups import gather, gnn
 from grainscope_report.model import Row
 from grainscope_report.terminal import Column, known, terminal
-from grainscope_report.units import format_percent, format_time, some
+from grainscope_report.units import format_percent, format_time
 
 DESCRIPTION = """\
 Answers a question in words from a run: the rows that are meant, a ranking with
@@ -52,7 +52,6 @@ FLAG_COLUMNS = (
     Column("most in", whole=True),
     Column("what it says of a row", wraps=True),
 )
-MOST_FAMILIES = 1
 # What the counters of a row come to, which answer its family's question.
 COUNTED = gather.COUNTED | gnn.COUNTED
 
@@ -155,11 +154,11 @@ def _flags(rows: Sequence[Row]) -> Iterator[str]:
     cells = []
     for flag, says in FLAGS.items():
         found = [row for row in measured if flag in row.flags]
-        families = [f"{name}: {n}" for name, n in Counter(row.case.family for row in found).most_common()]
+        families = [f"{name}: {n}" for name, n in Counter(row.case.family for row in found).most_common(1)]
         if flag == "wide_interval" and (by_runs := sum(map(_by_runs, found))):
             says += f"; in {by_runs} mostly by what runs of such a machine differ by, not by visits"
         if found:
-            cells.append((flag, str(len(found)), some(families, MOST_FAMILIES), says))
+            cells.append((flag, str(len(found)), *families, says))
     out = terminal()
     yield f"Of {len(measured)} measured rows {sum(bool(row.flags) for row in measured)} have a flag."
     if cells:
