@@ -206,7 +206,11 @@ def peak_estimate(result: Result, link: Link) -> Estimate:
 
 def plus_minus(estimate: Estimate) -> str:
     """Half of the interval, by its wider side, in percent; `-` where nothing tells one."""
-    side = half_width(estimate)
+    return side_text(half_width(estimate))
+
+
+def side_text(side: float) -> str:
+    """Half of an interval, a share of the value, in percent."""
     if side <= 0:
         return "-"
     return "< 0.1 %" if side < 0.001 else format_percent(side) if side < 0.1 else f"{100 * side:.0f} %"

@@ -77,7 +77,9 @@ def number(axis: str, value: float) -> str:
 
 def size(axis: str, value: float) -> str:
     """`4 GiB` of an axis of bytes, else the plain number."""
-    return format_bytes(value) if axis in SIZES else f"{value:g}"
+    if axis in SIZES:
+        return format_bytes(value)
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:g}"
 
 
 def _word(axis: str, value: str) -> str:

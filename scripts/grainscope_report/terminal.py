@@ -1,6 +1,7 @@
 """Writes tables and paragraphs to a terminal: aligned, within its width, coloured only where wanted."""
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -14,6 +15,8 @@ from grainscope_report.units import cut
 COLOURS = {"red": "31", "yellow": "33", "bold": "1", "dim": "2"}
 PIPE_WIDTH = 140
 FEWEST_LETTERS = 12  # of a text that is cut
+_AMOUNT = re.compile(r"(\d) ((?:[KMGT]i)?B\b|%)")
+NARROWEST, WRAPPED = 18, 24  # letters of a text that wraps: the fewest, and what others give way for
 
 
 @dataclass(frozen=True)
@@ -43,15 +46,18 @@ class Terminal:
         return 1 if "\033" in line else max(1, -(-len(line) // max(self.width, 1)))
 
     def table(self, columns: Sequence["Column"], rows: Sequence[Sequence[str]]) -> list[str]:
-        """Aligned lines; where they are too wide, optional columns go, then texts are cut, numbers never."""
+        """Aligned lines; where they are too wide, optional columns go, then texts are cut, numbers never.
+
+        A last column that `wraps` goes on below itself, within the same string.
+        """
         kept = list(range(len(columns)))
-        while (over := self._width(columns, rows, kept) - self.width) > 0:
+        while self._width(columns, rows, kept, WRAPPED) > self.width:
             least = max(kept, key=lambda at: columns[at].optional)
             if not columns[least].optional:
                 break
             kept.remove(least)
         widths = {at: self._column(columns, rows, at) for at in kept}
-        if over > 0:
+        if (over := self._width(columns, rows, kept) - self.width) > 0:
             self._cut(columns, widths, over)
         lines = [self._line(columns, [column.name for column in columns], widths)]
         return [*lines, *(self._line(columns, row, widths) for row in rows)]
@@ -73,37 +79,61 @@ class Terminal:
         return [f"  - {first.strip()}", *rest]
 
     def _cut(self, columns: Sequence["Column"], widths: dict[int, int], over: int) -> None:
-        """Makes texts narrower by `over` altogether: the widest first, none below FEWEST_LETTERS."""
-        texts = [at for at in widths if not columns[at].right and not columns[at].whole]
-        while over > 0 and max((widths[at] for at in texts), default=0) > FEWEST_LETTERS:
-            widths[max(texts, key=widths.__getitem__)] -= 1
+        """Makes texts narrower by `over` altogether: the widest first, none below its fewest letters."""
+        fewest = {
+            at: NARROWEST if columns[at].wraps else FEWEST_LETTERS
+            for at in widths
+            if not columns[at].right and not columns[at].whole
+        }
+        while over > 0 and (wide := [at for at, least in fewest.items() if widths[at] > least]):
+            widths[max(wide, key=widths.__getitem__)] -= 1
             over -= 1
 
     def _column(self, columns: Sequence["Column"], rows: Sequence[Sequence[str]], at: int) -> int:
         return max([len(columns[at].name), *(len(row[at]) for row in rows)])
 
-    def _width(self, columns: Sequence["Column"], rows: Sequence[Sequence[str]], kept: Sequence[int]) -> int:
-        return sum(self._column(columns, rows, at) for at in kept) + 2 * (len(kept) - 1)
+    def _width(
+        self,
+        columns: Sequence["Column"],
+        rows: Sequence[Sequence[str]],
+        kept: Sequence[int],
+        wrapped: int = sys.maxsize,
+    ) -> int:
+        """What all take, texts that wrap no more than `wrapped`."""
+        wide = {at: self._column(columns, rows, at) for at in kept}
+        fewer = (min(width, wrapped) if columns[at].wraps else width for at, width in wide.items())
+        return sum(fewer) + 2 * (len(kept) - 1)
 
     def _line(self, columns: Sequence["Column"], row: Sequence[str], widths: dict[int, int]) -> str:
-        cells = []
+        cells, below = [], []
         for at, wide in widths.items():
-            cell = cut(row[at], wide)
+            cell = row[at]
+            if columns[at].wraps and at == len(columns) - 1 and len(cell) > wide:
+                cell, *below = _wrapped(cell, wide)
+            cell = cut(cell, wide)
             cells.append(cell.rjust(wide) if columns[at].right else cell.ljust(wide))
-        return "  ".join(cells).rstrip()
+        left = " " * (sum(map(len, cells[:-1])) + 2 * (len(cells) - 1))
+        return "\n".join(["  ".join(cells).rstrip(), *(left + line for line in below)])
+
+
+def _wrapped(text: str, wide: int) -> list[str]:
+    """Lines of a text; a number stays beside its unit."""
+    lines = textwrap.wrap(_AMOUNT.sub("\\1\u00a0\\2", text), wide, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in lines]
 
 
 @dataclass(frozen=True)
 class Column:
     """A column: numbers stand right; the highest `optional` goes first where there is no room, 0 never.
 
-    Texts are cut, but none that are `whole`.
+    Texts are cut, but none that are `whole`; those of a last column that `wraps` go on below.
     """
 
     name: str
     right: bool = False
     optional: int = 0
     whole: bool = False
+    wraps: bool = False
 
 
 def known(

@@ -98,7 +98,8 @@ def section_lines(sections: Sequence[Section], out: Terminal, whole: bool = Fals
             shade = "yellow" if paragraph.startswith("Warning") else "dim"
             yield out.paint(out.wrap(paragraph, INDENT), shade)
         if section.columns:
-            yield from (f"{INDENT}{line}" for line in inner.table(section.columns, section.rows))
+            table = "\n".join(inner.table(section.columns, section.rows))
+            yield from (f"{INDENT}{line}" for line in table.split("\n"))
 
 
 def sections_markdown(sections: Iterable[Section], title: str = "Comparison") -> str:

@@ -7,15 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from compared import H100, SIZES, copies
 from golden_text import hold
 from grainscope_report.asking import sentence
 from grainscope_report.asking.sentence import understand
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
+from planted import SITE
+from synthetic import MIB, File
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = json.loads((ROOT / "tests/golden/questions.json").read_text())
-REFERENCE = ROOT / "results/reference/acceptance/h100-a.json.gz"
+RUNS = ROOT / "results/reference"
+REFERENCE = RUNS / "acceptance/h100-a.json.gz"
 # One sentence of ordinary words for each family.
 REACHED = {
     "host/memcpy": "how fast does the cpu copy host memory",
@@ -187,7 +191,7 @@ def test_a_size_that_was_not_measured_has_its_neighbours(files, capsys):
 
 
 def test_a_decimal_size_is_as_good_as_the_binary_one(capsys):
-    run = ROOT / "results/reference/acceptance/h100-c2.json.gz"
+    run = RUNS / "acceptance/h100-c2.json.gz"
     for size, near in (("64MB", "64 MiB"), ("60MiB", "64 MiB"), ("40MB", "16 MiB and 64 MiB")):
         said = ask(capsys, run, f"h2d pinned {size}")
         assert re.search(f"was not measured; the nearest (is|are) {near}\\.", said), said
@@ -256,7 +260,7 @@ def test_latencies_are_sorted(capsys):
 
 def test_what_was_not_run_or_could_not_says_so(files, capsys):
     assert "Not part of this run (preset " in ask(capsys, files["traversing"], "h2d", 5)
-    assert "Not measured: " in ask(capsys, ROOT / "results/reference/no-gpu-quick.json", "h2d", 5)
+    assert "Not measured: " in ask(capsys, RUNS / "no-gpu-quick.json", "h2d", 5)
 
 
 @pytest.mark.parametrize("question", ["pined", "bfs pinned", "1.5MiB", "fast"])
@@ -287,7 +291,7 @@ def test_links_are_answered_by_their_copy_peaks(files, capsys):
 
 
 def test_utilisation_is_the_share_of_the_link_highest_first(capsys):
-    run = ROOT / "results/reference/acceptance/h100-c2.json.gz"
+    run = RUNS / "acceptance/h100-c2.json.gz"
     lines = ask(capsys, run, "link utilisation h2d 1MiB").splitlines()
     assert lines[1].endswith("of link")
     shares = [float(line.split()[-2]) for line in lines[2:]]
@@ -296,7 +300,7 @@ def test_utilisation_is_the_share_of_the_link_highest_first(capsys):
 
 
 def test_random_reads_begin_with_how_far_they_reach(capsys):
-    run = ROOT / "results/reference/acceptance/h100-c2.json.gz"
+    run = RUNS / "acceptance/h100-c2.json.gz"
     said = " ".join(ask(capsys, run, "random reads").split())
     assert "Random rows in host memory keep the rate of small spans: 128 B rows as asked up to" in said
     said = ask(capsys, run, "random reads 128 B")
@@ -305,7 +309,7 @@ def test_random_reads_begin_with_how_far_they_reach(capsys):
 
 
 def test_load_is_what_a_copy_has_beside_it(capsys):
-    run = ROOT / "results/reference/acceptance/h100-c2.json.gz"
+    run = RUNS / "acceptance/h100-c2.json.gz"
     for question in ("h2d under load", "loaded h2d", "h2d contention"):
         assert ask(capsys, run, question).startswith("contention, ")
     assert "beside_compute copy_engine" in ask(capsys, run, "h2d under load")
@@ -317,3 +321,110 @@ def test_help_fits_a_screen(capsys, monkeypatch):
     told = capsys.readouterr().out.splitlines()
     assert len(told) <= 46
     assert max(map(len, told)) <= 80
+
+
+def two_gpus(tmp_path, slow: dict[int, float] | None = None) -> Path:
+    """A run whose second GPU takes so many times as long for some sizes."""
+    file = File(gpus=(H100, H100))
+    copies(file, 1)
+    copies(file, 2, site=SITE | {"gpu": 1}, slow=slow)
+    return file.write(tmp_path / "result.json")
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("question", ["gpu 0 gpu 1", "does gpu 1 differ from gpu 0", "h2d pinned gpu=0|1"])
+def test_two_gpus_are_compared_with_each_other(tmp_path, capsys, question):
+    alike = " ".join(ask(capsys, two_gpus(tmp_path / "a"), question).split())
+    assert f"none of {len(SIZES)} questions, the same within 5 % in {len(SIZES)}; 0 cannot be told." in alike
+    assert "time ×" not in alike
+    slow = ask(capsys, two_gpus(tmp_path / "b", {SIZES[2]: 1.3}), question)
+    assert f"GPU 1 against GPU 0: slower in 1 of {len(SIZES)} questions" in slow
+    row = slow.splitlines()[-1]
+    assert float(row.split()[0]) == pytest.approx(1.3, rel=0.01)
+    assert f"bytes {SIZES[2] // MIB} MiB" in row
+
+
+def test_gpus_that_one_run_cannot_compare_say_so(capsys):
+    """`quick` copies on the first GPU alone."""
+    said = " ".join(ask(capsys, RUNS / "acceptance/two-h200-1.json.gz", "h2d pinned gpu 0 gpu 1").split())
+    assert "asked nothing of both. The presets acceptance and full ask every GPU; `matrix` has" in said
+
+
+@pytest.mark.usefixtures("known")
+def test_how_sure_is_said_by_its_parts(tmp_path, capsys):
+    lines = ask(capsys, two_gpus(tmp_path), "how sure is h2d pinned 4MiB gpu 0").splitlines()
+    assert re.split("  +", lines[1]) == ["what", "size", "result", "visits", "by visits", "by runs"]
+    assert re.search(r" 5 +± 0\.\d % +± 0\.6 %$", lines[2]), lines
+    both = ask(capsys, RUNS / "h100-pages.json.gz", "uncertainty of 64KiB pages")
+    assert "not known" in both
+
+
+def test_an_uncertainty_of_one_run_alone_is_said(capsys):
+    assert "of this run alone: nobody knows" in ask(capsys, RUNS / "h100-pages.json.gz", "64KiB pages")
+    assert "of this run alone" not in ask(capsys, REFERENCE, "h2d pinned 64MiB")
+
+
+def test_random_rows_stand_by_span(capsys):
+    lines = ask(capsys, RUNS / "h100-host-memory.json.gz", "random 128 B rows").splitlines()
+    assert lines[1].startswith("GB/s by span ")
+    assert lines[1].split()[3:] == ["256", "MiB", "1", "GiB", "4", "GiB", "32", "GiB"]
+    managed = next(line for line in lines if line.startswith("managed_host  ")).split()
+    assert float(managed[-1]) > 40
+    assert "±" in lines[-1]
+
+
+def test_the_best_memory_for_random_rows_is_named_and_marked(capsys):
+    said = ask(capsys, RUNS / "h100-host-memory.json.gz", "best memory for random 128 B rows")
+    assert "managed memory on the host 43.0, 10.5×: docs/host-memory.md" in " ".join(said.split())
+    marked = {line.split("  ")[0]: line.rstrip().endswith("*") for line in said.splitlines()}
+    assert marked["managed_host"]
+    assert not marked["host_alloc"]
+
+
+def test_where_random_reading_falls_is_said_in_a_sentence(capsys):
+    said = ask(capsys, RUNS / "h100-full.json.gz", "where does random reading fall")
+    assert "- Random rows in host memory keep the rate of small spans: " in said
+    assert "\nGB/s by span " in said
+    assert "\nGB/s by span " in ask(capsys, RUNS / "h100-full.json.gz", "where do random 128 B rows fall")
+
+
+def test_many_rankings_are_a_line_each(capsys):
+    lines = ask(capsys, RUNS / "h100-full.json.gz", "best sampling").splitlines()
+    assert lines[1].split()[:2] == ["at", "first"]
+    assert len(lines) == 14
+    assert any(re.match(r"neighbours, pareto22, fanout 25x15, batch 1000 +gpu device ", x) for x in lines)
+
+
+def test_a_crossover_is_of_sizes_that_both_have(capsys):
+    said = " ".join(ask(capsys, RUNS / "h100-quick.json", "crossover copy zero-copy").split())
+    assert "None of these ways overtakes another where both were measured." in said
+    assert "host → GPU: zero-copy read at every size from 4 KiB to 256 MiB (pinned copy as fast from" in said
+
+
+def test_what_has_no_number_is_not_counted_as_shown(capsys):
+    said = ask(capsys, RUNS / "h100-full.json.gz", "launch")
+    assert said.startswith("call, kernel launches: 10 rows, 1 without a number\n")
+
+
+@pytest.mark.parametrize("columns", [80, 100, 160])
+@pytest.mark.parametrize(
+    ("run", "question"),
+    [
+        ("h100-full.json.gz", "random rows"),
+        ("h100-full.json.gz", "best random rows"),
+        ("h100-full.json.gz", "best gather 128 B rows"),
+        ("h100-full.json.gz", "embedding lookup"),
+        ("h100-full.json.gz", "training"),
+        ("h100-full.json.gz", "traversal"),
+        ("h100-full.json.gz", "best bfs"),
+        ("h100-full.json.gz", "best lean"),
+        ("h100-full.json.gz", "how sure is h2d"),
+        ("h100-pages.json.gz", "best pages"),
+        ("h200x2-full.json.gz", "gpu 0 gpu 1 h2d"),
+    ],
+)
+def test_every_answer_is_one_screen(capsys, monkeypatch, columns, run, question):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = ask(capsys, RUNS / run, question).splitlines()
+    assert len(lines) <= (40 if columns >= 100 else 46)
+    assert max(map(len, lines)) <= columns, max(lines, key=len)

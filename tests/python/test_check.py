@@ -225,7 +225,7 @@ def test_a_gpu_or_a_far_node_that_no_row_is_of_is_never_accepted(check):
 def test_any_run_asks_neither_preset_nor_visits_and_says_so(check):
     status, said, _ = check(RUN + COPY, machine([55.0], preset="quick"), arguments=["--any-run"])
     assert status == 0
-    assert "of any run" in said
+    assert "of any run" in " ".join(said.split())
 
 
 def test_links_are_judged_by_the_nearest_node(check):
@@ -349,6 +349,17 @@ def test_the_verdict_comes_first_and_thirty_lines_are_enough(check, monkeypatch)
     _, said, _ = check(rules, files[0], arguments=["--all"])
     assert said.count("failed: rule-") == 40
     assert "source of the limit: planted" in said
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_the_verdict_is_wrapped_behind_its_path(capsys, monkeypatch, columns):
+    run = Path("results/reference/acceptance/two-h200-1.json.gz")
+    monkeypatch.chdir(Path(__file__).resolve().parents[2])
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["check", str(run), "--rules", "pcie5", "--rules", "nvlink"]) == 5
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"NOT DECIDED: {run}")
+    assert max(map(len, lines)) <= max(columns, len(f"NOT DECIDED: {run}:"))
 
 
 def test_a_failure_says_the_likely_cause_and_the_next_command(check):

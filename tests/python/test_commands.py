@@ -12,6 +12,7 @@ import synthetic_links
 import synthetic_machines
 from grainscope_report.cli import main
 from grainscope_report.commands import plot
+from grainscope_report.commands.ask import FLAGS
 from grainscope_report.drawing import render
 from planted import SITE, pinned_copy, spoiled
 from synthetic import File
@@ -112,6 +113,32 @@ def test_list_filters(small, capsys, arguments, rows):
     assert len(capsys.readouterr().out.splitlines()) == 1 + rows
 
 
+def test_list_says_which_rows_have_a_flag_and_what_it_says(capsys, monkeypatch):
+    run = str(ROOT / "results/reference/acceptance/h100-c2.json.gz")
+    for columns in (80, 100, 160):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert main(["list", run, "--flag"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) <= 40
+        assert max(map(len, lines)) <= columns
+    counts = {words[0]: int(words[1]) for line in lines if (words := line.split())[0] in FLAGS}
+    assert counts.keys() == set(FLAGS)
+    for flag, count in counts.items():
+        assert main(["list", run, "--flag", flag]) == 0
+        rows = capsys.readouterr().out.splitlines()[1:]
+        assert len(rows) == count
+        assert all(flag in row for row in rows)
+    assert main(["list", run, "--flag", "odd"]) == 2
+    assert "no flag 'odd'; there are unsettled, " in capsys.readouterr().err
+
+
+def test_list_of_a_run_without_flags_says_so(tmp_path, capsys):
+    file = File(gpus=("NVIDIA H100 80GB HBM3",))
+    file.add("transfer/memcpy", pinned_copy(), SITE, 20e-6, spread=0.001)
+    assert main(["list", str(file.write(tmp_path / "result.json")), "--flag"]) == 0
+    assert capsys.readouterr().out.startswith("Of 1 measured rows ")
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     (["--filter", "no such"], "none with a name that matches 'no such'"),
     (["--filter", "("], "is no regular expression"),
@@ -145,6 +172,24 @@ def test_plot_of_several_files_and_formats(files, tmp_path):
     assert set(kinds) == {".svg", ".png", ".pdf", ".csv"}
 
 
+def test_plot_for_a_column_has_its_width_and_a_caption(files, tmp_path, capsys):
+    out = tmp_path / "out"
+    chosen = ["plot", str(files["h100"]), "-o", str(out), "--figures", "5.1,d"]
+    assert main([*chosen, "--format", "svg,png", "--column", "3.5in"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    stem = "figure_5_zero_copy_panel_1_column"
+    written = {path.suffix: path.stem for path in out.iterdir()}
+    assert written == dict.fromkeys([".csv", ".png", ".svg", ".txt"], stem)
+    assert said[1] == "figure d has no panel for a column"
+    assert 'width="252pt"' in (out / f"{stem}.svg").read_text()
+    caption = (out / f"{stem}.txt").read_text()
+    assert caption.startswith("Explicit copies against zero-copy.\n")
+    assert "Error bars: 95 % interval" in caption
+    whole = ["plot", str(files["h100"]), "-o", str(tmp_path / "whole"), "--format", "svg", "--figures", "5.1"]
+    assert main(whole) == 0
+    assert (tmp_path / "whole" / "figure_5_zero_copy_panel_1.svg").is_file()
+
+
 def test_plot_without_anything_to_draw_exits_1(files, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["plot", str(files["cpu_only"]), "-o", str(out), "--figures", "2,5"]) == 1
@@ -152,7 +197,13 @@ def test_plot_without_anything_to_draw_exits_1(files, tmp_path, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
-@pytest.mark.parametrize("arguments", [["--figures", "99"], ["--format", "gif"], ["--no-such"], []])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--figures", "99"], ["--figures", "5.0"], ["--column", "3"], ["--column", "99in"],
+        ["--format", "gif"], ["--no-such"], [],
+    ],
+)  # fmt: skip
 def test_plot_usage_errors(files, arguments, capsys):
     files_given = [str(files["cpu_only"])] if arguments else []
     assert main(["plot", *files_given, *arguments]) == 2

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -90,15 +91,16 @@ def many(host: str, seed: int, **more) -> File:
     return file
 
 
-def test_30_lines_and_everything_on_demand(tmp_path, capsys):
+def test_a_screen_and_everything_on_demand(tmp_path, capsys):
     other = many("node-b", 2, driver="590.1")
     other.rows = other.rows[9:]
     files = written(tmp_path, many("node-a", 1), other)
     main(["compare", *files])
     out = capsys.readouterr().out
-    assert 25 < len(out.splitlines()) <= 30
+    assert 20 < len(out.splitlines()) <= 40
     assert out.startswith("B is faster in 0 and slower in 160 of ")
-    assert "largest of 160 (--full shows every one)" in out
+    assert "the largest change of each family (--full shows all 160)" in out
+    assert re.search(r"\n  slower +160 of \d+ +1\.", out)
     assert "The smallest change that these runs could show" in out
     main(["compare", *files, "--all"])
     assert capsys.readouterr().out.count("flush on") == 160
@@ -227,4 +229,21 @@ def test_a_screen_shows_what_differs_before_what_may_be_the_cause(capsys, monkey
     assert at["Faster or"] < at["The env"]
     shown = [line for line in lines[: at["The env"]] if line.startswith(("  faster ", "  slower "))]
     assert len(shown) >= 5
-    assert len(lines) <= 30
+    assert len(lines) <= 40
+
+
+@pytest.mark.parametrize("columns", [80, 100, 160])
+def test_a_screen_cuts_no_question_and_has_no_heading_without_lines(capsys, monkeypatch, columns):
+    monkeypatch.chdir(PROJECT)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    runs = [f"results/reference/acceptance/{name}.json.gz" for name in ("h100-c2", "h200-c2")]
+    assert main(["compare", *runs]) == 1
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) <= 40
+    assert max(map(len, out.splitlines())) <= columns
+    changed = out.split("Faster or slower")[1].split("\n\n")[0]
+    assert "…" not in changed
+    assert "transfer/local " in changed
+    assert bool(re.search(r"  faster +\d+ of \d+ ", changed)) == (columns > 80)
+    for part in out.split("\n\n")[1:-1]:
+        assert len(part.strip().splitlines()) > 2, part

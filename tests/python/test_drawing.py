@@ -23,8 +23,10 @@ from boxes import (
     texts,
 )
 from grainscope_report import reader
+from grainscope_report.commands import plot
 from grainscope_report.drawing import render, scales, style
 from grainscope_report.figures.model import (
+    BarPanel,
     Curve,
     CurvePanel,
     DiagramPanel,
@@ -123,6 +125,23 @@ def test_no_text_overlaps_another_and_all_of_it_is_on_the_page(drawn, shown, num
     for one, box in found:
         inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= page.bbox.x1 and box.y1 <= page.bbox.y1
         assert inside, f"{one.get_text()!r} leaves the page"
+
+
+@pytest.mark.parametrize(("shown", "number"), CASES)
+def test_a_column_has_panels_below_each_other_and_nothing_overlaps(drawn, shown, number):
+    made, _ = drawn(shown, number)
+    narrow = render.of_column(made, plot.COLUMN)
+    if not narrow.rows:
+        assert all(isinstance(one, (TablePanel, DiagramPanel, BarPanel)) for one in made.panels)
+        return
+    assert all(len(row) == 1 for row in narrow.rows)
+    page = render.draw(narrow, framed=False, width=plot.COLUMN)
+    page.set_dpi(style.DPI)  # at fewer, text is wider by whole pixels than a column has room for
+    page.canvas.draw()
+    assert page.get_size_inches()[0] == pytest.approx(85 / 25.4)
+    check_no_overlap(page)
+    for one, box in texts(page):
+        assert 0 <= box.x0 < box.x1 <= page.bbox.x1, f"{one.get_text()!r} leaves the page"
 
 
 @pytest.mark.parametrize(("shown", "number"), CASES)

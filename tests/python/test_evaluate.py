@@ -574,6 +574,13 @@ def test_no_more_than_30_lines_unless_asked(tmp_path, capsys):
     assert len(capsys.readouterr().out.splitlines()) > 30
 
 
+def test_init_may_print(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["evaluate", "--init", "-"]) == 0
+    assert capsys.readouterr().out == planned.START
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_init_writes_a_workload_that_loads(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["evaluate", "--init"]) == 0

@@ -505,6 +505,35 @@ def test_a_change_of_level_is_found_with_its_time_and_size(history, capsys):
 
 
 @needs_engine
+def test_runs_have_a_history_without_a_data_set(tmp_path, capsys):
+    for run in range(6):
+        synthetic_fleet.write(tmp_path / f"run{run}", 4, run, families=FEW, day=run)
+    runs = sorted(map(str, tmp_path.iterdir()))
+    assert main(["trend", *runs]) == 0
+    assert capsys.readouterr().out.startswith("No change of level in 6 runs of node-00004")
+    assert sorted(map(str, tmp_path.iterdir())) == runs
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    assert main(["trend", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert said.out.startswith("No change of level in 6 runs")
+    assert "broken.json" in said.err
+    assert main(["trend", str(broken)]) == 2
+
+
+@needs_engine
+def test_machines_of_one_name_are_told_apart_by_what_chooses_them(capsys):
+    """Guests of a cloud are all called alike."""
+    runs = [str(path) for path in QUICK if path.name.startswith("h100")]
+    assert main(["trend", *runs]) == 2
+    said = capsys.readouterr().err
+    assert "these are 3 nodes: choose one by --node (" in said
+    machine = re.search(r"([0-9a-f]{12}) \(vm, 2 runs\)", said)[1]
+    assert main(["trend", *runs, "--node", machine]) == 5
+    assert capsys.readouterr().out.startswith("Too few to tell a change: 2 runs of vm ")
+
+
+@needs_engine
 def test_a_machine_that_does_not_change_has_no_steps(tmp_path, capsys):
     for run in range(20):
         synthetic_fleet.write(tmp_path / f"run{run}", 4, run, families=FEW, day=run)

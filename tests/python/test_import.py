@@ -245,6 +245,13 @@ def test_nothing_is_dropped(path, capsys):
     assert all(row["benchmark"] in screen for row in rows)
 
 
+def test_what_stands_beside_nothing_is_named_with_its_gpu_where_others_do(capsys):
+    run = QUICK.parent / "h100-full.json.gz"
+    assert main(["import", str(OTHERS / "nvbandwidth-0.8.txt"), "--with", str(run)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "The run has no such case: host_to_device_memcpy_ce (GPU 1), " in said
+
+
 @pytest.mark.parametrize("columns", [40, 80, 100, 160])
 def test_a_screen_fits_its_terminal(columns, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))

@@ -68,11 +68,13 @@ def lines(reports: Sequence[Report], rules: str, out: Terminal, every: bool) -> 
         if alone
         else f"{sum(report.accepted for report in reports)} of {len(reports)} runs are accepted"
     )
-    first = f"{said}: {of}; rules: {rules}"
-    found = [first.replace(said, out.paint(said, SHADES[said]), 1)]
+    # However long a path is, it stands behind the verdict.
+    start = f"{said}: ".replace(" ", "\u00a0")
+    first = out.wrap(f"{start}{of}; rules: {rules}", "").replace("\u00a0", " ")
+    found = first.replace(said, out.paint(said, SHADES[said]), 1).split("\n")
     shown = [_one(report, out, every, alone) for report in reports]
     # A run's own two lines come before any failure's.
-    left = MOST_LINES - out.height(first) - sum(len(head) for head, _ in shown)
+    left = MOST_LINES - len(found) - sum(len(head) for head, _ in shown)
     for at, (head, parts) in enumerate(shown):
         if not every and left < 1 and len(found) + len(head) > MOST_LINES - (at + 1 < len(reports)):
             return [*found, f"… and {len(reports) - at} more runs (--full shows them)"]

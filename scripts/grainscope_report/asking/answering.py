@@ -1,46 +1,57 @@
-"""What a run answers to a question: the ways that are fastest, where one overtakes another, or the rows."""
+"""What a run answers to a question: the ways that are fastest, where one overtakes another, whether GPUs
+differ, how well rows are known, or the rows.
+"""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
-from grainscope_report import metrics, naming, statistics
-from grainscope_report.analysis import Analysis
-from grainscope_report.asking.sentence import CROSSOVER, Sentence, exact, families
+from grainscope_report import metrics
+from grainscope_report.asking.asked import FEWEST_PLACES, MOST, PLACES, Asked
+from grainscope_report.asking.sentence import CROSSOVER, UNCERTAINTY, Sentence
 from grainscope_report.commands import summary
-from grainscope_report.families import BYTES
+from grainscope_report.comparison import document, verdicts
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import select
-from grainscope_report.fits import everything, segments
-from grainscope_report.groups import transfer
-from grainscope_report.machine import Machine, spoken_site
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case, Row
-from grainscope_report.statistics import Estimate
+from grainscope_report.fits import segments
+from grainscope_report.machine import Machine
+from grainscope_report.model import Row
 from grainscope_report.terminal import Column, Terminal, known
-from grainscope_report.units import format_bytes, format_interval, format_percent, plural, some, time_unit
+from grainscope_report.units import format_bytes, plural, some
 
-MOST = 12  # rows of an answer
-# What rows must share to be ranked: what they work on, not how.
-WORK = ("graph", "row", "rows", "span", "fanout", "batch", "weights", "planes", "tables", "pooling")
-CLOSE = 1.1  # 64 MB are as good as 64 MiB, and 1 TB as 1 TiB
+MOST_LINES = 40  # of an answer
+MOST_GROUPS = 20  # of things that ways are ranked at, a line each
+MOST_PLACES = 7  # sizes that stand side by side
+SAME = 0.05  # what is the same, as in a comparison
 TABLES = 4  # of things that ways are ranked at
-BOX = ("width", "pitch", "bytes")
-PAGED = ("pages", "order", "pool")
-# Values that go without saying.
-PLAIN = {
-    ("allocation", "host_alloc"), ("offset", 0), ("order", "original"), ("window", 1), ("element", 4),
-    ("indices", "uniform"), ("planes", 1), ("order", "drawn"), ("pool", "usual"), ("blocks", "usual"),
-}  # fmt: skip
-LOCAL = "within a GPU"
-DIRECTIONS = (HOST_TO_GPU, GPU_TO_HOST, "local")  # as paths, which the heading of a ranking says
 COLUMNS = (
     Column("what"),
     Column("size", right=True, optional=1),
     Column("result", right=True),
-    Column("time", right=True, optional=2),
+    Column("time", right=True, optional=4),
     Column("of link", right=True, optional=3),
-    Column("against the first", optional=4),
+    Column("against the first", optional=2),
+)
+GROUP_COLUMNS = (
+    Column("at", whole=True),
+    Column("first"),
+    Column("size", right=True, optional=2),
+    Column("result", right=True),
+    Column("as good"),
+    Column("next", optional=3),
+)
+SURE_COLUMNS = (
+    Column("what"),
+    Column("size", right=True, optional=1),
+    Column("result", right=True),
+    Column("visits", right=True),
+    Column("by visits", right=True),
+    Column("by runs", right=True),
+    Column("flags", optional=2),
+)
+SURE = (
+    "Both make up the ±: by visits is what the visits of this run tell, by runs what other runs of such a "
+    "machine are known to differ by (95 %). docs/uncertainty.md has the method."
 )
 
 
@@ -53,48 +64,208 @@ class Answer:
 
 
 def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
-    """What the run says, what was understood first."""
-    asked = _Asked(machine, sentence)
-    head = out.paint(out.wrap(f"{sentence.text}: {plural(len(asked.rows), 'row')}", ""), "bold")
+    """What the run says, what was understood first; at most MOST_LINES of it."""
+    asked = Asked(machine, sentence)
+    head = out.paint(out.wrap(f"{sentence.text}: {asked.counted}", ""), "bold")
     if not asked.usable:
         return Answer((head, out.wrap(asked.why_nothing, "")), known=False)
-    lines = list(_said(asked, out))
-    if sentence.want == CROSSOVER and not lines:
+    points, table = _points(asked), list(_body(asked, out))
+    if sentence.want == CROSSOVER and not points and not table:
         return Answer((head, out.wrap(_no_crossover(asked), "")), known=bool(asked.segments))
-    return Answer((head, *(out.wrap(note, "") for note in asked.notes), *lines))
+    notes = [head, *(out.wrap(note, "") for note in asked.notes)]
+    below = [*table, *(out.wrap(note, "") for note in asked.basis if table)]
+    shown = len(points)
+    while shown > 1 and _height([*notes, *_listed_points(points, shown, out), *below]) > MOST_LINES:
+        shown -= 1
+    return Answer((*notes, *_listed_points(points, shown, out), *below))
 
 
-def _said(asked: "_Asked", out: Terminal) -> Iterator[str]:
+def _height(lines: Sequence[str]) -> int:
+    return sum(line.count("\n") + 1 for line in lines)
+
+
+def _points(asked: Asked) -> list[str]:
+    """What is said in sentences."""
     want, plain = asked.sentence.want, not asked.sentence.sizes
-    if asked.by_links and plain and (table := summary.links(asked.machine.result, out)):
+    if asked.places or (asked.by_links and plain):
+        return []
+    if want == CROSSOVER:
+        return [swap.text for swap in asked.swaps] or asked.finding
+    if want == "best":
+        return asked.remedy or (asked.stretches or asked.finding if plain else [])
+    return asked.finding + asked.remedy if plain and not want else []
+
+
+def _listed_points(points: Sequence[str], shown: int, out: Terminal) -> Iterator[str]:
+    yield from ("- " + out.wrap(text, "  ")[2:] for text in points[:shown])
+    if left := len(points) - shown:
+        yield out.wrap(f"… and {left} more: `summary --full`", "")
+
+
+def _body(asked: Asked, out: Terminal) -> Iterator[str]:
+    """What is said in a table."""
+    want, plain = asked.sentence.want, not asked.sentence.sizes
+    if asked.places:
+        yield from _between(asked, out)
+    elif asked.by_links and plain and (table := summary.links(asked.machine.result, out)):
         yield from table
+    elif want == UNCERTAINTY:
+        yield from _known_how_well(asked, out)
     elif want == CROSSOVER:
-        yield from (_point(swap.text, out) for swap in asked.swaps)
-    elif want == "best" and plain and (said := asked.stretches or asked.finding):
-        yield from (_point(one, out) for one in said)
+        yield from _grid(asked, out) if asked.across and not asked.swaps else ()
+    elif want == "best" and plain and _points(asked) and not asked.remedy:
+        return
+    elif asked.across:
+        yield from _grid(asked, out)
+    elif want:
+        yield from _ranked(asked, out)
     else:
-        if not want and plain:
-            yield from (_point(one, out) for one in asked.finding)
-        yield from _ranked(asked, out) if want else _table(asked, asked.chosen, out)
+        yield from _table(asked, asked.chosen, out)
 
 
-def _point(text: str, out: Terminal) -> str:
-    return "- " + out.wrap(text, "  ")[2:]
+def _between(asked: Asked, out: Terminal) -> Iterator[str]:
+    """Whether places differ from the first of them, question by question, and where most."""
+    place, (first, *others) = asked.places
+    base, name = asked.answers(place, first), PLACES[place]
+    for other in others:
+        there = asked.answers(place, other)
+        pairs = [(one, base[one], there[one]) for one in base if one in there]
+        if not pairs:
+            run = asked.machine.result.run.preset
+            yield out.wrap(
+                f"{name} {other} against {name} {first}: this run (preset {run}) asked nothing of both. The "
+                "presets acceptance and full ask every GPU; `matrix` has each link's copy peak.",
+                "",
+            )
+            continue
+        told = verdicts.verdicts([pair[1:] for pair in pairs], SAME)
+        rows = [verdicts.Row(*pair, verdict) for pair, verdict in zip(pairs, told, strict=True)]
+        yield from _differences(rows, f"{name} {other}", f"{name} {first}", MOST // len(others), out)
 
 
-def _ranked(asked: "_Asked", out: Terminal) -> Iterator[str]:
-    """A table for each thing that ways are ranked at, the first named in a sentence."""
+def _differences(
+    rows: Sequence[verdicts.Row], new: str, base: str, most: int, out: Terminal
+) -> Iterator[str]:
+    """`GPU 1 against GPU 0: slower in 3 of 90 questions, …`, and those that differ most."""
+    counts = Counter(row.verdict.verdict for row in rows)
+    likely = [row for row in rows if row.verdict.verdict in verdicts.LIKELIES]
+    shown = [row for row in rows if row.verdict.verdict in (verdicts.FASTER, verdicts.SLOWER)]
+    chance = round(2 * (1 - verdicts.LIKELY) * len(rows))
+    ways = [f"{word} in {counts[word]}" for word in (verdicts.FASTER, verdicts.SLOWER) if counts[word]]
+    left = len(rows) - sum(counts[one] for one in verdicts.CERTAIN)
+    said = (
+        f"{new} against {base}: {' and '.join(ways) or 'certainly faster or slower in none'} of "
+        f"{plural(len(rows), 'question')}, the same within {document.share(SAME)} in "
+        f"{counts[verdicts.SAME]}; {left} cannot be told."
+    )
+    if all(row.verdict.why == verdicts.TYPE_B_UNKNOWN for row in rows):
+        said += " What runs of such a machine differ by is not known: `grainscope repeat 3 --out DIR` tells."
+    elif likely:
+        said += f" {len(likely)} are likely to differ; where nothing does, about {chance} look so by chance."
+    yield out.wrap(said, "")
+    shown = shown or (likely if len(likely) > chance else [])
+    if shown := sorted(shown, key=lambda row: -abs(math.log(row.verdict.ratio)))[:most]:
+        names = {"base": base, "new": new}
+        columns = [replace(one, name=names.get(one.name, one.name)) for one in document.ROW_COLUMNS]
+        heading, *lines = out.table(columns, [document.row_cells(row) for row in shown])
+        yield out.paint(heading, "dim")
+        yield from lines
+
+
+def _known_how_well(asked: Asked, out: Terminal) -> Iterator[str]:
+    """What the ± of each row is made of."""
+    cells = [asked.sure(row) for row in asked.chosen[:MOST]]
+    heading, *lines = out.table(*known(SURE_COLUMNS, cells, unknown=""))
+    yield out.paint(heading, "dim")
+    yield from lines
+    if (more := len(asked.chosen) - len(cells)) > 0:
+        yield out.wrap(f"… and {plural(more, 'row')} more: name a size or a value, or see `list`", "")
+    yield out.wrap(SURE, "")
+
+
+def _grid(asked: Asked, out: Terminal) -> Iterator[str]:
+    """A line for rows that differ in one size alone, with a column for each of these sizes.
+
+    Where the best is asked for, a star marks the first at each size, and what is as good.
+    """
+    across = asked.across
+    by_line: dict[tuple, list[Row]] = {}
+    for row in asked.exact:
+        by_line.setdefault(asked.but(row, across), []).append(row)
+    # Rows of most sizes first, of these what is as usual and so has the shortest name.
+    every = sorted(by_line.values(), key=lambda rows: (-len(rows), len(asked.name(rows[0], across))))
+    lines = every[:MOST]
+    ranked = _ranked_sizes([_at_size(row, across) for rows in lines for row in rows])
+    sizes = sorted(ranked)
+    columns = [Column(f"{'GB/s' if asked.by_rate(lines[0][0]) else 'time'} by {across}")]
+    columns += [Column(format_bytes(size), right=True, optional=_gives_way(ranked, size)) for size in sizes]
+    best = asked.best_at(across) if asked.sentence.want == "best" else set()
+    cells = []
+    for rows in lines:
+        at = {_at_size(row, across): row for row in rows}
+        stars = {size: "*" if row.name in best else " " if best else "" for size, row in at.items()}
+        values = [f"{asked.short(at[size])}{stars[size]}" if size in at else "" for size in sizes]
+        cells.append((asked.name(rows[0], across), *values))
+    heading, *table = out.table(columns, cells)
+    yield out.paint(heading, "dim")
+    yield from table
+    wide = sorted(metrics.half_width(row.time) for rows in lines for row in rows)
+    middle, most = (metrics.side_text(one) for one in (wide[len(wide) // 2], wide[-1]))
+    said = f"± {middle} in the middle, ± {most} at most"
+    said = f"* first at this size, or as good within the uncertainty; {said}" if best else said
+    more = f"; {len(every) - MOST} lines more: name a size or a value, or see `list`" if every[MOST:] else ""
+    yield out.wrap(f"{said}{more}", "")
+
+
+def _at_size(row: Row, axis: str) -> float:
+    return float(row.case.axes[axis])
+
+
+def _ranked_sizes(sizes: Sequence[float]) -> list[float]:
+    """The first, the last, then those between that most lines have, of these as evenly as it goes."""
+    counts = Counter(sizes)
+    there = sorted(counts)
+    evenly = {there[round(step * (len(there) - 1) / MOST_PLACES)] for step in range(MOST_PLACES + 1)}
+    ends = {there[0], there[-1]}
+    ranked = sorted(there, key=lambda size: (size not in ends, -counts[size], size not in evenly))
+    return ranked[:MOST_PLACES]
+
+
+def _gives_way(ranked: Sequence[float], size: float) -> int:
+    """How soon a size goes where there is no room; the first of them never."""
+    at = ranked.index(size)
+    return at if at >= FEWEST_PLACES else 0
+
+
+def _ranked(asked: Asked, out: Terminal) -> Iterator[str]:
+    """A table for each thing that ways are ranked at, the first named in a sentence; of many a line each."""
     found = asked.rankings
+    if len(found) > TABLES:
+        yield from _groups(asked, found, out)
+        return
     each = max(3, MOST // min(len(found), TABLES))
-    for title, rows in found[:TABLES]:
+    for title, rows in found:
         yield out.wrap(f"{title}: {_verdict(asked, rows)}" if title else _verdict(asked, rows), "")
         yield from _table(asked, rows[:each], out, first=rows[0], left=len(rows) - each)
-    if more := found[TABLES:]:
-        shown = "; ".join(title for title, _ in more[:TABLES])
-        yield out.wrap(f"… and for {len(more)} others, as {shown}: name one", "")
 
 
-def _verdict(asked: "_Asked", rows: Sequence[Row]) -> str:
+def _groups(asked: Asked, found: Sequence[tuple[str, list[Row]]], out: Terminal) -> Iterator[str]:
+    """A line for each thing that ways are ranked at: the first, those as good, and the next."""
+    cells = []
+    for title, (first, *others) in found[:MOST_GROUPS]:
+        alike = [asked.name(row) for row in others if asked.alike(first, row)]
+        behind = next((row for row in others if not asked.alike(first, row)), None)
+        after = f"{asked.name(behind)} {asked.against(first, behind)}" if behind else ""
+        size = "" if asked.sentence.sizes else asked.size(first)
+        cells.append((title, asked.name(first), size, asked.value(first), some(alike, 1), after))
+    heading, *lines = out.table(*known(GROUP_COLUMNS, cells, unknown=""))
+    yield out.paint(heading, "dim")
+    yield from lines
+    if more := found[MOST_GROUPS:]:
+        yield out.wrap(f"… and {len(more)} more, as {more[0][0]}: name one", "")
+
+
+def _verdict(asked: Asked, rows: Sequence[Row]) -> str:
     """`fastest is batch, 27.4 GB/s ± 0.4 %; graph is as fast within the uncertainty.`"""
     first = rows[0]
     said = {"best": "fastest", "slowest": "slowest", "peak": "highest"}[asked.sentence.want]
@@ -109,7 +280,7 @@ def _verdict(asked: "_Asked", rows: Sequence[Row]) -> str:
 
 
 def _table(
-    asked: "_Asked", rows: Sequence[Row], out: Terminal, first: Row | None = None, left: int = 0
+    asked: Asked, rows: Sequence[Row], out: Terminal, first: Row | None = None, left: int = 0
 ) -> Iterator[str]:
     shown = rows if first else rows[:MOST]
     cells = [asked.cells(row, first) for row in shown]
@@ -120,361 +291,15 @@ def _table(
         yield out.wrap(f"… and {plural(more, 'row')} more: name a size or a value, or see `list`", "")
 
 
-def _no_crossover(asked: "_Asked") -> str:
+def _no_crossover(asked: Asked) -> str:
     names = [name for names in asked.ways.values() for name, _ in names]
-    if not asked.segments:
+    met = asked.segments
+    if not met:
         return (
             "A crossover is between two ways to move the same bytes, and the run has "
             f"{names[0] if names else 'none'} of these: name two, as in 'crossover copy zero-copy'."
         )
     said = "; ".join(
-        f"{parts.ARROWS[direction]}: {segments.text(found, format_bytes)}"
-        for direction, found in asked.segments.items()
+        f"{parts.ARROWS[direction]}: {segments.text(found, format_bytes)}" for direction, found in met.items()
     )
-    return f"None of these ways overtakes another within the sizes measured. Fastest {said}."
-
-
-class _Asked:
-    """A run under a question: the rows that are meant, those of the sizes, and how they are called."""
-
-    def __init__(self, machine: Machine, sentence: Sentence) -> None:
-        self.machine, self.sentence = machine, sentence
-        self.matching = [row for row in machine.result.rows if sentence.matches(row.case, sizes=False)]
-        self.usable = [row for row in self.matching if row.ok and row.time]
-        self.exact = [row for row in self.usable if sentence.matches_size(row.case)]
-        said = {word.says for word in sentence.words}
-        self.by_time = "latency" in said
-        self.by_links = "links" in said
-        self.by_share = "share of the link" in said
-        if self.by_share:
-            self.usable = [row for row in self.usable if row.link_fraction]
-
-    @cached_property
-    def rows(self) -> list[Row]:
-        """What is meant, whatever became of it."""
-        return [row for row in self.matching if self.sentence.matches_size(row.case)]
-
-    @property
-    def why_nothing(self) -> str:
-        """Why no row has a number."""
-        result = self.machine.result
-        if told := naming.main_reason(row.reason for row in self.matching):
-            return f"Not measured: {told}."
-        there = [row for row in result.rows if row.case.family in self.sentence.families]
-        asked = f", filter {result.run.filter}" if result.run.filter else ""
-        run = f"preset {result.run.preset}{asked}"
-        if not there:
-            return f"Not part of this run ({run}): `grainscope ask` runs it."
-        return f"The run ({run}) has {plural(len(there), 'row')} of these families, but none of that kind."
-
-    @cached_property
-    def curves(self) -> list[list[Row]]:
-        """Rows that differ in their size alone, by rising size."""
-        found: dict[tuple, list[Row]] = {}
-        for row in self.usable:
-            found.setdefault(self._but_size(row), []).append(row)
-        return [sorted(rows, key=self._size) for rows in found.values()]
-
-    @cached_property
-    def chosen(self) -> list[Row]:
-        """The rows of the sizes asked for, where there are none those of the sizes next to them.
-
-        Of no size asked for, where that is much, the best of each curve.
-        """
-        if self.by_share:
-            shares = [max(rows, key=_share) for rows in self.curves]
-            return sorted(self.exact if self.sentence.sizes else shares, key=_share, reverse=True)
-        if self.by_time and not self.sentence.sizes:
-            least = [min(rows, key=_time) for rows in self.curves]
-            return sorted(least, key=_time)
-        if not self.sentence.sizes and len(self.exact) > MOST:
-            return [self._top(rows) for rows in self.curves]
-        return self.exact or self.nearest
-
-    @cached_property
-    def nearest(self) -> list[Row]:
-        """The rows of the sizes next to those asked for, below and above, or of one that is as good as it."""
-        found: dict[str, Row] = {}
-        for (low, high), _ in self.sentence.sizes:
-            there = {self._size(row) for row in self.usable}
-            below = max((size for size in there if size < low), default=0.0)
-            above = min((size for size in there if size > high), default=math.inf)
-            meant = {size for size in (below, above) if low <= size * CLOSE and size <= high * CLOSE}
-            wanted = {min(meant, key=lambda size: abs(size - low))} if meant else {below, above}
-            found |= {row.name: row for row in self.usable if self._size(row) in wanted}
-        return list(found.values())
-
-    @property
-    def notes(self) -> list[str]:
-        """What to know of the sizes."""
-        if self.sentence.want == CROSSOVER or (self.by_links and not self.sentence.sizes):
-            return []
-        if not self.sentence.sizes:
-            best = "shortest time" if self.by_time else "highest rate or shortest time"
-            best = "highest share of the link's copy peak" if self.by_share else best
-            few = self.sentence.want or len(self.chosen) == len(self.exact)
-            return [] if few else [f"Of each kind of row the {best}; name a size for others."]
-        wanted = " and ".join(
-            dict.fromkeys(
-                exact(low) if low == high else f"{exact(low)} to {exact(high)}"
-                for (low, high), _ in self.sentence.sizes
-            )
-        )
-        if not self.exact:
-            near = sorted({self._size(row) for row in self.nearest})
-            verb = "are" if len(near) > 1 else "is"
-            return [f"{wanted} was not measured; the nearest {verb} {_listed(near)}."]
-        lacking = [rows for rows in self.curves if not any(self.sentence.matches_size(r.case) for r in rows)]
-        names = dict.fromkeys(naming.words(rows[0].case) or rows[0].case.family for rows in lacking)
-        if not names or not self.sentence.want:
-            return []
-        return [f"Not measured at {wanted}: {some(list(names), 4)}."]
-
-    @cached_property
-    def rankings(self) -> list[tuple[str, list[Row]]]:
-        """Rows that do the same work, the first first."""
-        if self.sentence.want == "best" or self.sentence.sizes:
-            rows = self.chosen if self.sentence.sizes else [self._top(rows) for rows in self.curves]
-        else:
-            rows = [self._top(rows) for rows in self.curves]
-        found: dict[str, list[Row]] = {}
-        for row in rows:
-            found.setdefault(self._work(row), []).append(row)
-        turned = self.sentence.want == "slowest"
-        ranked = [(title, sorted(there, key=self._order, reverse=turned)) for title, there in found.items()]
-        return sorted(ranked, key=lambda one: len(one[1]) < 2)
-
-    def _top(self, rows: Sequence[Row]) -> Row:
-        return min(rows, key=self._order)
-
-    def _order(self, row: Row) -> float:
-        """The best first: highest shares where asked for, else highest rates, else shortest times."""
-        if self.by_share:
-            return -_share(row)
-        return -row.bandwidth_gb_s if self._by_rate(row) else _time(row)
-
-    def _by_rate(self, row: Row) -> bool:
-        return bool(row.bandwidth_gb_s and row.bytes) and not self.by_time and not row.trials
-
-    def _work(self, row: Row) -> str:
-        """What a row works on: `host → GPU`, `graph kron20`, `host → GPU, 4 KiB`."""
-        axes = row.case.axes
-        if self._by_rate(row):
-            said = [parts.ARROWS.get(row.case.direction or "", LOCAL if axes.get("path") == "local" else "")]
-        else:
-            said = [row.case.family.rpartition("/")[2]]
-        if self.sentence.want != "peak":
-            sized = self.sentence.sizes_of(row.case.family)
-            said += [_axis_text(axis, axes[axis]) for axis in _work_of(row.case) if axis not in sized]
-        if self.sentence.sizes and not self.exact:
-            said.append(format_bytes(self._size(row)))
-        # What is measured and what is modelled are never ranked together.
-        said += [row.label] if row.label != "measured" else []
-        return ", ".join(filter(None, said))
-
-    @cached_property
-    def ways(self) -> Mapping[str, list[tuple[str, transfer.Curve]]]:
-        """By direction the ways of `methods` that the question means."""
-        found = {}
-        for direction in transfer.WAYS:
-            there = [
-                (curve.name, curve)
-                for curve in transfer.ways(self.machine, direction)
-                if self._means(direction, curve.name)
-            ]
-            if there:
-                found[direction] = there
-        return found
-
-    def _means(self, direction: str, name: str) -> bool:
-        [(_, _, family, axes)] = [way for way in transfer.WAYS[direction] if way[0] == name]
-        rows = select([row for row in self.matching if row.case.family == family and row.ok], axes)
-        return bool(rows)
-
-    @cached_property
-    def segments(self) -> Mapping[str, list[segments.Segment]]:
-        """Which way is first at which size, by direction, where there are several."""
-        found = {}
-        for direction, ways in self.ways.items():
-            rates = {name: dict(zip(curve.x, curve.y, strict=True)) for name, curve in ways}
-            if len(rates) > 1 and (there := segments.segments(rates)):
-                found[direction] = there
-        return found
-
-    @property
-    def stretches(self) -> list[str]:
-        """The same in sentences."""
-        return [
-            f"Fastest {parts.ARROWS[direction]}: {segments.text(found, format_bytes)}"
-            for direction, found in self.segments.items()
-        ]
-
-    @property
-    def swaps(self) -> list[transfer.Swap]:
-        """Where a way overtakes another, both of them meant; of two words each of another."""
-        names = {(direction, name) for direction, ways in self.ways.items() for name, _ in ways}
-        return [
-            swap
-            for choice in transfer.choices(self.machine)
-            for swap in choice.swaps
-            if {(swap.direction, swap.faster), (swap.direction, swap.slower)} <= names
-        ]
-
-    @property
-    def finding(self) -> list[str]:
-        """What the run answers to the question of a whole family, where nothing else is asked."""
-        if not all(word.about == "subject" for word in self.sentence.words) or self.sentence.axes:
-            return []
-        fitting = [
-            question
-            for question in everything.QUESTIONS
-            if question.name.startswith(("Which", "Translation", "Fewest"))
-            and all(name.startswith(question.families) for name in self.sentence.families)
-        ]
-        return [f"{said}." for one in fitting for said in one.answer(Analysis(self.machine))]
-
-    @cached_property
-    def _varying(self) -> Mapping[str, set[str]]:
-        """The axes and sites in which rows of a family differ."""
-        found: dict[str, set[str]] = {}
-        for family in {row.case.family for row in self.usable}:
-            cases = [row.case for row in self.usable if row.case.family == family]
-            axes = {axis for case in cases for axis in case.axes}
-            sites = {site for case in cases for site in case.site}
-            found[family] = {axis for axis in axes if len({case.axes.get(axis) for case in cases}) > 1}
-            found[family] |= {
-                site for site in sites if len({case.site[site] for case in cases if site in case.site}) > 1
-            }
-        return found
-
-    @cached_property
-    def _families(self) -> bool:
-        return len({row.case.family for row in self.usable}) > 1
-
-    def name(self, row: Row) -> str:
-        """What tells a row from the others."""
-        ranked = self.sentence.want in ("best", "slowest")
-        told = _work_of(row.case) if ranked else ()
-        varying = self._varying[row.case.family] - set(told) - self._sizes(row)
-        axes = {
-            axis: value
-            for axis, value in row.case.axes.items()
-            if axis in varying and (axis, value) not in PLAIN and not (ranked and value in DIRECTIONS)
-        }
-        said = [row.case.family] if self._families else []
-        said += [naming.words(replace(row.case, axes=axes))]
-        said += [naming.number(axis, value) for axis, value in axes.items() if not isinstance(value, str)]
-        said += [f"flush {axes['flush']}"] if "flush" in axes else []
-        if row.case.family.startswith(MODEL):
-            said += [str(axes.get("link", ""))]
-        else:
-            said += naming.place(row.case) if varying & {"locality", "link"} else []
-        return " ".join(filter(None, said)) or naming.words(row.case) or row.case.family
-
-    def _axis(self, row: Row) -> str:
-        """The axis of a row's size: that asked for, else the first that it has; empty where it has none."""
-        family = row.case.family
-        there = (*self.sentence.sizes_of(family), *families().get(family, (BYTES,)))
-        return next((axis for axis in there if isinstance(row.case.axes.get(axis), (int, float))), "")
-
-    def _size(self, row: Row) -> float:
-        axis = self._axis(row)
-        return float(row.case.axes[axis]) if axis else 0.0
-
-    def _sizes(self, row: Row) -> set[str]:
-        """The axis of the size, and those that follow from it."""
-        axis = self._axis(row)
-        follow = {"rows"} if axis in ("span", "row") else set()
-        return {axis} | follow | ({BYTES} - set(families().get(row.case.family, (BYTES,))))
-
-    def _but_size(self, row: Row) -> tuple:
-        site = tuple(sorted(row.case.site.items()))
-        return row.case.family, row.case.without(*self._sizes(row)), site
-
-    def size(self, row: Row) -> str:
-        """The size of a row, where it has one."""
-        axis = self._axis(row)
-        return format_bytes(float(row.case.axes[axis])) if axis else ""
-
-    def value(self, row: Row) -> str:
-        """`27.4 GB/s ± 0.4 %`, or the time where rates do not count."""
-        if self._by_rate(row):
-            rate = statistics.rate_gb_s(row.time, row.bytes)
-            return metrics.with_error(f"{_digits(rate)} GB/s", rate)
-        return _time_text(row)
-
-    def cells(self, row: Row, first: Row | None) -> tuple[str, ...]:
-        """A row of the table."""
-        rate = self._by_rate(row)
-        against = ""
-        if first is not None and first is not row:
-            against = "alike" if self.alike(first, row) else _times(self._order(first), self._order(row))
-        site = row.case.site if row.case.site.keys() & self._varying[row.case.family] else {}
-        return (
-            ", ".join(filter(None, (self.name(row), spoken_site(tuple(sorted(site.items())))))),
-            self.size(row),
-            self.value(row),
-            _time_text(row) if rate else "",
-            format_percent(row.link_fraction) if row.link_fraction and rate else "",
-            against,
-        )
-
-    def alike(self, first: Row, row: Row) -> bool:
-        """Whether the uncertainties or `ALIKE` cover the difference."""
-        one, other = (_per_operation(each) for each in (first, row))
-        if self._by_rate(first) and self._by_rate(row):
-            one, other = (statistics.rate_gb_s(each.time, each.bytes) for each in (first, row))
-        close = abs(one.value - other.value) <= segments.ALIKE * max(one.value, other.value)
-        return close or (one.low <= other.high and other.low <= one.high)
-
-
-def _work_of(case: Case) -> list[str]:
-    """The axes of what a case works on; of boxes the shape, of pages how many there are and how they lie."""
-    more = BOX if "planes" in case.axes else PAGED if "page" in case.axes else ()
-    axes = case.axes
-    return [
-        axis
-        for axis in (*WORK, *more)
-        if axis in axes and (axis not in PAGED or (axis, axes[axis]) not in PLAIN)
-    ]
-
-
-def _axis_text(axis: str, value: str | float) -> str:
-    if axis == "graph":
-        return str(value)
-    return f"{axis} {value}" if isinstance(value, str) else naming.number(axis, value)
-
-
-def _per_operation(row: Row) -> Estimate:
-    return row.time.scaled(1 / (row.operations or 1))
-
-
-def _time(row: Row) -> float:
-    return _per_operation(row).value
-
-
-def _share(row: Row) -> float:
-    return row.link_fraction or 0.0
-
-
-def _time_text(row: Row) -> str:
-    time_s = _per_operation(row)
-    scale, unit = time_unit(time_s.value)
-    each = " each" if row.operations else ""
-    return metrics.with_error(f"{_digits(time_s.scaled(1 / scale))} {unit}{each}", time_s)
-
-
-def _digits(value: Estimate) -> str:
-    """A value with the decimals that its interval justifies."""
-    return format_interval(value.value, value.low, value.high)[0]
-
-
-def _times(first: float, other: float) -> str:
-    """How many times as much as the first: rates are negative here."""
-    ratio = other / first
-    return f"{ratio:.2f} ×"
-
-
-def _listed(sizes: Sequence[float]) -> str:
-    said = [format_bytes(size) for size in sizes]
-    return ", ".join(said[:-1]) + (" and " if len(said) > 1 else "") + said[-1] if said else "none"
+    return f"None of these ways overtakes another where both were measured. Fastest {said}."

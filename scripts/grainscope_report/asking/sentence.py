@@ -21,7 +21,7 @@ from grainscope_report.model import Case
 from grainscope_report.units import parse_bytes, some
 
 TABLE = Path(__file__).resolve().parent.parent / "words.json"
-CROSSOVER = "crossover"
+CROSSOVER, UNCERTAINTY = "crossover", "uncertainty"
 # Of a crossover kinds of memory and ways to move bytes are what is compared.
 COMPARED = ("memory", "way")
 COMPARING = ("best", "slowest", CROSSOVER)
@@ -66,7 +66,9 @@ class Word:
 
 @dataclass
 class Sentence:
-    """A question understood; `want` is what is to be done with the rows: best, slowest, peak, crossover."""
+    """A question understood; `want` is what is to be done with the rows: best, slowest, peak, crossover,
+    uncertainty.
+    """
 
     want: str = ""
     words: list[Word] = field(default_factory=list)

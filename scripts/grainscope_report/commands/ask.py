@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from grainscope_report import machine, selecting
@@ -33,6 +35,22 @@ COLUMNS = (
     Column("counted"),
     Column("name"),
     Column("why"),
+)
+# What a flag says of its row; docs/result-format.md has when each is set.
+FLAGS = {
+    "unsettled": "in a visit the first half of the samples was set aside, since the operation had not "
+    "settled yet, and it would have moved the median by more than its interval",
+    "visits_differ": "its visits differ three times as much as those of other rows of its family",
+    "slower_alone": "one of several things at once took a twentieth longer alone than beside the others, so "
+    "its time alone was disturbed",
+    "bimodal": "the samples fall into two groups, and the median stands for neither",
+    "wide_interval": "the 95 % interval reaches further than 5 % to a side",
+}
+FLAG_COLUMNS = (
+    Column("flag", whole=True),
+    Column("rows", right=True),
+    Column("most in", whole=True),
+    Column("what it says of a row", wraps=True),
 )
 # What the counters of a row come to, which answer its family's question.
 COUNTED = gather.COUNTED | gnn.COUNTED
@@ -71,11 +89,26 @@ def add_list(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         description="Shows every row of a result file, one a line: status, median time with its 95 % "
         "interval (of each, where the time is of many operations), bandwidth, share of the measured copy "
         "peak, flags, name, and why a row is not ok.",
+        epilog=f"Flags: {', '.join(FLAGS)}.",
     )
     files.add_file(parser)
     parser.add_argument("--filter", metavar="REGEX", help="only rows whose name contains a match")
     parser.add_argument("--status", choices=("ok", "skipped", "failed"), help="only rows of this status")
+    parser.add_argument(
+        "--flag",
+        nargs="?",
+        const="",
+        type=_flag,
+        metavar="NAME",
+        help="only rows with this flag; without NAME how many rows have each, where, and what it says",
+    )
     return parser
+
+
+def _flag(text: str) -> str:
+    if text and text not in FLAGS:
+        raise argparse.ArgumentTypeError(f"no flag {text!r}; there are {', '.join(FLAGS)}")
+    return text
 
 
 def run_list(arguments: argparse.Namespace) -> int:
@@ -85,14 +118,20 @@ def run_list(arguments: argparse.Namespace) -> int:
     rows = [
         row
         for row in result.rows
-        if (pattern is None or pattern.search(row.name)) and arguments.status in (None, row.status)
+        if (pattern is None or pattern.search(row.name))
+        and arguments.status in (None, row.status)
+        and (not arguments.flag or arguments.flag in row.flags)
     ]
+    if rows and arguments.flag == "":
+        print("\n".join(_flags(rows)))
+        return EXIT_OK
     if not rows:
         asked = " and ".join(
             part
             for part in (
                 f"a name that matches {arguments.filter!r}" if arguments.filter else "",
                 f"status {arguments.status}" if arguments.status else "",
+                f"the flag {arguments.flag}" if arguments.flag else "",
             )
             if part
         )
@@ -107,6 +146,29 @@ def run_list(arguments: argparse.Namespace) -> int:
     for line, row in zip(out.table(columns, cells), [None, *rows], strict=True):
         print(out.paint(line, _colour(row)))
     return EXIT_OK
+
+
+def _flags(rows: Sequence[Row]) -> Iterator[str]:
+    """How many rows have each flag, where most of them are, and what it says of them."""
+    measured = [row for row in rows if row.measured]
+    cells = []
+    for flag, says in FLAGS.items():
+        found = [row for row in measured if flag in row.flags]
+        families = [f"{name}: {n}" for name, n in Counter(row.case.family for row in found).most_common(1)]
+        if flag == "wide_interval" and (by_runs := sum(map(_by_runs, found))):
+            says += f"; in {by_runs} mostly by what runs of such a machine differ by, not by visits"
+        if found:
+            cells.append((flag, str(len(found)), *families, says))
+    out = terminal()
+    yield f"Of {len(measured)} measured rows {sum(bool(row.flags) for row in measured)} have a flag."
+    if cells:
+        yield from out.headed(FLAG_COLUMNS, cells)
+        yield out.note("`list RUN --flag NAME` has the rows, `ask RUN how sure …` what a ± is made of.")
+
+
+def _by_runs(row: Row) -> bool:
+    parts = row.uncertainty
+    return bool(parts and parts.b and (parts.a is None or parts.b.standard > parts.a.standard))
 
 
 def _colour(row: Row | None) -> str:

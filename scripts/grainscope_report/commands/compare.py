@@ -14,13 +14,13 @@ from grainscope_report.comparison.sides import Side
 from grainscope_report.comparison.verdicts import Comparison
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_UNDECIDED, ReportError
 from grainscope_report.machine import Facts, differences, facts, machines
-from grainscope_report.terminal import Column, terminal
+from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.writing import json_text
 
 FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
 MOST_ROWS = 20
 FEWEST_ROWS = 5
-MOST_LINES = 30
+MOST_LINES = 40
 # More machines than this in one picture cannot be told apart.
 MOST_DRAWN = 6
 
@@ -107,14 +107,24 @@ def _text(comparison: Comparison, everything: bool) -> str:
         return "\n".join(shown) + "\n"
     for most in range(MOST_ROWS, FEWEST_ROWS - 1, -1):
         parts = document.sections(comparison, most)
-        lines = "\n".join(writing.section_lines(parts, out)).split("\n")
+        lines = _lines(parts, out)
         if sum(map(out.height, lines)) <= MOST_LINES:
             return "\n".join(lines) + "\n"
+    # The parts that matter least stand last, but for the line on what else there is.
+    while len(parts) > 2 and sum(map(out.height, lines)) > MOST_LINES:
+        del parts[-2]
+        lines = _lines(parts, out)
     # Reasons are not cut and may take several lines of the screen.
-    heights = itertools.accumulate(map(out.height, lines))
+    heights = list(itertools.accumulate(map(out.height, lines)))
+    if heights[-1] <= MOST_LINES:
+        return "\n".join(lines) + "\n"
     kept = [line for line, height in zip(lines, heights, strict=True) if height < MOST_LINES]
     left = f"{len(lines) - len(kept)} lines more: --full shows everything."
     return "\n".join([*kept, left]) + "\n"
+
+
+def _lines(parts: Sequence[writing.Section], out: Terminal) -> list[str]:
+    return "\n".join(writing.section_lines(parts, out)).split("\n")
 
 
 def _status(comparison: Comparison, kinds: Sequence[str]) -> int:

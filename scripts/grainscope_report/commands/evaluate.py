@@ -40,7 +40,7 @@ def add_evaluate(commands: argparse._SubParsersAction) -> argparse.ArgumentParse
         type=Path,
         const=Path("workload.toml"),
         metavar="FILE",
-        help="write a commented workload to start from, and nothing else (default: workload.toml)",
+        help="write a commented workload to start from, no more (- prints it; default: workload.toml)",
     )
     files.add_output(parser, "verdict", "DIR")
     parser.add_argument(
@@ -105,6 +105,9 @@ def _say(document: dict, everything: bool) -> None:
 
 
 def _init(path: Path) -> int:
+    if str(path) == "-":
+        print(workload.START, end="")
+        return EXIT_OK
     if path.exists():
         raise ReportError(f"{path} is there already: give --init another FILE")
     write(path, workload.START)

@@ -58,16 +58,21 @@ def run_fleet(arguments: argparse.Namespace) -> int:
     if len(paths) == 1 and store.is_store(paths[0]) and not arguments.store:
         return _screened(arguments, paths[0], None)
     if arguments.store:
-        return _screened(arguments, arguments.store, store.add(arguments.store, sources.found(paths)))
+        return _screened(arguments, arguments.store, _taken(arguments.store, paths))
     with tempfile.TemporaryDirectory(prefix="grainscope-fleet-") as folder:
-        place = Path(folder)
-        return _screened(arguments, place, store.add(place, sources.found(paths)))
+        return _screened(arguments, Path(folder), _taken(Path(folder), paths))
+
+
+def _taken(place: Path, paths: Sequence[Path]) -> Added:
+    """Takes runs into a data set, and says what could not be taken."""
+    added = store.add(place, sources.found(paths))
+    _tell(added)
+    if not added.runs and not added.known:
+        raise ReportError("none of these holds a run that can be taken in")
+    return added
 
 
 def _screened(arguments: argparse.Namespace, place: Path, added: Added | None) -> int:
-    _tell(added)
-    if added and not added.runs and not added.known:
-        raise ReportError("none of these holds a run that can be taken in")
     with store.opened(place) as connection:
         said = screening.screen(connection, arguments.threshold)
     _print(arguments, document.sections(said, added), document.as_json(said, added), "GrainScope fleet")
@@ -128,12 +133,12 @@ def add_trend(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "trend",
         help="say what changed on a machine over time",
-        description="Says from a data set where the times of a machine changed level, by how much, and how "
+        description="Says from the runs of a machine where its times changed level, by how much, and how "
         f"well both are known; or prints its history as OpenMetrics text. {NEEDS}",
         epilog="Exit status: 0 no change of level (or OpenMetrics was asked for), 1 there is one, 2 usage or "
-        f"no data set, 5 fewer than {trend.FEWEST_RUNS} runs.",
+        f"a file was refused, 5 fewer than {trend.FEWEST_RUNS} runs.",
     )
-    parser.add_argument("store", type=Path, metavar="DIR", help="a data set that `store add` or `fleet` made")
+    parser.add_argument("paths", nargs="+", type=Path, metavar="RUN", help=f"{A_RUN}; or one data set")
     parser.add_argument("--node", metavar="NODE", help="the machine, where there are several")
     said = "print every number with its time, of all nodes without --node"
     parser.add_argument("--openmetrics", action="store_true", help=said)
@@ -142,8 +147,18 @@ def add_trend(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
 
 
 def run_trend(arguments: argparse.Namespace) -> int:
-    """Prints the history of a machine."""
-    with store.opened(arguments.store) as connection:
+    """Prints the history of a machine, of a data set or of runs."""
+    paths: Sequence[Path] = arguments.paths
+    if len(paths) == 1 and store.is_store(paths[0]):
+        return _trend(arguments, paths[0])
+    with tempfile.TemporaryDirectory(prefix="grainscope-fleet-") as folder:
+        added = _taken(Path(folder), paths)
+        status = _trend(arguments, Path(folder))
+    return EXIT_USAGE if any(not one.kept for one in added.refused) else status
+
+
+def _trend(arguments: argparse.Namespace, place: Path) -> int:
+    with store.opened(place) as connection:
         if arguments.openmetrics:
             for line in trend.open_metrics(connection, arguments.node):
                 print(line)

@@ -1,7 +1,9 @@
 """`plot`: the figures of one or several result files; `report`: one offline HTML file about them."""
 
 import argparse
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from grainscope_report.commands import files
@@ -13,6 +15,10 @@ from grainscope_report.loading import is_foreign, load
 from grainscope_report.machine import Machine, machines
 
 FORMATS = ("svg", "png", "pdf")
+INCHES = {"mm": 1 / 25.4, "cm": 1 / 2.54, "in": 1.0, "pt": 1 / 72.27}
+COLUMN, LEAST_COLUMN, MOST_COLUMN = 85 / 25.4, 2.5, 7.2
+# A figure, and which of its panels; 0 is all of them.
+Chosen = tuple[Entry, int]
 
 
 def add_plot(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
@@ -32,7 +38,20 @@ def add_plot(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     files.add_files(parser)
     files.add_output(parser, "figures", "DIR")
     parser.add_argument(
-        "--figures", type=_figures, default=FIGURES, metavar="1,2,…", help="only these (default: all)"
+        "--figures",
+        type=_figures,
+        default=tuple((entry, 0) for entry in FIGURES),
+        metavar="1,2,…",
+        help="only these (default: all); 5.2 is the second panel of figure 5",
+    )
+    parser.add_argument(
+        "--column",
+        type=_inches,
+        nargs="?",
+        const=COLUMN,
+        metavar="WIDTH",
+        help="for a paper's column: so wide (85mm if not given; or 3.5in, 240pt), the panels one below the "
+        "other, without title, notes and footer, which are written beside as text",
     )
     parser.add_argument(
         "--format", type=formats, default=("svg", "png"), metavar="svg,png,pdf", help="default: svg,png"
@@ -53,9 +72,14 @@ def run_plot(arguments: argparse.Namespace) -> int:
         )
     shown = machines(files.read(loaded))
     drawn = 0
-    for entry in arguments.figures:
-        written = draw(entry, shown, arguments.output, arguments.format)
-        print(f"figure {entry.id}: {', '.join(written)}" if written else why_absent(entry, shown))
+    for entry, panel in arguments.figures:
+        made = figure(entry, shown)
+        if panel and made.rows:
+            made = _panel(made, panel)
+        written = save(made, arguments.output, arguments.format, arguments.column)
+        absent = f"figure {entry.id} has no panel for a column" if made.rows else why_absent(entry, shown)
+        left = _left_out(made, arguments.column) if written and arguments.column else ""
+        print(f"figure {entry.id}: {', '.join(written)}{left}" if written else absent)
         drawn += bool(written)
     return EXIT_OK if drawn else EXIT_FOUND
 
@@ -63,11 +87,26 @@ def run_plot(arguments: argparse.Namespace) -> int:
 def _foreign(loaded: Sequence[tuple[Path, dict]], arguments: argparse.Namespace) -> int:
     """Draws the rates of Google Benchmark's own files."""
     made = foreign.build(loaded)
-    if written := save(made, arguments.output, arguments.format):
+    if written := save(made, arguments.output, arguments.format, arguments.column):
         print(f"figure {foreign.ID}: {', '.join(written)}")
         return EXIT_OK
     print(f"figure {foreign.ID}: no benchmark there has real_time and bytes_per_second")
     return EXIT_FOUND
+
+
+def _left_out(made: Figure, column: float) -> str:
+    """How many panels are not in a column, whose files are written."""
+    from grainscope_report.drawing import render
+
+    left = len(made.panels) - len(render.of_column(made, column).panels)
+    return f" ({left} of {len(made.panels)} panels have no room in a column)" if left else ""
+
+
+def _panel(made: Figure, number: int) -> Figure:
+    """The figure with one of its panels alone."""
+    if number > len(made.panels):
+        raise ReportError(f"figure {made.id} has {len(made.panels)} panels: there is no {made.id}.{number}")
+    return replace(made, rows=((made.panels[number - 1],),), stem=f"{made.stem}_panel_{number}")
 
 
 def draw(entry: Entry, shown: Sequence[Machine], folder: Path, formats: Sequence[str]) -> list[str]:
@@ -75,21 +114,28 @@ def draw(entry: Entry, shown: Sequence[Machine], folder: Path, formats: Sequence
     return save(figure(entry, shown), folder, formats)
 
 
-def save(made: Figure, folder: Path, formats: Sequence[str]) -> list[str]:
-    """Writes a figure, its CSV and its tables; none where it has no data."""
+def save(made: Figure, folder: Path, formats: Sequence[str], column: float | None = None) -> list[str]:
+    """Writes a figure, its CSV and its tables; none where it has no data.
+
+    Of a `column`, so many inches wide, the panels alone, and what else there is to say as text.
+    """
     if not made.rows:
         return []
-    contents: dict[str, str | bytes] = {**_pictures(made, formats)}
+    contents: dict[str, str | bytes] = _pictures(made, formats, column)
+    if not contents:
+        return []
     contents["csv"] = csv_table.write(made)
     if tables := [panel for panel in made.panels if isinstance(panel, TablePanel)]:
         contents["md"] = "\n".join(map(model.table_markdown, tables))
-    paths = {folder / f"{made.stem}.{kind}": content for kind, content in contents.items()}
+    stem = f"{made.stem}_column" if column else made.stem
+    paths = {folder / f"{stem}.{kind}": content for kind, content in contents.items()}
     for path, content in paths.items():
         files.write(path, content)
     return [str(path) for path in paths]
 
 
-def _pictures(made: Figure, kinds: Sequence[str]) -> dict[str, bytes]:
+def _pictures(made: Figure, kinds: Sequence[str], column: float | None) -> dict[str, str | bytes]:
+    """The pictures, with the caption of those for a column; none where a figure has no panel for one."""
     try:
         from grainscope_report.drawing import render
     except ModuleNotFoundError as error:
@@ -97,22 +143,38 @@ def _pictures(made: Figure, kinds: Sequence[str]) -> dict[str, bytes]:
             f"plotting needs matplotlib, and Python finds no module {error.name}: "
             "python3 -m pip install matplotlib"
         ) from None
-    page = render.draw(made)
-    return {kind: render.save(page, kind) for kind in kinds}
+    if not column:
+        page = render.draw(made)
+        return {kind: render.save(page, kind) for kind in kinds}
+    narrow = render.of_column(made, column)
+    if not narrow.rows:
+        return {}
+    page = render.draw(narrow, framed=False, width=column)
+    return {kind: render.save(page, kind) for kind in kinds} | {"txt": render.caption(narrow)}
 
 
-def _figures(text: str) -> tuple[Entry, ...]:
+def _figures(text: str) -> tuple[Chosen, ...]:
     known = {entry.id: entry for entry in FIGURES}
     asked = [part.strip() for part in text.split(",") if part.strip()]
     if candidates.ID in asked:
         raise argparse.ArgumentTypeError(
             f"figure {candidates.ID} is of a verdict: `evaluate WORKLOAD --format png` draws it"
         )
-    if wrong := [part for part in asked if part not in known]:
+    found = {part: re.fullmatch(r"(\w+)(?:\.([1-9]\d*))?", part) for part in asked}
+    if wrong := [part for part, parts in found.items() if not parts or parts[1] not in known]:
         raise argparse.ArgumentTypeError(
             f"there is no figure {', '.join(wrong)}; there are {', '.join(known)}"
         )
-    return tuple(known[part] for part in dict.fromkeys(asked)) or FIGURES
+    chosen = tuple((known[parts[1]], int(parts[2] or 0)) for parts in found.values() if parts)
+    return chosen or tuple((entry, 0) for entry in FIGURES)
+
+
+def _inches(text: str) -> float:
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?) ?(mm|cm|in|pt)", text.strip())
+    if not parts or not LEAST_COLUMN <= (inches := float(parts[1]) * INCHES[parts[2]]) <= MOST_COLUMN:
+        least, most = f"{LEAST_COLUMN:g}in", f"{MOST_COLUMN:g}in"
+        raise argparse.ArgumentTypeError(f"{text!r} is no width from {least} to {most}, as 85mm or 240pt")
+    return inches
 
 
 def formats(text: str) -> tuple[str, ...]:

@@ -253,7 +253,9 @@ def _numbers(result: Result, out: Terminal) -> Part:
     shown = found[:NUMBERS]
     if not shown:
         return Part(["No row has a number."], [])
-    cells = [_number(*one) for one in shown]
+    places = {part for row in result.rows if row.ok for part in row.case.site.items()}
+    alone = len(places) == len({site for site, _ in places})
+    cells = [_number(*one, alone) for one in shown]
     whole = out.width >= NARROW and max(len(cell[0]) for cell in cells) <= NAME
     columns = (
         Column("Numbers", whole=whole),
@@ -279,7 +281,8 @@ def _any(result: Result, family: str) -> tuple[str, Row, bool]:
     return f"{family} {name(row)}", row, not rated
 
 
-def _number(text: str, row: Row, least: bool) -> tuple[str, ...]:
+def _number(text: str, row: Row, least: bool, alone: bool) -> tuple[str, ...]:
+    """A line of the numbers; where it was measured goes without saying where all is at one place `alone`."""
     if least or not row.bandwidth_gb_s or not row.bytes:
         value = format_time(row.operation_s or row.median_s)
     else:
@@ -289,10 +292,10 @@ def _number(text: str, row: Row, least: bool) -> tuple[str, ...]:
         for axis, value in row.case.axes.items()
         if isinstance(value, (int, float)) and axis in (BYTES, *SHOWN)
     ]
-    where = machine.spoken_site(sorted(row.case.site.items()))
+    where = "" if alone else machine.spoken_site(sorted(row.case.site.items()))
     share = f"{format_percent(row.link_fraction)} of link" if row.link_fraction and not least else ""
     error = "modelled" if row.label == "modelled" else metrics.plus_minus(row.time)
-    return text, value, error, ", ".join(filter(None, (*at, where, share)))
+    return text, value, error, ", ".join(filter(None, (*at, share, where)))
 
 
 def _table(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], out: Terminal) -> Part:
@@ -343,7 +346,7 @@ def _uncertain(result: Result) -> Iterator[str]:
     measured = [row for row in result.rows if row.measured]
     flags = Counter(flag for row in measured for flag in row.flags)
     if said := ", ".join(f"{flags[flag]} {text}" for flag, text in FLAGS.items() if flags[flag]):
-        yield f"of {plural(len(measured), 'measured row')} {said}"
+        yield f"of {plural(len(measured), 'measured row')} {said}: `list --flag`"
     if measured and not any(row.both_known for row in measured):
         yield ALONE
 
@@ -353,7 +356,7 @@ def _skipped(run: Analysis) -> Iterator[str]:
     if skipped:
         count = sum(reason.count for reason in skipped)
         most = f"; {skipped[0].count} of them" if len(skipped) > 1 else ""
-        why = _short(IN_VISIT.sub("", skipped[0].text), SHORT)
+        why = _part(IN_VISIT.sub("", skipped[0].text), SHORT)
         yield f"skipped: {plural(count, 'row')}{most}: {why}"
 
 
@@ -380,8 +383,14 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
+def _part(text: str, most: int) -> str:
+    """At most so many letters of a sentence, cut between its parts where it has any."""
+    end = max(text.rfind(mark, most // 3, most) for mark in ("; ", ", "))
+    return text if len(text) <= most else f"{text[:end]} …" if end > 0 else _short(text, most)
+
+
 def _item(text: str, out: Terminal) -> Block:
-    return out.item(_short(text, LONG))
+    return out.item(_part(text, LONG))
 
 
 def _wrapped(text: str, out: Terminal, indent: str = "  ") -> Block:

@@ -34,13 +34,13 @@ from grainscope_report.writing import Section, csv_text, json_text
 
 ROW_COLUMNS = (
     Column("time ×", right=True),
-    Column("95 %", optional=1),
+    Column("95 %", optional=2),
     Column("base", right=True),
     Column("new", right=True),
-    Column("visits", right=True, optional=2),
-    Column("probability", right=True, optional=3),
-    Column("family"),
-    Column("question"),
+    Column("visits", right=True, optional=3),
+    Column("probability", right=True, optional=4),
+    Column("family", whole=True),
+    Column("question", wraps=True),
 )
 MOST_WARNINGS = 3
 MOST_REASONS = 6
@@ -365,22 +365,42 @@ def _outliers(comparison: Comparison) -> Iterator[Section]:
 
 
 def _changed(comparison: Comparison, against: Against, where: str, most: int | None) -> Iterator[Section]:
-    """What is certain, then what is likely, each by the size of the change."""
+    """What is certain, then what is likely, each by the size of the change.
+
+    Where one screen has no room for all, the largest change of each family stands for the others.
+    """
     left = most
     for kinds, title in (((SLOWER, FASTER), "faster or slower"), (LIKELIES, "likely, not certain")):
         rows = [row for row in against.rows if row.verdict.verdict in kinds]
         if kinds is LIKELIES and most is not None and not more_than_chance(against):
             continue
         rows.sort(key=lambda row: -abs(math.log(row.verdict.ratio)))
-        shown = rows[:left]
-        if shown:
-            more = (
-                f", the {len(shown)} largest of {len(rows)} (--full shows every one)" if shown != rows else ""
-            )
-            heading = f"{where}{title}" if where else title[0].upper() + title[1:]
-            lines = tuple((row.verdict.verdict, *row_cells(row)) for row in shown)
-            yield Section(f"{heading}{more}", (), (Column(_letter(comparison, against)), *ROW_COLUMNS), lines)
-        left = None if left is None else left - len(shown)
+        heading = f"{where}{title}" if where else title[0].upper() + title[1:]
+        columns, lines = ROW_COLUMNS, tuple((row.verdict.verdict, *row_cells(row)) for row in rows)
+        if left is not None and len(rows) > left:
+            found = _by_family(rows, against.rows)
+            shown = found[:left]
+            heading += _how_many(len(shown), len(found), len(rows))
+            columns = (Column("questions", right=True, optional=1), *ROW_COLUMNS)
+            lines = tuple((row.verdict.verdict, count, *row_cells(row)) for row, count in shown)
+        if lines:
+            yield Section(heading, (), (Column(_letter(comparison, against)), *columns), lines)
+        left = None if left is None else max(0, left - len(lines))
+
+
+def _by_family(rows: Sequence[Row], of: Sequence[Row]) -> list[tuple[Row, str]]:
+    """The first row of each family and verdict, and how many there are of the family's questions."""
+    first: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        first.setdefault((row.verdict.verdict, row.question.family), row)
+    there = Counter((row.verdict.verdict, row.question.family) for row in rows)
+    asked = Counter(row.question.family for row in of)
+    return [(row, f"{there[key]} of {asked[key[1]]}") for key, row in first.items()]
+
+
+def _how_many(shown: int, families: int, rows: int) -> str:
+    largest = f", the {shown} largest" if shown < families else ""
+    return f", the largest change of each family{largest} (--full shows all {rows})"
 
 
 def _power(comparison: Comparison, against: Against, where: str) -> Iterator[Section]:

@@ -83,10 +83,18 @@ def _x_axis(axes: Axes, panel: DotPanel) -> None:
     axes.set_xscale("log")
     axes.set_xlim(low / 1.6, high * 1.6)
     spell: Callable[[float], str] = format_time if panel.y_unit == "s" else significant
-    ticks = _ticks(axes, spell, DENSE) or _ticks(axes, spell, SPARSE) or list(axes.get_xlim())
+    ticks = _ticks(axes, spell, DENSE) or _ticks(axes, spell, SPARSE) or _ends(axes, spell)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: spell(value)))
     minor_ticks(axes, _tenths(*axes.get_xlim()))
+
+
+def _ends(axes: Axes, spell: Callable[[float], str]) -> list[float]:
+    """Both ends of the axis, or the upper one where their names would touch."""
+    width, _ = size_in_points(axes)
+    ends = axes.get_xlim()
+    names = sum(style.text_width(spell(end), style.SMALL) / 2 for end in ends)
+    return list(ends) if width > names + GAP else [ends[1]]
 
 
 def _tenths(low: float, high: float) -> list[float]:

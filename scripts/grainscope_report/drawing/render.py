@@ -45,16 +45,16 @@ METADATA: Mapping[str, dict] = {
 }
 
 
-def draw(figure: Figure, framed: bool = True) -> Page:
+def draw(figure: Figure, framed: bool = True, width: float = style.WIDTH) -> Page:
     """The figure as a matplotlib figure; unless `framed`, without title, notes and footer."""
     if not figure.rows:
         raise ValueError(f"figure {figure.id} has no data to draw")
     if framed:
         figure = without_long_tables(figure)
     with matplotlib.rc_context(style.RC):
-        found = arrange(legend_entries(figure))
-        place = layout(figure, height_of_legend(found), framed)
-        page = Page(figsize=(style.WIDTH, place.height), dpi=style.DPI)
+        found = arrange(legend_entries(figure), width)
+        place = layout(figure, height_of_legend(found), framed, width)
+        page = Page(figsize=(width, place.height), dpi=style.DPI)
         FigureCanvasAgg(page)
         if framed:
             _title(page, figure, place.height)
@@ -63,9 +63,10 @@ def draw(figure: Figure, framed: bool = True) -> Page:
         for row, boxes, titles in zip(figure.rows, place.boxes, place.titles, strict=True):
             banded = any(is_banded(panel) for panel in row)
             for panel, box, title in zip(row, boxes, titles, strict=True):
-                axes = page.add_axes(box.relative(style.WIDTH, place.height))
+                axes = page.add_axes(box.relative(width, place.height))
                 _panel(axes, panel, several)
                 said = axes.set_title(title, loc="left", fontsize=style.TEXT, pad=14 if banded else 5)
+                _fit(axes, width * 72)
                 if isinstance(panel, DotPanel):
                     said.set_x(panels.title_at(axes, box.left))
         draw_legend(page, found, place.legend_top)
@@ -79,6 +80,32 @@ def height(figure: Figure) -> float:
     with matplotlib.rc_context(style.RC):
         found = arrange(legend_entries(figure))
         return layout(figure, height_of_legend(found), framed=False).height
+
+
+def of_column(figure: Figure, width: float) -> Figure:
+    """The panels one below the other, in a column so wide: no tables, no diagrams, and no panel whose names
+    would land on each other.
+    """
+    drawn = [one for one in figure.panels if not isinstance(one, (TablePanel, DiagramPanel))]
+    return replace(figure, rows=tuple((one,) for one in drawn if _has_room(one, width)))
+
+
+def _has_room(panel: Panel, width: float) -> bool:
+    """Whether the names under bars have room side by side."""
+    if not isinstance(panel, BarPanel):
+        return True
+    each = (width - style.LEFT - style.RIGHT) * 72 / (len(panel.categories) + 0.1)
+    return all(
+        style.text_width(line, style.SMALL) <= each * count - NAMES_APART
+        for name, count in (*((name, 1) for name in panel.categories), *panel.groups)
+        for line in name.split("\n")
+    )
+
+
+def caption(figure: Figure) -> str:
+    """What a frame says around the panels, as text."""
+    lines = [f"{figure.title}.", *figure.subtitle, *figure.notes, *footer_lines(figure)]
+    return "\n".join(lines) + "\n"
 
 
 def without_long_tables(figure: Figure) -> Figure:
@@ -110,7 +137,7 @@ def in_few_colours(picture: bytes) -> bytes:
 
 def _title(page: Page, figure: Figure, height: float) -> None:
     page.text(
-        0.12 / style.WIDTH,
+        0.12 / page.get_size_inches()[0],
         1 - 0.09 / height,
         f"Figure {figure.id} · {figure.title}",
         fontsize=style.TITLE,
@@ -119,6 +146,15 @@ def _title(page: Page, figure: Figure, height: float) -> None:
         ha="left",
         gid="title",
     )
+
+
+def _fit(axes: Axes, page: float) -> None:
+    """Makes the label of the x axis smaller where it would leave a page so many points wide."""
+    label, place = axes.xaxis.label, axes.get_position()
+    # A screen's hinting makes text a little wider than its outlines.
+    room = page * (place.width + 2 * min(place.x0, 1 - place.x1)) * 0.95
+    wide = style.text_width(label.get_text(), style.TEXT)
+    label.set_fontsize(style.TEXT * min(1.0, room / max(wide, 1.0)))
 
 
 def _panel(axes: Axes, panel: Panel, several: bool) -> None:
@@ -149,6 +185,7 @@ DOT_ROW, DOT_MACHINE = 0.135, 0.06
 TITLE_LINE, BAND, BETWEEN = 0.16, 0.13, 0.1
 BELOW, BELOW_LINE = 0.16, 0.12
 LINE = 1.28 / 72
+NAMES_APART = 3.0  # points between names under bars
 WHOLE = 2.0  # a panel alone in its row that wants so much takes all of the width
 
 
@@ -181,15 +218,15 @@ class Layout:
     subtitle: tuple[str, ...]
 
 
-def layout(figure: Figure, legend_height: float, framed: bool = True) -> Layout:
-    """Places a figure's panels and text on a page of fixed width.
+def layout(figure: Figure, legend_height: float, framed: bool = True, width: float = style.WIDTH) -> Layout:
+    """Places a figure's panels and text on a page of this width.
 
     Unless `framed`, without title, notes and footer, which then stand in the text around the picture.
     """
-    subtitle = _wrapped(figure.subtitle if framed else ())
-    notes, footer = _wrapped(figure.notes if framed else ()), _wrapped(footer_lines(figure) if framed else ())
+    said = (figure.subtitle, figure.notes, footer_lines(figure)) if framed else ((), (), ())
+    subtitle, notes, footer = (_wrapped(lines, width) for lines in said)
     widest = max(figure.rows, key=_share)
-    widths = [_widths(row, widest) for row in figure.rows]
+    widths = [_widths(row, widest, width) for row in figure.rows]
     titles = [_titles(row, there) for row, there in zip(figure.rows, widths, strict=True)]
     above = [_above(row, there) for row, there in zip(figure.rows, titles, strict=True)]
     below = [_below(row) for row in figure.rows]
@@ -200,17 +237,18 @@ def layout(figure: Figure, legend_height: float, framed: bool = True) -> Layout:
     top = height - above_panels
     boxes = []
     for row, there, block, free in zip(figure.rows, widths, blocks, below, strict=True):
-        boxes.append(_boxes(there, top - block + free, _tall(row), _is_table(row)))
+        left = width - style.RIGHT - sum(there) if _is_table(row) else style.LEFT
+        boxes.append(_boxes(there, top - block + free, _tall(row), left))
         top -= block
     under_notes = top - legend_height - _lines(len(notes))
     tops = (top, top - legend_height, under_notes)
     return Layout(height, tuple(boxes), tuple(titles), *tops, notes, footer, subtitle)
 
 
-def _wrapped(notes: Sequence[str]) -> tuple[str, ...]:
+def _wrapped(notes: Sequence[str], width: float) -> tuple[str, ...]:
     """The lines of notes across the page."""
     # A screen's hinting makes text a little wider than its outlines.
-    room = (style.WIDTH - 0.24) * 72 * 0.98
+    room = (width - 0.24) * 72 * 0.98
     return tuple(line for note in notes for line in style.wrap(note, style.FINE, room))
 
 
@@ -301,19 +339,19 @@ def _share(row: tuple[Panel, ...]) -> float:
     return sum(1.0 if isinstance(panel, CurvePanel) else panel.width for panel in row)
 
 
-def _widths(row: tuple[Panel, ...], widest: tuple[Panel, ...]) -> list[float]:
+def _widths(row: tuple[Panel, ...], widest: tuple[Panel, ...], width: float) -> list[float]:
     """The widths of a row's panels; a single panel keeps the width that those of the widest row have."""
     if len(row) == 1 and _is_table(row):
-        return [style.WIDTH - 2 * style.RIGHT]
-    if len(row) == 1 and _share(row) >= WHOLE:
-        return [style.WIDTH - style.LEFT - style.RIGHT]
+        return [width - 2 * style.RIGHT]
+    if len(row) == 1 and (_share(row) >= WHOLE or width < style.WIDTH):
+        return [width - style.LEFT - style.RIGHT]
     like = row if len(row) > 1 or len(widest) == 1 else widest
-    room = style.WIDTH - style.LEFT - style.RIGHT - style.GUTTER * (len(like) - 1)
+    room = width - style.LEFT - style.RIGHT - style.GUTTER * (len(like) - 1)
     return [room / max(_share(like), 1.5) * _share((panel,)) for panel in row]
 
 
-def _boxes(widths: list[float], bottom: float, tall: float, table: bool) -> tuple[Box, ...]:
-    boxes, left = [], style.WIDTH - style.RIGHT - sum(widths) if table else style.LEFT
+def _boxes(widths: list[float], bottom: float, tall: float, left: float) -> tuple[Box, ...]:
+    boxes = []
     for wide in widths:
         boxes.append(Box(left, bottom, wide, tall))
         left += wide + style.GUTTER
@@ -482,9 +520,9 @@ def _add_lines(figure: Figure, found: dict[str, Artist]) -> None:
             )
 
 
-def arrange(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Breaks the entries into lines that fit the page."""
-    room = (style.WIDTH - 0.3) * 72
+def arrange(entries: Sequence[Entry], width: float = style.WIDTH) -> list[list[Entry]]:
+    """Breaks the entries into lines that fit a page of this width."""
+    room = (width - 0.3) * 72
     lines: list[list[Entry]] = []
     used = room + 1
     for name, handle in entries:

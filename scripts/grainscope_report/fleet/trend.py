@@ -7,7 +7,7 @@ Source: OpenMetrics, a cloud-native, highly scalable metrics protocol, version 1
 
 import json
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -121,18 +121,23 @@ def of(connection: Any, node: str | None, threshold: float) -> Trend:
 
 
 def _machine(connection: Any, node: str | None) -> tuple[str, str]:
-    query = f"SELECT machine, any_value(node) FROM runs WHERE {_OF_NODE} GROUP BY machine ORDER BY machine"
+    query = f"""SELECT machine, any_value(node), count(*) FROM runs WHERE {_OF_NODE} GROUP BY machine
+        ORDER BY count(*) DESC, machine"""
     found = connection.execute(query, [node] * 3).fetchall()
     if len(found) == 1:
         return found[0][:2]
     if not found:
-        raise ReportError(
-            f"the data set has no node {node}: `grainscope-report fleet` lists those that stand out"
-        )
-    names = some([name if node is None else machine for machine, name in found], 4)
-    if node is None:
-        raise ReportError(f"the data set has {len(found)} nodes: choose one by --node ({names})")
-    raise ReportError(f"{node} is the name of {len(found)} machines: choose one by --node ({names})")
+        raise ReportError(f"there is no node {node}: `grainscope-report fleet` lists those that stand out")
+    hosts = Counter(name for _, name, _ in found)
+    names = some(
+        [
+            name if hosts[name] == 1 else f"{machine} ({name}, {plural(runs, 'run')})"
+            for machine, name, runs in found
+        ],
+        4,
+    )
+    what = f"{len(found)} nodes" if node is None else f"{len(found)} machines that are called {node}"
+    raise ReportError(f"these are {what}: choose one by --node ({names})")
 
 
 def verdict(trend: Trend) -> str:

@@ -486,13 +486,14 @@ def _without(one: Import, everything: bool) -> Iterator[Section]:
     if not groups:
         return
     said = []
+    # A benchmark of which other numbers have one of ours is named with the places of those that have none.
+    partly = {pair.theirs.benchmark for pair in one.pairs if pair.ours}
     for reason, names in groups.items():
-        listed = [
-            f"{name}{f' ({len(found)})' if len(found) > 1 else ''}"
-            if not everything
-            else f"{name} ({'; '.join(dict.fromkeys(pair.theirs.place or 'as a whole' for pair in found))})"
-            for name, found in names.items()
-        ]
+        listed = []
+        for name, found in names.items():
+            where = "; ".join(dict.fromkeys(pair.theirs.place or "as a whole" for pair in found))
+            count = f" ({len(found)})" if len(found) > 1 else ""
+            listed.append(f"{name} ({where})" if everything or name in partly else f"{name}{count}")
         said.append(f"{reason[0].upper()}{reason[1:]}: {', '.join(listed)}.")
     count = sum(len(found) for names in groups.values() for found in names.values())
     yield Section(f"{plural(count, 'number')} without one of ours", tuple(said))

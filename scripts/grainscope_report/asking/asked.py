@@ -1,0 +1,547 @@
+"""A run under a question: the rows that are meant, those of the sizes, how they are called, and which is
+first.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from grainscope_report import metrics, naming, statistics, uncertainty
+from grainscope_report.analysis import Analysis
+from grainscope_report.asking.sentence import CROSSOVER, UNCERTAINTY, Sentence, exact, families
+from grainscope_report.comparison import sides
+from grainscope_report.families import BYTES
+from grainscope_report.figures import parts
+from grainscope_report.figures.frame import select
+from grainscope_report.fits import everything, segments
+from grainscope_report.groups import reach, transfer
+from grainscope_report.machine import Machine, spoken_site
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case, Row, Uncertainty
+from grainscope_report.statistics import Estimate
+from grainscope_report.units import (
+    format_bytes,
+    format_interval,
+    format_percent,
+    format_rate,
+    format_time,
+    plural,
+    some,
+    time_unit,
+)
+
+MOST = 12  # rows of an answer
+FEWEST_PLACES = 3  # sizes of rows that stand side by side
+PLACES = {"gpu": "GPU", "numa": "node"}  # whose sites are compared
+# What rows must share to be ranked: what they work on, not how.
+WORK = ("graph", "row", "rows", "span", "fanout", "batch", "weights", "planes", "tables", "pooling")
+CLOSE = 1.1  # 64 MB are as good as 64 MiB, and 1 TB as 1 TiB
+BOX = ("width", "pitch", "bytes")
+PAGED = ("pages", "order", "pool")
+REACHED = ("order",)
+# Values that go without saying.
+PLAIN = {
+    ("allocation", "host_alloc"), ("offset", 0), ("order", "original"), ("window", 1), ("element", 4),
+    ("indices", "uniform"), ("planes", 1), ("order", "drawn"), ("pool", "usual"), ("blocks", "usual"),
+}  # fmt: skip
+ORDERS = {("order", "as_asked"), ("order", "sorted")}
+LOCAL = "within a GPU"
+DIRECTIONS = (HOST_TO_GPU, GPU_TO_HOST, "local")  # as paths, which the heading of a ranking says
+ALONE = "the ± {whose}of this run alone: nobody knows yet what runs of such a machine differ by there"
+
+
+class Asked:
+    """A run under a question: the rows that are meant, those of the sizes, and how they are called."""
+
+    def __init__(self, machine: Machine, sentence: Sentence) -> None:
+        self.machine, self.sentence = machine, sentence
+        self.matching = [row for row in machine.result.rows if sentence.matches(row.case, sizes=False)]
+        self.usable = [row for row in self.matching if row.ok and row.time]
+        self.exact = [row for row in self.usable if sentence.matches_size(row.case)]
+        said = {word.says for word in sentence.words}
+        self.by_time = "latency" in said
+        self.by_links = "links" in said
+        self.by_share = "share of the link" in said
+        self.by_places = [
+            (place, sorted(numbers, key=int))
+            for place in PLACES
+            if len(numbers := set(sentence.axes.get(place, []))) > 1 and all(map(str.isdigit, numbers))
+        ]
+        if self.by_share:
+            self.usable = [row for row in self.usable if row.link_fraction]
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """What is meant, whatever became of it."""
+        return [row for row in self.matching if self.sentence.matches_size(row.case)]
+
+    @property
+    def counted(self) -> str:
+        """How many rows are meant, and how many of them have no number."""
+        without = len(self.rows) - len(self.exact)
+        said = plural(len(self.rows), "row")
+        return f"{said}, {without} without a number" if without and self.exact else said
+
+    @property
+    def places(self) -> tuple[str, list[str]] | None:
+        """GPUs or nodes that are compared with each other, where nothing else is wanted of them."""
+        return self.by_places[0] if self.by_places and not self.sentence.want else None
+
+    def answers(self, place: str, number: str) -> sides.Answers:
+        """What one GPU or node answers to each question."""
+        there = [row for row in self.exact if row.measured and str(row.case.site.get(place)) == number]
+        return sides.answers(there)
+
+    @property
+    def across(self) -> str:
+        """The size that stands in columns: one that was not asked for, of families that have two."""
+        if self.sentence.want not in ("", "best", CROSSOVER):
+            return ""
+        all_families = {row.case.family for row in self.exact}
+        if len(self.exact) <= MOST or len(all_families) != 1:
+            return ""
+        [family] = all_families
+        asked = self.sentence.sizes_of(family)
+        axes = families().get(family, ())
+        if len(axes) < 2:
+            return ""
+        for axis in axes:
+            sizes = {row.case.axes.get(axis) for row in self.exact}
+            if axis not in asked and len(sizes - {None}) >= FEWEST_PLACES and None not in sizes:
+                return axis
+        return ""
+
+    @property
+    def basis(self) -> list[str]:
+        """Whether the uncertainties are all that is to know."""
+        if self.places or self.sentence.want == CROSSOVER or (self.by_links and not self.sentence.sizes):
+            return []
+        there = [row for row in (self.exact if self.across else self.chosen) if row.measured]
+        alone = [row for row in there if not row.both_known]
+        if not alone or self.sentence.want == UNCERTAINTY:
+            return []
+        whose = "is " if len(alone) == len(there) else f"of {plural(len(alone), 'row')} is "
+        return [f"({ALONE.format(whose=whose)})"]
+
+    @property
+    def why_nothing(self) -> str:
+        """Why no row has a number."""
+        result = self.machine.result
+        if told := naming.main_reason(row.reason for row in self.matching):
+            return f"Not measured: {told}."
+        there = [row for row in result.rows if row.case.family in self.sentence.families]
+        asked = f", filter {result.run.filter}" if result.run.filter else ""
+        run = f"preset {result.run.preset}{asked}"
+        if not there:
+            return f"Not part of this run ({run}): `grainscope ask` runs it."
+        return f"The run ({run}) has {plural(len(there), 'row')} of these families, but none of that kind."
+
+    @cached_property
+    def curves(self) -> list[list[Row]]:
+        """Rows that differ in their size alone, by rising size."""
+        found: dict[tuple, list[Row]] = {}
+        for row in self.usable:
+            found.setdefault(self._but_size(row), []).append(row)
+        return [sorted(rows, key=self._size) for rows in found.values()]
+
+    @cached_property
+    def chosen(self) -> list[Row]:
+        """The rows of the sizes asked for, where there are none those of the sizes next to them.
+
+        Of no size asked for, where that is much, the best of each curve.
+        """
+        if self.by_share:
+            shares = [max(rows, key=_share) for rows in self.curves]
+            return sorted(self.exact if self.sentence.sizes else shares, key=_share, reverse=True)
+        if self.by_time and not self.sentence.sizes:
+            least = [min(rows, key=_time) for rows in self.curves]
+            return sorted(least, key=_time)
+        if not self.sentence.sizes and len(self.exact) > MOST:
+            return [self._top(rows) for rows in self.curves]
+        return self.exact or self.nearest
+
+    @cached_property
+    def nearest(self) -> list[Row]:
+        """The rows of the sizes next to those asked for, below and above, or of one that is as good as it."""
+        found: dict[str, Row] = {}
+        for (low, high), _ in self.sentence.sizes:
+            there = {self._size(row) for row in self.usable}
+            below = max((size for size in there if size < low), default=0.0)
+            above = min((size for size in there if size > high), default=math.inf)
+            meant = {size for size in (below, above) if low <= size * CLOSE and size <= high * CLOSE}
+            wanted = {min(meant, key=lambda size: abs(size - low))} if meant else {below, above}
+            found |= {row.name: row for row in self.usable if self._size(row) in wanted}
+        return list(found.values())
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know of the sizes."""
+        if self.sentence.want == CROSSOVER or (self.by_links and not self.sentence.sizes):
+            return []
+        if self.places or self.across:
+            return []
+        if not self.sentence.sizes:
+            best = "shortest time" if self.by_time else "highest rate or shortest time"
+            best = "highest share of the link's copy peak" if self.by_share else best
+            few = self.sentence.want or len(self.chosen) == len(self.exact)
+            return [] if few else [f"Of each kind of row the {best}; name a size for others."]
+        wanted = " and ".join(
+            dict.fromkeys(
+                exact(low) if low == high else f"{exact(low)} to {exact(high)}"
+                for (low, high), _ in self.sentence.sizes
+            )
+        )
+        if not self.exact:
+            near = sorted({self._size(row) for row in self.nearest})
+            verb = "are" if len(near) > 1 else "is"
+            return [f"{wanted} was not measured; the nearest {verb} {_listed(near)}."]
+        lacking = [rows for rows in self.curves if not any(self.sentence.matches_size(r.case) for r in rows)]
+        names = dict.fromkeys(naming.words(rows[0].case) or rows[0].case.family for rows in lacking)
+        if not names or not self.sentence.want:
+            return []
+        return [f"Not measured at {wanted}: {some(list(names), 4)}."]
+
+    @cached_property
+    def rankings(self) -> list[tuple[str, list[Row]]]:
+        """Rows that do the same work, the first first."""
+        if self.sentence.want == "best" or self.sentence.sizes:
+            rows = self.chosen if self.sentence.sizes else [self._top(rows) for rows in self.curves]
+        else:
+            rows = [self._top(rows) for rows in self.curves]
+        found: dict[str, list[Row]] = {}
+        for row in rows:
+            found.setdefault(self._work(row), []).append(row)
+        turned = self.sentence.want == "slowest"
+        ranked = [(title, sorted(there, key=self._order, reverse=turned)) for title, there in found.items()]
+        # Things of which there are several by rising size, those that only one way does last.
+        return sorted(ranked, key=lambda one: (len(one[1]) < 2, self._at(one[1][0])))
+
+    def _at(self, row: Row) -> list[tuple]:
+        """Sorts what rows work on: words in the order of the file, sizes by rising size."""
+        axes = row.case.axes
+        return [
+            (axis, -1.0 if isinstance(axes[axis], str) else float(axes[axis]))
+            for axis in _work_of(row.case)
+            if axis in axes
+        ]
+
+    def _top(self, rows: Sequence[Row]) -> Row:
+        return min(rows, key=self._order)
+
+    def _order(self, row: Row) -> float:
+        """The best first: highest shares where asked for, else highest rates, else shortest times."""
+        if self.by_share:
+            return -_share(row)
+        return -row.bandwidth_gb_s if self.by_rate(row) else _time(row)
+
+    def by_rate(self, row: Row) -> bool:
+        return bool(row.bandwidth_gb_s and row.bytes) and not self.by_time and not row.trials
+
+    def _work(self, row: Row) -> str:
+        """What a row works on: `host → GPU`, `graph kron20`, `host → GPU, 4 KiB`."""
+        axes = row.case.axes
+        if self.by_rate(row):
+            said = [parts.ARROWS.get(row.case.direction or "", LOCAL if axes.get("path") == "local" else "")]
+        else:
+            said = [row.case.family.rpartition("/")[2]]
+        if self.sentence.want != "peak":
+            sized = self.sentence.sizes_of(row.case.family)
+            left_out = {*sized, *self._implied}
+            said += [_axis_text(axis, axes[axis]) for axis in _work_of(row.case) if axis not in left_out]
+        if self.sentence.sizes and not self.exact:
+            said.append(format_bytes(self._size(row)))
+        # What is measured and what is modelled are never ranked together.
+        said += [row.label] if row.label != "measured" else []
+        return ", ".join(filter(None, said))
+
+    @cached_property
+    def _implied(self) -> set[str]:
+        """`rows`, where how many were asked for follows from what else rows work on."""
+        counts: dict[tuple, set] = {}
+        for row in self.exact:
+            axes = row.case.axes
+            counts.setdefault((axes.get("row"), axes.get("span")), set()).add(axes.get("rows"))
+        return set() if any(len(one) > 1 for one in counts.values()) else {"rows"}
+
+    @cached_property
+    def ways(self) -> Mapping[str, list[tuple[str, transfer.Curve]]]:
+        """By direction the ways of `methods` that the question means."""
+        found = {}
+        for direction in transfer.WAYS:
+            there = [
+                (curve.name, curve)
+                for curve in transfer.ways(self.machine, direction)
+                if self._means(direction, curve.name)
+            ]
+            if there:
+                found[direction] = there
+        return found
+
+    def _means(self, direction: str, name: str) -> bool:
+        [(_, _, family, axes)] = [way for way in transfer.WAYS[direction] if way[0] == name]
+        rows = select([row for row in self.matching if row.case.family == family and row.ok], axes)
+        return bool(rows)
+
+    @cached_property
+    def segments(self) -> Mapping[str, list[segments.Segment]]:
+        """Which way is first at which size, by direction, where there are several."""
+        found = {}
+        for direction, ways in self.ways.items():
+            rates = {name: dict(zip(curve.x, curve.y, strict=True)) for name, curve in ways}
+            if len(rates) < 2 or not (there := segments.segments(rates)):
+                continue
+            if self.sentence.want == CROSSOVER:
+                # A way overtakes none where it was not measured.
+                first = {name for segment in there for name in segment.first}
+                both = set.intersection(*(set(rates[name]) for name in first))
+                met = {name: {size: at[size] for size in both & set(at)} for name, at in rates.items()}
+                there = segments.segments(met) or there
+            found[direction] = there
+        return found
+
+    @property
+    def stretches(self) -> list[str]:
+        """The same in sentences."""
+        return [
+            f"Fastest {parts.ARROWS[direction]}: {segments.text(found, format_bytes)}"
+            for direction, found in self.segments.items()
+        ]
+
+    @property
+    def swaps(self) -> list[transfer.Swap]:
+        """Where a way overtakes another, both of them meant; of two words each of another."""
+        names = {(direction, name) for direction, ways in self.ways.items() for name, _ in ways}
+        return [
+            swap
+            for choice in transfer.choices(self.machine)
+            for swap in choice.swaps
+            if {(swap.direction, swap.faster), (swap.direction, swap.slower)} <= names
+        ]
+
+    @property
+    def finding(self) -> list[str]:
+        """What the run answers to the question of a whole family, where nothing else is asked."""
+        if not all(word.about == "subject" for word in self.sentence.words) or self.sentence.axes:
+            return []
+        fitting = [
+            question
+            for question in everything.QUESTIONS
+            if question.name.startswith(("Which", "Translation", "Fewest"))
+            and all(_is_about(question.families, name) for name in self.sentence.families)
+        ]
+        return [f"{said}." for one in fitting for said in one.answer(Analysis(self.machine))]
+
+    @property
+    def remedy(self) -> list[str]:
+        """In which memory rows at random places come faster than in pinned memory, where one is asked for."""
+        if self.sentence.families != [reach.FAMILY]:
+            return []
+        found = reach.remedy(self.machine.result)
+        return [f"{found.text[0].upper()}{found.text[1:]}"] if found else []
+
+    @cached_property
+    def _varying(self) -> Mapping[str, set[str]]:
+        """The axes and sites in which rows of a family differ."""
+        found: dict[str, set[str]] = {}
+        for family in {row.case.family for row in self.usable}:
+            cases = [row.case for row in self.usable if row.case.family == family]
+            axes = {axis for case in cases for axis in case.axes}
+            sites = {site for case in cases for site in case.site}
+            found[family] = {axis for axis in axes if len({case.axes.get(axis) for case in cases}) > 1}
+            found[family] |= {
+                site for site in sites if len({case.site[site] for case in cases if site in case.site}) > 1
+            }
+        return found
+
+    @cached_property
+    def _families(self) -> set[str]:
+        return {row.case.family for row in self.usable}
+
+    def name(self, row: Row, across: str = "") -> str:
+        """What tells a row from the others, whatever its size `across`."""
+        ranked = self.sentence.want in ("best", "slowest") and not across
+        told = _work_of(row.case) if ranked else [across, "rows"] if across else ()
+        sizes = self._sizes(row) if not across or self.sentence.sizes else set()
+        varying = self._varying[row.case.family] - set(told) - sizes
+        axes = {
+            axis: value
+            for axis, value in row.case.axes.items()
+            if axis in varying and (axis, value) not in PLAIN and not (ranked and value in DIRECTIONS)
+        }
+        said = [row.case.family] if len(self._families) > 1 else []
+        if ranked and not self.by_rate(row):
+            # What is done stands in the heading.
+            groups = {family.partition("/")[0] for family in self._families}
+            said = [row.case.family.partition("/")[0]] if len(groups) > 1 else []
+        said += [naming.words(replace(row.case, axes=axes))]
+        said += [naming.number(axis, value) for axis, value in axes.items() if not isinstance(value, str)]
+        said += [f"flush {axes['flush']}"] if "flush" in axes else []
+        if row.case.family.startswith(MODEL):
+            said += [str(axes.get("link", ""))]
+        else:
+            said += naming.place(row.case) if varying & {"locality", "link"} else []
+        return " ".join(filter(None, said)) or naming.words(row.case) or row.case.family
+
+    def _axis(self, row: Row) -> str:
+        """The axis of a row's size: that asked for, else the first that it has; empty where it has none."""
+        family = row.case.family
+        there = (*self.sentence.sizes_of(family), *families().get(family, (BYTES,)))
+        return next((axis for axis in there if isinstance(row.case.axes.get(axis), (int, float))), "")
+
+    def _size(self, row: Row) -> float:
+        axis = self._axis(row)
+        return float(row.case.axes[axis]) if axis else 0.0
+
+    def _sizes(self, row: Row) -> set[str]:
+        """The axis of the size, and those that follow from it."""
+        axis = self._axis(row)
+        follow = {"rows"} if axis in ("span", "row") else set()
+        return {axis} | follow | ({BYTES} - set(families().get(row.case.family, (BYTES,))))
+
+    def _but_size(self, row: Row) -> tuple:
+        site = tuple(sorted(row.case.site.items()))
+        return row.case.family, row.case.without(*self._sizes(row)), site
+
+    def but(self, row: Row, across: str) -> tuple:
+        """What rows have in common that differ in this size alone."""
+        site = tuple(sorted(row.case.site.items()))
+        return row.case.family, row.label, row.case.without(across, "rows"), site
+
+    def best_at(self, across: str) -> set[str]:
+        """The names of the rows that are first, or as good, among those of the same work and size."""
+        alike: dict[tuple, list[Row]] = {}
+        for row in self.exact:
+            axes = row.case.axes
+            work = tuple(axes[axis] for axis in (*_work_of(row.case), across) if axis in axes)
+            alike.setdefault((self.by_rate(row), row.label, work), []).append(row)
+        found = set()
+        for rows in (rows for rows in alike.values() if len(rows) > 1):
+            first = self._top(rows)
+            found |= {row.name for row in rows if row is first or self.alike(first, row)}
+        return found
+
+    def short(self, row: Row) -> str:
+        """The rate or the time without its uncertainty."""
+        return format_rate(row.bandwidth_gb_s) if self.by_rate(row) else format_time(_time(row))
+
+    def size(self, row: Row) -> str:
+        """The size of a row, where it has one."""
+        axis = self._axis(row)
+        return format_bytes(float(row.case.axes[axis])) if axis else ""
+
+    def value(self, row: Row) -> str:
+        """`27.4 GB/s ± 0.4 %`, or the time where rates do not count."""
+        if self.by_rate(row):
+            rate = statistics.rate_gb_s(row.time, row.bytes)
+            return metrics.with_error(f"{_digits(rate)} GB/s", rate)
+        return _time_text(row)
+
+    def cells(self, row: Row, first: Row | None) -> tuple[str, ...]:
+        """A row of the table."""
+        rate = self.by_rate(row)
+        against = self.against(first, row) if first is not None and first is not row else ""
+        return (
+            self._named(row),
+            self.size(row),
+            self.value(row),
+            _time_text(row, error=False) if rate else "",
+            format_percent(row.link_fraction) if row.link_fraction and rate else "",
+            against,
+        )
+
+    def _named(self, row: Row) -> str:
+        """Its name and, where rows differ in it, its place."""
+        site = row.case.site if row.case.site.keys() & self._varying[row.case.family] else {}
+        return ", ".join(filter(None, (self.name(row), spoken_site(tuple(sorted(site.items()))))))
+
+    def sure(self, row: Row) -> tuple[str, ...]:
+        """A row of the table of uncertainties."""
+        parts = row.uncertainty
+        return (
+            self._named(row),
+            self.size(row),
+            self.value(row),
+            str(len(row.visits) or ""),
+            _half(parts.a if parts else None),
+            _half(parts.b if parts else None),
+            " ".join(sorted(row.flags)),
+        )
+
+    def against(self, first: Row, row: Row) -> str:
+        """How a row compares with the first: `0.29 ×`, `alike`."""
+        return "alike" if self.alike(first, row) else _times(self._order(first), self._order(row))
+
+    def alike(self, first: Row, row: Row) -> bool:
+        """Whether the uncertainties or `ALIKE` cover the difference."""
+        one, other = (_per_operation(each) for each in (first, row))
+        if self.by_rate(first) and self.by_rate(row):
+            one, other = (statistics.rate_gb_s(each.time, each.bytes) for each in (first, row))
+        close = abs(one.value - other.value) <= segments.ALIKE * max(one.value, other.value)
+        return close or (one.low <= other.high and other.low <= one.high)
+
+
+def _work_of(case: Case) -> list[str]:
+    """The axes of what a case works on; of boxes the shape, of pages how many there are and how they lie."""
+    more = BOX if "planes" in case.axes else PAGED if "page" in case.axes else ()
+    more = REACHED if case.family == reach.FAMILY else more
+    axes = case.axes
+    return [
+        axis
+        for axis in (*more, *WORK)
+        if axis in axes and (axis not in PAGED or (axis, axes[axis]) not in PLAIN)
+    ]
+
+
+def _is_about(prefixes: Sequence[str], family: str) -> bool:
+    """Whether a question is about a family: the first of what it takes, or a whole group."""
+    return family == prefixes[0] or any(one.endswith("/") and family.startswith(one) for one in prefixes)
+
+
+def _half(part: Uncertainty | None) -> str:
+    """`± 1.1 %`: half of the 95 % interval that a part would make alone."""
+    if part is None:
+        return "not known"
+    known_to = uncertainty.Uncertainty(part.standard, part.freedom or math.inf)
+    return f"± {metrics.side_text(math.expm1(uncertainty.expanded(known_to)))}".replace("± <", "<")
+
+
+def _axis_text(axis: str, value: str | float) -> str:
+    if axis == "graph" or (axis, value) in ORDERS:
+        return str(value).replace("_", " ")
+    return f"{axis} {value}" if isinstance(value, str) else naming.number(axis, value)
+
+
+def _per_operation(row: Row) -> Estimate:
+    return row.time.scaled(1 / (row.operations or 1))
+
+
+def _time(row: Row) -> float:
+    return _per_operation(row).value
+
+
+def _share(row: Row) -> float:
+    return row.link_fraction or 0.0
+
+
+def _time_text(row: Row, error: bool = True) -> str:
+    time_s = _per_operation(row)
+    scale, unit = time_unit(time_s.value)
+    each = " each" if row.operations else ""
+    text = f"{_digits(time_s.scaled(1 / scale))} {unit}{each}"
+    return metrics.with_error(text, time_s) if error else text
+
+
+def _digits(value: Estimate) -> str:
+    """A value with the decimals that its interval justifies."""
+    return format_interval(value.value, value.low, value.high)[0]
+
+
+def _times(first: float, other: float) -> str:
+    """How many times as much as the first: rates are negative here."""
+    ratio = other / first
+    return f"{ratio:.2f} ×"
+
+
+def _listed(sizes: Sequence[float]) -> str:
+    said = [format_bytes(size) for size in sizes]
+    return ", ".join(said[:-1]) + (" and " if len(said) > 1 else "") + said[-1] if said else "none"
