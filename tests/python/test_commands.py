@@ -38,7 +38,7 @@ def test_validate_of_good_files(files, capsys):
         "valid, 325 rows",
         "valid, 49 rows",
         "valid, 832 rows",
-        "valid, 48 rows",
+        "valid, 51 rows",
         "valid, 783 rows",
     ]
 
