@@ -79,14 +79,13 @@ Measurement measure_share_gather(Session& session, const SharePoint& point, cons
 }
 
 Explanation explain_gather(const SharePoint& point) {
-  return {
-      std::string("how much of the link a gather fills from a share of the multiprocessors, by ") +
-          name(point.by),
-      "one gather between two events behind a closed gate; not overwriting output and cache before, "
-      "nor checking after",
-      "bytes = rows * row; given_sms is the driver's answer, seen_sms those on which blocks were",
-      "dissertation section 3.3.2, figures 3.12 and 3.13",
-      "nothing else runs on the GPU; a grid cap bounds blocks, not multiprocessors"};
+  return {std::string("how much of the link a gather fills from a share of the multiprocessors, by ") +
+              name(point.by),
+          "one gather between two events behind a closed gate; not overwriting output and cache before, "
+          "nor checking after",
+          "bytes = rows * row; given_sms is the driver's answer, seen_sms those on which blocks were",
+          "dissertation section 3.3.2, figures 3.12 and 3.13",
+          "nothing else runs on the GPU; a grid cap bounds blocks, not multiprocessors"};
 }
 
 }  // namespace
