@@ -383,7 +383,7 @@ void hold_against_links(Session& session, const TraversalPoint& point, Measureme
           limit && one ? std::optional(PhysicalLimit{limit->gb_s + one->gb_s, one->source}) : std::nullopt;
       peak_gb_s += session.link_peak_gb_s(LinkPath::between(other, gpu));
     }
-    measurement.limit = limit;
+    measurement.limit = std::move(limit);
     // A GPU reads its own part of interleaved edges while a link brings the rest.
     const auto over = static_cast<double>(request.gpus.size());
     measurement.link_peak_gb_s = over > 1 ? peak_gb_s * over / (over - 1) : peak_gb_s;
