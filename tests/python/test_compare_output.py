@@ -64,11 +64,8 @@ def test_environments_are_told_by_what_may_be_the_cause(tmp_path, capsys):
     part = (
         capsys.readouterr().out.split("The environments differ in what may be the cause")[1].split("\n\n")[0]
     )
-    assert [line.split()[:2] for line in part.splitlines()[3:]] == [
-        ["driver", "driver.version"],
-        ["kernel", "kernel.release"],
-    ]
-    assert "They differ in memory.total_bytes, too:" in part
+    text = " ".join(part.split())
+    assert re.match(r"driver: \S+ → 590\.1; kernel: \S+ → 6\.9\.1\. 1 other fact differs: `", text), text
     assert "cpu.model" not in part
     facts = {one["fact"]: one["cause"] for one in compared(capsys, *files)["new"][0]["differences"]}
     assert facts == {"driver.version": "driver", "kernel.release": "kernel", "memory.total_bytes": None}
@@ -97,7 +94,7 @@ def test_a_screen_and_everything_on_demand(tmp_path, capsys):
     files = written(tmp_path, many("node-a", 1), other)
     main(["compare", *files])
     out = capsys.readouterr().out
-    assert 20 < len(out.splitlines()) <= 40
+    assert 15 < len(out.splitlines()) <= 30
     assert out.startswith("B is faster in 0 and slower in 160 of ")
     assert "the largest change of each family (--full shows all 160)" in out
     assert re.search(r"\n  slower +160 of \d+ +1\.", out)
@@ -228,8 +225,8 @@ def test_a_screen_shows_what_differs_before_what_may_be_the_cause(capsys, monkey
     }
     assert at["Faster or"] < at["The env"]
     shown = [line for line in lines[: at["The env"]] if line.startswith(("  faster ", "  slower "))]
-    assert len(shown) >= 5
-    assert len(lines) <= 40
+    assert len(shown) >= 3, lines
+    assert len(lines) <= 30
 
 
 @pytest.mark.parametrize("columns", [80, 100, 160])
@@ -239,7 +236,7 @@ def test_a_screen_cuts_no_question_and_has_no_heading_without_lines(capsys, monk
     runs = [f"results/reference/acceptance/{name}.json.gz" for name in ("h100-c2", "h200-c2")]
     assert main(["compare", *runs]) == 1
     out = capsys.readouterr().out
-    assert len(out.splitlines()) <= 40
+    assert len(out.splitlines()) <= 30
     assert max(map(len, out.splitlines())) <= columns
     changed = out.split("Faster or slower")[1].split("\n\n")[0]
     assert "…" not in changed

@@ -19,8 +19,8 @@ from grainscope_report.writing import json_text
 
 FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
 MOST_ROWS = 20
-FEWEST_ROWS = 5
-MOST_LINES = 40
+ROWS, FEWEST_ROWS = 5, 3  # of a screen: that other parts leave room for, and the fewest
+MOST_LINES = 30
 # More machines than this in one picture cannot be told apart.
 MOST_DRAWN = 6
 
@@ -105,19 +105,17 @@ def _text(comparison: Comparison, everything: bool) -> str:
         # Names of cases and files are whole: a narrow terminal wraps the tables.
         shown = writing.section_lines(document.sections(comparison, None), out, whole=True)
         return "\n".join(shown) + "\n"
-    for most in range(MOST_ROWS, FEWEST_ROWS - 1, -1):
-        parts = document.sections(comparison, most)
-        lines = _lines(parts, out)
-        if sum(map(out.height, lines)) <= MOST_LINES:
-            return "\n".join(lines) + "\n"
-    # The parts that matter least stand last, but for the line on what else there is.
-    while len(parts) > 2 and sum(map(out.height, lines)) > MOST_LINES:
-        del parts[-2]
-        lines = _lines(parts, out)
+    # The parts that matter least stand last, but for the line on what else there is: one goes before rows do,
+    # then rows go down to the fewest.
+    for gone, fewest in ((0, ROWS), (1, ROWS), (1, FEWEST_ROWS), (2, ROWS), (2, FEWEST_ROWS), (2, 0)):
+        for most in range(MOST_ROWS, fewest - 1, -1):
+            parts = document.sections(comparison, most)
+            del parts[max(2, len(parts) - 1 - gone) : -1]
+            lines = _lines(parts, out)
+            if sum(map(out.height, lines)) <= MOST_LINES:
+                return "\n".join(lines) + "\n"
     # Reasons are not cut and may take several lines of the screen.
     heights = list(itertools.accumulate(map(out.height, lines)))
-    if heights[-1] <= MOST_LINES:
-        return "\n".join(lines) + "\n"
     kept = [line for line, height in zip(lines, heights, strict=True) if height < MOST_LINES]
     left = f"{len(lines) - len(kept)} lines more: --full shows everything."
     return "\n".join([*kept, left]) + "\n"

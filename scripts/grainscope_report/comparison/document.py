@@ -295,6 +295,14 @@ def _differences(comparison: Comparison, most: int | None) -> Iterator[Section]:
         shown, others = shown[:MOST_CAUSES], [*shown[MOST_CAUSES:], *others]
     title = "The environments differ in what may be the cause" if shown else NO_CAUSE
     said = []
+    if shown and most is not None and not several:
+        # A screen has no room for a table beside that of what changed.
+        news = {fact: next(iter(found[fact])) for fact in shown}
+        text = "; ".join(f"{causes[fact]}: {base[fact]} → {news[fact]}" for fact in shown) + "."
+        facts = "1 other fact differs" if len(others) == 1 else f"{len(others)} other facts differ"
+        more = f" {facts}: `grainscope-report env diff` shows all." if others else ""
+        yield Section(title, (text + more,), (), ())
+        return
     if others and most is not None:
         too = ", too" if shown else ""
         said.append(f"They differ in {some(others, 4)}{too}: `grainscope-report env diff` shows all.")
