@@ -844,8 +844,8 @@ sampling/neighbours
 let scores      = degree,reverse_pagerank,weighted_reverse_pagerank,presampled,optimal
 let deeper_runs = 12x12x12,25x15,10x10,10x10x10,10x10x10x10,10x10x10x10x10
 
-# What fan-outs and labels change is looked at on smaller graphs: on one of scale 24 a visit takes 24 s. What
-# scores differ by is looked at on graphs with topics, in mini-batches that do not cover them.
+# What fan-outs and labels change is looked at on smaller graphs: on one of scale 24 a visit takes tens of
+# seconds. What scores differ by is looked at on graphs with topics, in mini-batches that do not cover them.
 tiering/score
   smoke  graph=power                               fanout=5x5                 labelled=10    score=$scores  edges_at_most=1048576
   quick  graph=pareto:17                           fanout=10x25               labelled=10    score=$scores

@@ -125,21 +125,31 @@ std::uint64_t EdgeBuffers::gpu_bytes() const {
   return buffers_[0].device.bytes() + buffers_[1].device.bytes();
 }
 
+namespace {
+
+// Of the makers of one strategy that of the algorithm.
+template <class Maker>
+Maker* maker_of(Algorithm algorithm, Maker* bfs, Maker* sssp, Maker* cc, Maker* pr) {
+  switch (algorithm) {
+    case Algorithm::bfs:
+      return bfs;
+    case Algorithm::sssp:
+      return sssp;
+    case Algorithm::cc:
+      return cc;
+    case Algorithm::pr:
+      return pr;
+  }
+  throw UsageError("no such algorithm");
+}
+
+}  // namespace
+
 std::unique_ptr<Traversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm, Access access) {
   if (graph.view().range != VertexRange{0, graph.view().vertices}) {
     throw UsageError("a part of a graph's lists, where the whole is wanted");
   }
-  switch (algorithm) {
-    case Algorithm::bfs:
-      return make_bfs(graph, access);
-    case Algorithm::sssp:
-      return make_sssp(graph, access);
-    case Algorithm::cc:
-      return make_cc(graph, access);
-    case Algorithm::pr:
-      return make_pr(graph, access);
-  }
-  throw UsageError("no such algorithm");
+  return maker_of(algorithm, make_bfs, make_sssp, make_cc, make_pr)(graph, access);
 }
 
 namespace {
@@ -168,17 +178,8 @@ void require_whole(Parts parts) {
 
 std::unique_ptr<Traversal> make_traversal(Parts parts, Algorithm algorithm, Access access) {
   require_whole(parts);
-  switch (algorithm) {
-    case Algorithm::bfs:
-      return make_bfs_divided(parts, access);
-    case Algorithm::sssp:
-      return make_sssp_divided(parts, access);
-    case Algorithm::cc:
-      return make_cc_divided(parts, access);
-    case Algorithm::pr:
-      return make_pr_divided(parts, access);
-  }
-  throw UsageError("no such algorithm");
+  return maker_of(algorithm, make_bfs_divided, make_sssp_divided, make_cc_divided, make_pr_divided)(parts,
+                                                                                                    access);
 }
 
 namespace {
@@ -209,17 +210,7 @@ SubwayRequest checked(const Csr& graph, SubwayRequest request, Algorithm algorit
 
 std::unique_ptr<Traversal> make_subway(const Csr& graph, const SubwayRequest& request, Algorithm algorithm) {
   const SubwayRequest whole = checked(graph, request, algorithm);
-  switch (algorithm) {
-    case Algorithm::bfs:
-      return make_bfs_subway(graph, whole);
-    case Algorithm::sssp:
-      return make_sssp_subway(graph, whole);
-    case Algorithm::cc:
-      return make_cc_subway(graph, whole);
-    case Algorithm::pr:
-      return make_pr_subway(graph, whole);
-  }
-  throw UsageError("no such algorithm");
+  return maker_of(algorithm, make_bfs_subway, make_sssp_subway, make_cc_subway, make_pr_subway)(graph, whole);
 }
 
 }  // namespace grainscope::graph

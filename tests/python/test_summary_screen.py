@@ -323,7 +323,7 @@ def shown(capsys, monkeypatch, width: int, *arguments) -> list[str]:
 @pytest.mark.parametrize("width", [100, 160])
 def test_a_comparison_is_one_screen(pair, width, capsys, monkeypatch):
     lines = shown(capsys, monkeypatch, width, "compare", *PAIRS[pair])
-    assert height(lines, width) <= MOST
+    assert height(lines, width) <= MOST_OF_VERDICTS
     assert max(map(len, lines)) <= width
     assert lines[0].startswith(("B is ", "Nothing could be decided"))
     # Files keep their names, however narrow.

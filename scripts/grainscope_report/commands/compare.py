@@ -21,6 +21,11 @@ FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
 MOST_ROWS = 20
 ROWS, FEWEST_ROWS = 5, 3  # of a screen: that other parts leave room for, and the fewest
 MOST_LINES = 30
+# Parts that are left out, the fewest rows, and whether rows say of how many questions they are.
+TRIES = (
+    (0, ROWS, True), (1, ROWS, True), (1, ROWS, False), (1, FEWEST_ROWS, True), (1, FEWEST_ROWS, False),
+    (2, ROWS, True), (2, FEWEST_ROWS, False), (2, 0, False),
+)  # fmt: skip
 # More machines than this in one picture cannot be told apart.
 MOST_DRAWN = 6
 
@@ -106,10 +111,10 @@ def _text(comparison: Comparison, everything: bool) -> str:
         shown = writing.section_lines(document.sections(comparison, None), out, whole=True)
         return "\n".join(shown) + "\n"
     # The parts that matter least stand last, but for the line on what else there is: one goes before rows do,
-    # then rows go down to the fewest.
-    for gone, fewest in ((0, ROWS), (1, ROWS), (1, FEWEST_ROWS), (2, ROWS), (2, FEWEST_ROWS), (2, 0)):
+    # then counts, then rows go down to the fewest.
+    for gone, fewest, counted in TRIES:
         for most in range(MOST_ROWS, fewest - 1, -1):
-            parts = document.sections(comparison, most)
+            parts = document.sections(comparison, most, counted)
             del parts[max(2, len(parts) - 1 - gone) : -1]
             lines = _lines(parts, out)
             if sum(map(out.height, lines)) <= MOST_LINES:

@@ -45,6 +45,7 @@ ROW_COLUMNS = (
 MOST_WARNINGS = 3
 MOST_REASONS = 6
 FACT = 40  # letters of a fact
+ONE_MACHINE = "that machine"
 MOST_CAUSES = 3
 MOST_SIDES = 6  # of more the verdicts are counted
 NO_CAUSE = "The environments differ in nothing that is known to move times"
@@ -112,14 +113,20 @@ def unknown_type_b(against: Against, comparison: Comparison) -> str:
             "runs of `grainscope` would."
         )
     names = _letters(against, comparison, lambda answer: not answer.b)
-    same = comparison.base.machine == against.new.machine
-    where = "that machine" if same or len(names) == 1 else "each of the two machines"
+    where = _unknown_machines(against, comparison)
     files = " ".join(str(side.paths[0]) for side in (comparison.base, against.new))
     return (
-        f"what runs on the machine{'' if same or len(names) == 1 else 's'} of {names} differ by (type B) is "
+        f"what runs on the machine{'' if where == ONE_MACHINE else 's'} of {names} differ by (type B) is "
         "not known; this would: "
         f"`grainscope repeat 3 --out DIR` on {where}, then `grainscope-report compare {files} --type-b DIR`."
     )
+
+
+def _unknown_machines(against: Against, comparison: Comparison) -> str:
+    """Which machines' runs differ by nobody knows what, in a sentence."""
+    names = _letters(against, comparison, lambda answer: not answer.b)
+    same = comparison.base.machine == against.new.machine
+    return ONE_MACHINE if same or len(names) == 1 else "each of the two machines"
 
 
 def likely(against: Against, comparison: Comparison) -> list[str]:
@@ -132,7 +139,13 @@ def likely(against: Against, comparison: Comparison) -> list[str]:
         faster, slower = (counts[name] for name in LIKELIES)
         said.append(f"Likely but not certain: {faster} faster, {slower} slower; {source}.")
     if unknown and against.decided:
-        said.append(f"Of {unknown} questions {unknown_type_b(against, comparison)}")
+        where = _unknown_machines(against, comparison)
+        hint = f"`grainscope repeat 3 --out DIR` on {where} and `--type-b DIR` here would tell."
+        said.append(
+            f"Of {unknown} questions {unknown_type_b(against, comparison)}"
+            if comparison.base.foreign
+            else f"Of {unknown} questions what runs differ by (type B) is not known: {hint}"
+        )
     return said
 
 
@@ -194,13 +207,17 @@ def overall(rows: Sequence[Row]) -> str:
     return f"{statistics.geometric_mean([row.verdict.ratio for row in rows]):.3f}" if rows else "-"
 
 
-def sections(comparison: Comparison, most: int | None) -> list[Section]:
-    """The report, verdict first; at most `most` of the rows that differ, None for all there is to say."""
+def sections(comparison: Comparison, most: int | None, counted: bool = True) -> list[Section]:
+    """The report, verdict first; at most `most` of the rows that differ, None for all there is to say.
+
+    `counted`: a row that stands for its family says for how many of its questions.
+    """
     several = len(comparison.against) > 1
     if most is not None and not several:
         # One screen: what differs first, then what may be the cause.
         (against,) = comparison.against
-        parts = [_verdicts(comparison), _sides(comparison, most), *_changed(comparison, against, "", most)]
+        changed = _changed(comparison, against, "", most, counted)
+        parts = [_verdicts(comparison), _sides(comparison, most), *changed]
         parts += _differences(comparison, most)
         parts += [*_power(comparison, against, ""), *_unmatched(against, "", (FAILED,))]
         return [*parts, *_rest(comparison)]
@@ -372,7 +389,9 @@ def _outliers(comparison: Comparison) -> Iterator[Section]:
     yield Section("Machines that stand out", (said,), columns, rows)
 
 
-def _changed(comparison: Comparison, against: Against, where: str, most: int | None) -> Iterator[Section]:
+def _changed(
+    comparison: Comparison, against: Against, where: str, most: int | None, counted: bool = True
+) -> Iterator[Section]:
     """What is certain, then what is likely, each by the size of the change.
 
     Where one screen has no room for all, the largest change of each family stands for the others.
@@ -386,29 +405,37 @@ def _changed(comparison: Comparison, against: Against, where: str, most: int | N
         heading = f"{where}{title}" if where else title[0].upper() + title[1:]
         columns, lines = ROW_COLUMNS, tuple((row.verdict.verdict, *row_cells(row)) for row in rows)
         if left is not None and len(rows) > left:
-            found = _by_family(rows, against.rows)
-            shown = found[:left]
-            heading += _how_many(len(shown), len(found), len(rows))
-            columns = (Column("questions", right=True, optional=1), *ROW_COLUMNS)
-            lines = tuple((row.verdict.verdict, count, *row_cells(row)) for row, count in shown)
+            shown, families = _by_family(rows, against.rows, left)
+            heading += _how_many(len(shown), families, len(rows))
+            lines = tuple((row.verdict.verdict, *row_cells(row)) for row, _ in shown)
+            if counted:
+                columns = (Column("questions", right=True, optional=1), *ROW_COLUMNS)
+                lines = tuple((row.verdict.verdict, count, *row_cells(row)) for row, count in shown)
         if lines:
             yield Section(heading, (), (Column(_letter(comparison, against)), *columns), lines)
         left = None if left is None else max(0, left - len(lines))
 
 
-def _by_family(rows: Sequence[Row], of: Sequence[Row]) -> list[tuple[Row, str]]:
-    """The first row of each family and verdict, and how many there are of the family's questions."""
+def _by_family(rows: Sequence[Row], of: Sequence[Row], most: int) -> tuple[list[tuple[Row, str]], int]:
+    """The first row of each family and verdict, and how many there are of the family's questions.
+
+    Where there is room for more, the next rows by size stand among them. The number is that of such firsts.
+    """
     first: dict[tuple[str, str], Row] = {}
     for row in rows:
         first.setdefault((row.verdict.verdict, row.question.family), row)
     there = Counter((row.verdict.verdict, row.question.family) for row in rows)
     asked = Counter(row.question.family for row in of)
-    return [(row, f"{there[key]} of {asked[key[1]]}") for key, row in first.items()]
+    counts = {id(row): f"{there[key]} of {asked[key[1]]}" for key, row in first.items()}
+    chosen = [*first.values(), *(row for row in rows if id(row) not in counts)][:most]
+    kept = {id(row) for row in chosen}
+    return [(row, counts.get(id(row), "")) for row in rows if id(row) in kept], len(first)
 
 
 def _how_many(shown: int, families: int, rows: int) -> str:
-    largest = f", the {shown} largest" if shown < families else ""
-    return f", the largest change of each family{largest} (--full shows all {rows})"
+    some_of = f", the {shown} largest" if shown < families else ""
+    more = " and the next" if shown > families else ""
+    return f", the largest change of each family{more}{some_of} (--full shows all {rows})"
 
 
 def _power(comparison: Comparison, against: Against, where: str) -> Iterator[Section]:
