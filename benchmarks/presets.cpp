@@ -562,6 +562,7 @@ reach/gather
   paper       memory=$other_memories  locality=local   span=256MiB..x4..16GiB
   paper       memory=managed_host     locality=local   span=256MiB..x4..4GiB,8GiB,32GiB,56GiB,64GiB,96GiB  row=32,64,128,512,4096
   paper       memory=managed_host     locality=local   span=8GiB,32GiB  touch_threads=1
+  paper       memory=managed_host     locality=local   gpu=first  span=32GiB  free_pieces=16KiB,256KiB
   paper       memory=host_alloc       locality=remote  span=256MiB..x4..16GiB
   paper       memory=host_alloc       locality=local   span=256MiB..x4..4GiB,8GiB,most,32GiB..64GiB  row=128,512,4096
   paper       memory=host_alloc       locality=local   span=256MiB..x4..4GiB,8GiB,most,32GiB..64GiB  row=128,512  order=sorted
@@ -918,6 +919,8 @@ pipeline/graphsage
   paper       graph=pareto:22                batches=72  store=mapped                mode=masked                                placement=mapped  gpus=1,2
   paper       graph=pareto:22                batches=72  store=mapped,multi_gpu      mode=masked                                placement=interleaved  gpus=2,all
   paper       graph=pareto:22                batches=72  store=multi_gpu             mode=masked                                hot=1,5,10,25,50  gpus=2,all
+  paper       graph=pareto:22                batches=72  store=device,mapped,multi_gpu  mode=masked                             processes=per_gpu  gpus=2,all
+  paper       graph=pareto:22                batches=72  store=pinned                mode=cpu_gather_dma                        processes=per_gpu  placement=device,host  gpus=2,all
   paper       graph=pareto:22                fanout=12x12x12,25x15  batches=72  store=mapped,tiered,device  mode=masked
   paper       graph=pareto:22                hidden=16,32,64,256,512  batches=72  store=mapped,device  mode=masked
   paper       graph=pareto:20                row=4KiB,8KiB,16KiB  batches=72  store=mapped,device  mode=masked  gpus=1,2

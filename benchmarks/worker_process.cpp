@@ -10,6 +10,7 @@
 
 #include "gnn/pipeline_worker.hpp"
 #include "gnn/share_worker.hpp"
+#include "gnn/training_ranks.hpp"
 #include "grainscope/gnn/pipeline.hpp"
 #include "grainscope/system/mps.hpp"
 #include "host/malloc.hpp"
@@ -143,7 +144,10 @@ int begin_together(const char* who, double most_late_s, int most_tries,
 
 int run_worker(const std::vector<std::string>& words) {
   static const std::map<std::string, std::function<void()> (*)(const std::vector<std::string>& job)> kKinds{
-      {kMallocKind, malloc_worker}, {kShareKind, share_worker}, {kPipelineKind, pipeline_worker}};
+      {kMallocKind, malloc_worker},
+      {kShareKind, share_worker},
+      {kPipelineKind, pipeline_worker},
+      {kRankKind, training_rank}};
   const auto kind = words.empty() ? kKinds.end() : kKinds.find(words.front());
   if (kind == kKinds.end()) {
     throw UsageError(std::string(kWorkerCommand) + " is started by the program itself");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <latch>
 #include <memory>
@@ -112,6 +113,8 @@ const char* const kAsAsked = "as_asked";
 const char* const kSorted = "sorted";
 const char* const kUsual = "usual";
 const char* const kMost = "most";
+const char* const kAsFound = "as_found";
+constexpr std::uint64_t kBlock = 2 * kMiB;  // that a GPU may map by one entry
 
 // What CPUs of the memory's node do to it while a GPU reads it.
 enum class Beside { none, host_read, host_write };
@@ -143,6 +146,18 @@ std::optional<double> contiguous_share(const reach::SpanMemory& memory) {
     ++chunks;
   }
   return chunks > 0 ? std::optional(sum / static_cast<double>(chunks)) : std::nullopt;
+}
+
+// Throws SkipError where free memory was to be in pieces, and the kernel found whole blocks all the same, or
+// put some together.
+void require_in_pieces(const Point& point, double contiguous) {
+  constexpr double kMostWhole = 0.5;
+  if (point.where.free_pieces > 0 && contiguous > kMostWhole) {
+    throw SkipError("free memory was brought into pieces of less than " +
+                    format_bytes(point.where.free_pieces) + ", and of the blocks of " + format_bytes(kBlock) +
+                    " that the kernel then gave " + std::to_string(std::lround(100 * contiguous)) +
+                    " percent are whole");
+  }
 }
 
 // A gather, and threads that go over the same memory from before each sample until after it, each from a
@@ -274,6 +289,7 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   add_bytes(asked, gather->unique_rows(), measurement);
   if (const auto share = contiguous_share(lease.memory())) {
     measurement.counters["contiguous_share"] = *share;
+    require_in_pieces(point, *share);
   }
   if (point.on_host() && point.others.empty()) {
     add_traffic(point.gather, gather->rows_of(0), measurement);
@@ -306,7 +322,8 @@ struct Listed {
 
   [[nodiscard]] auto order() const {
     return std::tuple(point.on_host(), gpu.ordinal, wall, point.where.home, point.where.kind,
-                      point.where.touch_threads, point.gpus, point.gather.span_bytes);
+                      point.where.touch_threads, point.where.free_pieces, point.gpus,
+                      point.gather.span_bytes);
   }
 };
 
@@ -372,6 +389,12 @@ class Lister {
       return;
     }
     Point point{{.kind = kind, .gpu = gpu.ordinal, .home = home, .touch_threads = threads}, gather};
+    point.where.free_pieces = values.is("free_pieces", kAsFound) ? 0 : values.number("free_pieces");
+    if (point.where.free_pieces > 0 && (!point.on_host() || kind == cuda::MemoryKind::hugetlb)) {
+      grids_.leave_out("memory " + std::string(cuda::name(kind)) +
+                       " does not come from the host's free memory: free_pieces is as_found");
+      return;
+    }
     if (!add_others(values, point)) {
       return;
     }
@@ -449,6 +472,9 @@ class Lister {
     }
     if (point.where.touch_threads != kTouchThreads) {
       axes.push_back({"touch_threads", std::int64_t{point.where.touch_threads}});
+    }
+    if (point.where.free_pieces > 0) {
+      axes.push_back({"free_pieces", static_cast<std::int64_t>(point.where.free_pieces)});
     }
     return {kFamily, std::move(axes), site};
   }
@@ -533,6 +559,10 @@ Family reach_gather(const Spans& spans) {
                  cuda::name(cuda::MemoryKind::host_alloc)),
        number_axis("touch_threads", "threads that touch host memory first, where the driver does not",
                    {1, 256}, std::to_string(kTouchThreads)),
+       size_axis("free_pieces",
+                 "bytes below which the pieces are that the host's free memory is brought into before; "
+                 "as_found: it is not",
+                 {8 * kKiB, kBlock}, false, kAsFound, {kAsFound}),
        number_axis("gpus", "GPUs that read the memory at once, each as many rows", {1, gnn::kMostGpus}, "1"),
        word_axis("beside", "what CPUs of the memory's node do to it meanwhile",
                  names_of(kBesides, beside_name), beside_name(Beside::none)),

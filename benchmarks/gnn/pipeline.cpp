@@ -8,7 +8,9 @@
 // Bytes: rows asked for × bytes of a row, in the mean over mini-batches; link bytes: those beyond the rows
 // that the GPU keeps. With `processes:mps` sampler and producer are one process and the consumer another, as
 // in the dissertation's 3.3.2: clients of MPS of which the first has `percent` of the GPU, with rows and
-// lists in memory that they share by CUDA IPC (figure 3.12). With `placement:host` the CPU samples and sends
+// lists in memory that they share by CUDA IPC (figure 3.12). With `processes:per_gpu` each GPU has a process,
+// with its part of the CPUs and a table of its own, and reads the others' rows and gradients by CUDA IPC
+// (4.2). With `placement:host` the CPU samples and sends
 // what it has drawn (figure 4.12); otherwise the graph lies in each GPU's memory, on the host, or interleaved
 // over the GPUs (4.4.5). With `bounded:off` gather kernels share all of the GPU, as the dissertation's naive
 // ones do (3.3). Source: dissertation 3.4, 4.2 and 4.4. Limits: features and labels are synthetic, labelled
@@ -38,6 +40,7 @@ using graph::GraphSpec;
 
 const char* const kOneProcess = "none";
 const char* const kAllGpus = "all";
+const char* const kProcesses[] = {"one", "per_gpu"};
 constexpr Mode kModes[] = {Mode::cpu_gather,     Mode::cpu_gather_dma, Mode::naive,
                            Mode::circular_shift, Mode::masked,         Mode::address_ordered};
 constexpr Store kStores[] = {Store::pageable, Store::pinned, Store::mapped,
@@ -106,8 +109,14 @@ Explanation explain(const PipelinePoint& point, const gnn::NpyFile* own) {
                         : "dissertation 3.3",
       said_of_features(own) + ", a tenth of the vertices is trained on, or --train-ids; " +
           (point.percent > 0 ? "sampling has the gather's share of the GPU"
+           : point.per_gpu   ? "each GPU has a process, with its part of the CPUs and a table of its own"
                              : "stages are streams of one process") +
           "; " + said_of_lists(point)};
+}
+
+// Each in a process of its own, where that is not this one.
+bool fills_own_tables(const PipelinePoint& point) {
+  return point.percent > 0 || point.per_gpu;
 }
 
 // Of a case that will run; of one that is skipped none.
@@ -169,12 +178,13 @@ class Lister {
     point.percent = values.is("percent", kOneProcess) ? 0 : values.decimal("percent");
     point.placement = placement_of(values);
     point.bounded = values.on("bounded");
-    if (point.percent > 0 && scope_.features != nullptr) {
-      grids_.leave_out("two processes fill tables of their own, by the closed form: not by --features");
+    point.per_gpu = values.is("processes", "per_gpu");
+    if (fills_own_tables(point) && scope_.features != nullptr) {
+      grids_.leave_out("several processes fill tables of their own, by the closed form: not by --features");
       return std::nullopt;
     }
-    if (point.percent > 0 && point.memory != cuda::MemoryKind::host_alloc) {
-      grids_.leave_out("two processes have tables of memory host_alloc");
+    if (fills_own_tables(point) && point.memory != cuda::MemoryKind::host_alloc) {
+      grids_.leave_out("processes that fill tables of their own have them in memory host_alloc");
       return std::nullopt;
     }
     if (const std::string why = why_not_by_several(point.memory); point.gpus > 1 && !why.empty()) {
@@ -244,13 +254,16 @@ class Lister {
                                      [&](int gpu) { return start_mps(session.machine(), gpu); });
         return measure_processes(session, point, site, *work, *daemon);
       }
+      if (!claims.table) {
+        return measure_pipeline(session, point, site, *work, nullptr);
+      }
       const TableCache::Lease table(*tables, *claims.table, [&](const TableKey& wanted) {
         const gnn::Features& features = work->plan.features;
         return wanted.mapped ? gnn::make_mapped_table(graph->vertices(), features, *wanted.mapped,
                                                       session.surroundings())
                              : gnn::make_pageable_table(graph->vertices(), features);
       });
-      return measure_pipeline(session, point, site, *work, *table);
+      return measure_pipeline(session, point, site, *work, &*table);
     };
     benchmarks_.push_back(std::move(benchmark));
   }
@@ -262,7 +275,7 @@ class Lister {
       key.ordered_by = training;
     }
     return {graphs_->claim(training.graph, scope_.visits_here), plans_->claim(training, scope_.visits_here),
-            point.percent > 0 ? nullptr : tables_->claim(key, scope_.visits_here),
+            fills_own_tables(point) ? nullptr : tables_->claim(key, scope_.visits_here),
             point.percent > 0 ? daemons_->claim(site.gpu->ordinal, scope_.visits_here) : nullptr};
   }
 
@@ -313,6 +326,9 @@ class Lister {
     if (site.gpu) {
       id.axes.push_back({"gpus", std::int64_t{point.gpus}});
       id.site.push_back({"gpu", site.gpu->ordinal});
+    }
+    if (point.per_gpu) {
+      id.axes.push_back({"processes", "per_gpu"});
     }
     if (point.percent > 0) {
       id.axes.push_back({"processes", "mps"});
@@ -372,6 +388,12 @@ class Lister {
                            (point.store == Store::multi_gpu ? hot / gpus : hot);
       needs.host_bytes += gnn::pipeline_host_bytes(training, request, known, entries);
     }
+    if (point.per_gpu) {
+      // The plan once more, and of what each process has those of the others.
+      const auto others = static_cast<std::uint64_t>(point.gpus) - 1;
+      needs.host_bytes += entries * sizeof(graph::Vertex) + vertices * 16 + others * table;
+      needs.device_bytes += kGiB;
+    }
     if (point.percent > 0) {
       // The plan once more, for the processes, which have contexts of their own.
       needs.host_bytes += entries * sizeof(graph::Vertex) + vertices * 16;
@@ -416,6 +438,8 @@ Family pipeline_graphsage(const GnnGraphs& graphs) {
        number_axis("window", "mini-batches gathered together, of mode address_ordered", {1, 1024}, "1"),
        number_axis("gpus", "that train together; all: as many as reach each other", {1, gnn::kMostGpus}, "1",
                    {}, {kAllGpus}),
+       word_axis("processes", "of a training: one, or one for each GPU",
+                 {std::begin(kProcesses), std::end(kProcesses)}, kProcesses[0]),
        std::move(percent)},
       [graphs](const Machine& machine, const Scope& scope, const Grids& grids) {
         return Lister(machine, scope, grids, graphs).list();

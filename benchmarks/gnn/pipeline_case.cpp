@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 
+#include "gnn/training_ranks.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/system/numa.hpp"
@@ -18,7 +19,13 @@ constexpr std::uint32_t kClasses = 8;
 constexpr double kRate = 1;
 constexpr double kLabelled = 10;  // percent
 constexpr int kGatherSms = 8;
-constexpr std::size_t kMostThreads = 32;  // that gather: more do not help one link
+constexpr std::size_t kMostThreads = 32;
+
+// Each process of several has its part of this one's.
+std::size_t cpus_of_a_process(const PipelinePoint& point) {
+  const std::size_t all = current_affinity().size();
+  return point.per_gpu ? std::max<std::size_t>(1, all / static_cast<std::size_t>(point.gpus)) : all;
+}
 
 gnn::PipelineRequest request_at(const PipelinePoint& point, const PipelineSite& site) {
   gnn::PipelineRequest request = point.request();
@@ -26,12 +33,24 @@ gnn::PipelineRequest request_at(const PipelinePoint& point, const PipelineSite& 
     request.gpus = site.gpus;
   }
   request.node = site.node;
-  // But one, on which the thread is that enqueues the training.
-  request.threads = static_cast<int>(std::clamp<std::size_t>(current_affinity().size() - 1, 1, kMostThreads));
+  request.threads = threads_that_gather(cpus_of_a_process(point));
   return request;
 }
 
+std::unique_ptr<gnn::Pipeline> pipeline_of(const gnn::PipelineRequest& request, const PipelinePoint& point,
+                                           const TrainingWork& work, const gnn::FeatureTable* table,
+                                           Session& session) {
+  if (point.per_gpu) {
+    return std::make_unique<TrainingRanks>(work.plan, request);
+  }
+  return gnn::make_pipeline(work.plan, *table, request, session.surroundings());
+}
+
 }  // namespace
+
+int threads_that_gather(std::size_t cpus) {
+  return static_cast<int>(std::clamp<std::size_t>(cpus - 1, 1, kMostThreads));
+}
 
 gnn::PipelineRequest PipelinePoint::request() const {
   gnn::PipelineRequest request;
@@ -49,7 +68,7 @@ gnn::PipelineRequest PipelinePoint::request() const {
   if (bounded && gnn::is_kernel(mode) && gnn::crosses_link(store)) {
     request.gather_sms = kGatherSms;
   }
-  gnn::require_possible(request);
+  per_gpu ? gnn::require_ranks(request) : gnn::require_possible(request);
   return request;
 }
 
@@ -70,19 +89,24 @@ gnn::TrainingRequest TrainingPoint::request() const {
 }
 
 Measurement measure_pipeline(Session& session, const PipelinePoint& point, const PipelineSite& site,
-                             TrainingWork& work, const gnn::FeatureTable& table) {
+                             TrainingWork& work, const gnn::FeatureTable* table) {
   const gnn::PipelineRequest request = request_at(point, site);
-  const auto pipeline = gnn::make_pipeline(work.plan, table, request, session.surroundings());
+  const auto pipeline = pipeline_of(request, point, work, table, session);
   // On a GPU the stages first: they load what the run is not to wait for. On a CPU a run is its stages.
   gnn::StageTimes stages;
   if (site.gpu) {
     stages = pipeline->stages();
   }
-  table.expect_on_host();
+  const auto expect_on_host = [&] {
+    if (table != nullptr) {
+      table->expect_on_host();
+    }
+  };
+  expect_on_host();
   const double begun_s = steady_now_s();
   const gnn::PipelineRun run = pipeline->run();
   const double wall_s = steady_now_s() - begun_s;
-  table.expect_on_host();
+  expect_on_host();
   if (!site.gpu) {
     stages = pipeline->stages();
   }
@@ -107,9 +131,11 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
   add_bytes(point, work.plan, measurement);
   add_limit(session, point, site, measurement);
   measurement.counters["batches"] = static_cast<double>(pipeline->batches());
+  measurement.timeline = run.timeline;
   measurement.counters["threads"] = site.gpu ? request.threads : omp_get_max_threads();
   if (site.gpu && !point.placement) {
-    measurement.counters["sample_threads"] = omp_get_max_threads();
+    measurement.counters["sample_threads"] =
+        point.per_gpu ? static_cast<double>(cpus_of_a_process(point)) : omp_get_max_threads();
   }
   measurement.counters["prepare_s"] = work.plan.prepare_s;
   measurement.counters["epoch_batches"] = static_cast<double>(work.plan.epoch_batches);

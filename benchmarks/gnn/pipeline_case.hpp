@@ -3,6 +3,7 @@
 
 // A training run as a case: what it is asked for, what cases share, and its measurement.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -40,6 +41,7 @@ struct PipelinePoint {
   int hot = 0;                                             // percent, tiered and multi_gpu
   int window = 1;                                          // address_ordered
   int gpus = 1;
+  bool per_gpu = false;  // a process for each of them
   // Of the GPU, for a process that samples and gathers; one that trains has the rest (MPS). 0: both are
   // streams of this process.
   double percent = 0;
@@ -94,9 +96,14 @@ struct PipelineSite {
   std::vector<int> gpus;         // that train together, the first among them
 };
 
+// `table` is null where processes fill their own.
 [[nodiscard]] Measurement measure_pipeline(Session& session, const PipelinePoint& point,
                                            const PipelineSite& site, TrainingWork& work,
-                                           const gnn::FeatureTable& table);
+                                           const gnn::FeatureTable* table);
+
+// Threads that gather for a process that has so many CPUs: more than some do not help a link, and one CPU is
+// left to the thread that enqueues the training.
+[[nodiscard]] int threads_that_gather(std::size_t cpus);
 
 // The same by two processes, clients of a daemon that shows that GPU alone.
 [[nodiscard]] Measurement measure_processes(Session& session, const PipelinePoint& point,

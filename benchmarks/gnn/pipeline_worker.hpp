@@ -33,9 +33,10 @@ struct PipelineJob {
 [[nodiscard]] std::vector<std::string> to_words(const PipelineJob& job);
 [[nodiscard]] PipelineJob parse_pipeline_job(const std::vector<std::string>& words);
 
-// The memory that the processes share: an Exchange, and behind it the plan.
-inline constexpr std::uint64_t kPlanAt = 4096;
-static_assert(sizeof(gnn::Exchange) <= kPlanAt);
+// The memory that the processes share: an Exchange, and behind it the plan; likewise a RankExchange of
+// processes that have a GPU each.
+inline constexpr std::uint64_t kPlanAt = 16384;
+static_assert(sizeof(gnn::Exchange) <= kPlanAt && sizeof(gnn::RankExchange) <= kPlanAt);
 
 // Percents of the GPU's threads.
 struct Percents {

@@ -183,6 +183,16 @@ void add_levels(json& row, const std::vector<LevelResult>& levels) {
   }
 }
 
+void add_timeline(json& row, const std::vector<TimelineLane>& timeline) {
+  for (const TimelineLane& each : timeline) {
+    json lane{{"lane", each.stage}, {"begin_s", each.begin_s}, {"end_s", each.end_s}};
+    if (each.gpu >= 0) {
+      lane["gpu"] = each.gpu;
+    }
+    row["timeline"].push_back(std::move(lane));
+  }
+}
+
 void add_graph(json& row, const GraphFacts& graph) {
   row["graph"] = {{"vertices", graph.vertices}, {"entries", graph.entries}};
   if (!graph.edge_cdf.empty()) {
@@ -288,6 +298,7 @@ void add_measurement(json& row, const Measurement& measurement) {
   add_lanes(row, measurement);
   add_trials(row, measurement.trials);
   add_levels(row, measurement.levels);
+  add_timeline(row, measurement.timeline);
   if (measurement.graph) {
     add_graph(row, *measurement.graph);
   }

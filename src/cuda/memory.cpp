@@ -441,12 +441,35 @@ OpenedBuffer::OpenedBuffer(int gpu, const IpcHandle& handle) {
   std::memcpy(&of_other, handle.data(), sizeof(of_other));
   void* data = nullptr;
   check_ipc(cudaIpcOpenMemHandle(&data, of_other, cudaIpcMemLazyEnablePeerAccess),
-            "open the memory of GPU " + std::to_string(gpu) + " that another process shares");
+            "open for GPU " + std::to_string(gpu) + " memory that another process shares");
   data_.reset(data);
 }
 
 void OpenedBuffer::Close::operator()(void* data) const noexcept {
   static_cast<void>(cudaIpcCloseMemHandle(data));
+}
+
+static_assert(sizeof(IpcHandle) == sizeof(cudaIpcEventHandle_t));
+
+SharedEvent share_event(int gpu) {
+  const DeviceGuard guard(gpu);
+  cudaEvent_t made = nullptr;
+  check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming | cudaEventInterprocess),
+        "create an event of several processes");
+  SharedEvent shared{Event(made), {}};
+  cudaIpcEventHandle_t handle{};
+  check_ipc(cudaIpcGetEventHandle(&handle, made), "share an event of GPU " + std::to_string(gpu));
+  std::memcpy(shared.handle.data(), &handle, sizeof(handle));
+  return shared;
+}
+
+Event open_event(int gpu, const IpcHandle& handle) {
+  const DeviceGuard guard(gpu);
+  cudaIpcEventHandle_t of_other{};
+  std::memcpy(&of_other, handle.data(), sizeof(of_other));
+  cudaEvent_t opened = nullptr;
+  check_ipc(cudaIpcOpenEventHandle(&opened, of_other), "open an event that another process shares");
+  return Event(opened);
 }
 
 }  // namespace grainscope::cuda

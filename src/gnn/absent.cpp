@@ -63,6 +63,12 @@ std::unique_ptr<Pipeline> make_gpu_pipeline(const TrainingPlan& /*plan*/, const 
   throw SkipError("built without CUDA");
 }
 
+std::unique_ptr<TrainingRank> make_training_rank(const TrainingPlan& /*plan*/,
+                                                 const PipelineRequest& /*request*/, std::size_t /*rank*/,
+                                                 RankExchange& /*exchange*/) {
+  throw SkipError("built without CUDA");
+}
+
 std::unique_ptr<GatheringSide> make_gathering_side(const TrainingPlan& /*plan*/,
                                                    const FeatureTable& /*table*/,
                                                    const PipelineRequest& /*request*/,

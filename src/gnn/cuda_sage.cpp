@@ -47,12 +47,13 @@ const SageShape& checked(const SageShape& shape, const MostOf& most) {
 }  // namespace
 
 struct CudaSage::State {
-  State(int on, const SageShape& wanted, const MostOf& most, std::uint64_t most_losses)
+  State(int on, const SageShape& wanted, const MostOf& most, std::uint64_t most_losses, float* gradient_at)
       : gpu(on),
         shape(checked(wanted, most)),
         blas(on),
         parameters(on, shape.parameters()),
-        gradient(on, shape.parameters()),
+        own_gradient(on, gradient_at == nullptr ? shape.parameters() : 0),
+        gradient(gradient_at == nullptr ? own_gradient.data() : gradient_at),
         losses(on, most_losses),
         seed_losses(on, most.nodes.front()),
         ones(on, most.nodes[shape.layers - 1]),
@@ -91,7 +92,8 @@ struct CudaSage::State {
   SageShape shape;
   Blas blas;
   DeviceArray<float> parameters;
-  DeviceArray<float> gradient;
+  DeviceArray<float> own_gradient;  // where none is given
+  float* gradient;
   DeviceArray<float> losses;
   DeviceArray<float> seed_losses;
   DeviceArray<float> ones;
@@ -124,9 +126,8 @@ void CudaSage::State::backward(const SageBatch& batch, cudaStream_t stream) {
     const std::uint64_t in = shape.in(layer);
     const std::uint64_t out = shape.out(layer);
     blas.multiply_turned_left(inputs[layer].data(), d_output.data(), hop.destinations, 2 * in, out,
-                              gradient.data() + shape.weights_at(layer));
-    blas.sum_columns(d_output.data(), ones.data(), hop.destinations, out,
-                     gradient.data() + shape.bias_at(layer));
+                              gradient + shape.weights_at(layer));
+    blas.sum_columns(d_output.data(), ones.data(), hop.destinations, out, gradient + shape.bias_at(layer));
     if (layer > 0) {
       blas.multiply_turned_right(d_output.data(), parameters.data() + shape.weights_at(layer),
                                  hop.destinations, 2 * in, out, d_input.data());
@@ -137,9 +138,10 @@ void CudaSage::State::backward(const SageBatch& batch, cudaStream_t stream) {
   }
 }
 
-CudaSage::CudaSage(int gpu, const SageShape& shape, const MostOf& most, std::uint64_t most_losses) {
+CudaSage::CudaSage(int gpu, const SageShape& shape, const MostOf& most, std::uint64_t most_losses,
+                   float* gradient) {
   const cuda::DeviceGuard guard(gpu);
-  state_ = std::make_unique<State>(gpu, shape, most, most_losses);
+  state_ = std::make_unique<State>(gpu, shape, most, most_losses, gradient);
 }
 
 CudaSage::~CudaSage() = default;
@@ -192,7 +194,7 @@ void CudaSage::enqueue_update(double rate, std::span<const float* const> gradien
 }
 
 const float* CudaSage::gradient() const {
-  return state_->gradient.data();
+  return state_->gradient;
 }
 
 namespace {
@@ -218,7 +220,7 @@ std::vector<float> CudaSage::parameters() const {
 
 std::uint64_t CudaSage::gpu_bytes() const {
   const State& state = *state_;
-  std::uint64_t bytes = state.blas.gpu_bytes() + state.parameters.bytes() + state.gradient.bytes() +
+  std::uint64_t bytes = state.blas.gpu_bytes() + state.parameters.bytes() + state.own_gradient.bytes() +
                         state.losses.bytes() + state.seed_losses.bytes() + state.ones.bytes() +
                         state.d_output.bytes() + state.d_input.bytes() + 3 * state.unsorted.bytes() +
                         state.scratch.bytes();

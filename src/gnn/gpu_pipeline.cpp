@@ -1,11 +1,13 @@
 // Training on one or several GPUs. Two threads of the host enqueue: one what feeds the training, the other
 // the training. Of small mini-batches enqueuing is what takes longest, and once a window the first waits for
 // the number of rows that sampling came to. Where threads of the host gather, each GPU has a driver for that.
+// Of GPUs with a process each, every process has such a pipeline of its own GPU.
 
 #include <algorithm>
 #include <array>
 #include <exception>
 #include <optional>
+#include <type_traits>
 
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/thread_team.hpp"
@@ -21,22 +23,32 @@ class GpuPipeline final : public Pipeline {
  public:
   GpuPipeline(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
               const cuda::Surroundings& surroundings)
-      : samples_on_host_(!request.lists),
-        window_(static_cast<std::uint64_t>(request.window)),
-        windows_(plan.seeds.size() / (window_ * request.gpus.size())) {
+      : GpuPipeline(request, plan.seeds.size()) {
     allow_reads(request.gpus);
     replicas_.reserve(request.gpus.size());
     for (std::size_t rank = 0; rank < request.gpus.size(); ++rank) {
       const Replica* const first = rank > 0 ? replicas_.front().get() : nullptr;
       replicas_.push_back(std::make_unique<Replica>(plan, table, request, rank, first, surroundings));
+      fellows_.push_back(replicas_.back()->fellow());
     }
     if (gathers_on_host(request.mode) && request.gpus.size() > 1) {
       drivers_.emplace(static_cast<int>(request.gpus.size()), gatherers_cpus());
     }
-    const cuda::DeviceGuard guard(request.gpus.front());
-    ends_ = std::vector<cuda::Event>(windows_ * window_);
-    start_ = std::make_unique<cuda::Event>();
-    stop_ = std::make_unique<cuda::Event>();
+    make_events();
+  }
+
+  // The part of one process of several, on the GPU of its rank. `others`: what they share, in the order of
+  // their ranks, this one's own left out.
+  GpuPipeline(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
+              RankTurns& turns, Shared& shared, const std::vector<Fellow>& others)
+      : GpuPipeline(request, plan.seeds.size()) {
+    turns_ = &turns;
+    replicas_.push_back(std::make_unique<Replica>(plan, table, request, turns.rank(), nullptr,
+                                                  cuda::Surroundings{}, &shared));
+    fellows_ = others;
+    fellows_.insert(fellows_.begin() + static_cast<std::ptrdiff_t>(turns.rank()),
+                    replicas_.front()->fellow());
+    make_events();
   }
 
   // What is on GPUs goes before the access to it, and each in the reverse order of its beginning.
@@ -51,7 +63,9 @@ class GpuPipeline final : public Pipeline {
 
   PipelineRun run() override {
     reset();
+    meet();
     const double cpu_s = process_cpu_s();
+    for_all([](Replica& each) { each.begin(); });
     enqueue_all();
     for_all([](const Replica& each) { each.synchronize(); });
     PipelineRun result;
@@ -73,6 +87,7 @@ class GpuPipeline final : public Pipeline {
       for_all([&](Replica& each) { each.check_rows(window); });
       for_all([](const Replica& each) { each.synchronize(); });
       for (std::uint64_t step = window * window_; step < (window + 1) * window_; ++step) {
+        meet();
         start_->record(first.training());
         train(step);
         stop_->record(first.training());
@@ -103,6 +118,26 @@ class GpuPipeline final : public Pipeline {
   [[nodiscard]] int gather_sms() const override { return replicas_.front()->gather_sms(); }
 
  private:
+  GpuPipeline(const PipelineRequest& request, std::uint64_t batches)
+      : samples_on_host_(!request.lists),
+        window_(static_cast<std::uint64_t>(request.window)),
+        windows_(batches / (window_ * request.gpus.size())) {}
+
+  void make_events() {
+    const cuda::DeviceGuard guard(replicas_.front()->gpu());
+    ends_ = std::vector<cuda::Event>(windows_ * window_);
+    start_ = std::make_unique<cuda::Event>();
+    stop_ = std::make_unique<cuda::Event>();
+  }
+
+  // With the other processes, where there are some: what is timed then begins at one moment.
+  void meet() { advance(&RankExchange::Rank::met); }
+  void advance(RankTurns::Count count) {
+    if (turns_ != nullptr) {
+      turns_->advance(count);
+    }
+  }
+
   void allow_reads(const std::vector<int>& gpus) {
     for (const int reader : gpus) {
       for (const int owner : gpus) {
@@ -222,13 +257,16 @@ class GpuPipeline final : public Pipeline {
 
   void train(std::uint64_t step) {
     for_all([&](Replica& each) { each.gradient(step); });
-    for_all([&](Replica& each) { each.update(replicas_); });
-    for_all([&](Replica& each) { each.follow(replicas_); });
+    advance(&RankExchange::Rank::gradients);
+    for_all([&](Replica& each) { each.update(step, fellows_); });
+    advance(&RankExchange::Rank::updates);
+    for_all([&](Replica& each) { each.follow(fellows_); });
   }
 
   // From before `body` until it records `stop_`, on this stream; then everything is waited for.
   template <class Body>
   double between_events_s(const cuda::Stream& stream, const Body& body) {
+    meet();
     start_->record(stream);
     body();
     for_all([](const Replica& each) { each.synchronize(); });
@@ -294,6 +332,10 @@ class GpuPipeline final : public Pipeline {
       run.step_s.push_back(cuda::elapsed_s(ends_[window * window_ - 1], ends_[(window + 1) * window_ - 1]) /
                            static_cast<double>(window_));
     }
+    for (const auto& each : replicas_) {
+      const std::vector<TimelineLane> lanes = each->lanes(windows_);
+      run.timeline.insert(run.timeline.end(), lanes.begin(), lanes.end());
+    }
   }
 
   bool samples_on_host_;
@@ -301,6 +343,8 @@ class GpuPipeline final : public Pipeline {
   std::uint64_t windows_;
   std::vector<std::unique_ptr<cuda::PeerAccess>> access_;
   std::vector<std::unique_ptr<Replica>> replicas_;
+  std::vector<Fellow> fellows_;        // by rank
+  RankTurns* turns_ = nullptr;         // with other processes
   ThreadTeam threads_{2, {}};          // that enqueue
   std::optional<ThreadTeam> drivers_;  // one a GPU, where threads of the host gather for several
   std::vector<cuda::Event> ends_;      // of each step, on the first GPU
@@ -308,7 +352,134 @@ class GpuPipeline final : public Pipeline {
   std::unique_ptr<cuda::Event> stop_;
 };
 
+// What a process shares is made before anything of another can be open; the pipeline needs what is.
+class CudaTrainingRank final : public TrainingRank {
+ public:
+  CudaTrainingRank(const TrainingPlan& plan, const PipelineRequest& request, std::size_t rank,
+                   RankExchange& exchange)
+      : plan_(plan),
+        request_(request),
+        exchange_(exchange),
+        turns_(exchange, rank, request.gpus.size()),
+        gpu_(request.gpus[rank]),
+        guard_(gpu_),
+        table_(make_table(plan, request, gpu_)),
+        gradient_(gpu_, plan.request.shape.parameters() * sizeof(float)),
+        ready_(cuda::share_event(gpu_)),
+        updated_(cuda::share_event(gpu_)) {
+    RankExchange::Rank& own = exchange_.ranks[rank];
+    if (const std::uint32_t hot = spread_rows(); hot > 0) {
+      const auto at = static_cast<std::uint32_t>(rank);
+      const std::size_t parts = request.gpus.size();
+      part_.emplace(gpu_, std::max<std::uint64_t>(1, rows_of_part(hot, at, parts)) * table_->row_bytes());
+      fill_s_ = fill_part(*table_, hot, at, parts, gpu_, part_->data());
+      own.part = part_->handle();
+    }
+    own.gradient = gradient_.handle();
+    own.ready = ready_.handle;
+    own.updated = updated_.handle;
+  }
+
+  // What is open goes before what is shared: others may still read that, who have given up then.
+  ~CudaTrainingRank() override { turns_.give_up(); }
+
+  void open() override {
+    Shared shared;
+    shared.gradient = reinterpret_cast<float*>(gradient_.data());
+    shared.ready = std::move(ready_.event);
+    shared.updated = std::move(updated_.event);
+    std::vector<Fellow> others;
+    events_.reserve(2 * request_.gpus.size());
+    for (std::size_t rank = 0; rank < request_.gpus.size(); ++rank) {
+      if (rank == turns_.rank()) {
+        shared.parts[rank] = part_ ? part_->data() : nullptr;
+        continue;
+      }
+      const RankExchange::Rank& other = exchange_.ranks[rank];
+      if (part_) {
+        shared.parts[rank] = opened(other.part);
+      }
+      const auto* const gradient = reinterpret_cast<const float*>(opened(other.gradient));
+      events_.push_back(cuda::open_event(gpu_, other.ready));
+      events_.push_back(cuda::open_event(gpu_, other.updated));
+      others.push_back({gradient, &events_[events_.size() - 2], &events_.back()});
+    }
+    pipeline_ = std::make_unique<GpuPipeline>(plan_, *table_, request_, turns_, shared, others);
+  }
+
+  PipelineRun run() override {
+    return with_the_others([&] {
+      PipelineRun result = pipeline().run();
+      table_->expect_on_host();
+      return result;
+    });
+  }
+  StageTimes stages() override {
+    return with_the_others([&] { return pipeline().stages(); });
+  }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return pipeline().gpu_bytes(); }
+  [[nodiscard]] double fill_s() const override { return fill_s_ + pipeline().fill_s(); }
+  [[nodiscard]] std::uint64_t batches() const override { return pipeline().batches(); }
+  [[nodiscard]] int gather_sms() const override { return pipeline().gather_sms(); }
+
+ private:
+  static std::unique_ptr<FeatureTable> make_table(const TrainingPlan& plan, const PipelineRequest& request,
+                                                  int gpu) {
+    const graph::Vertex vertices = plan.neighbours.vertices();
+    return request.store == Store::pageable
+               ? make_pageable_table(vertices, plan.features)
+               : make_mapped_table(vertices, plan.features, {.gpu = gpu, .home = request.node});
+  }
+  [[nodiscard]] std::uint32_t spread_rows() const {
+    return request_.store == Store::multi_gpu
+               ? hot_rows(table_->vertices(), request_.store, request_.hot_percent)
+               : 0;
+  }
+  const std::byte* opened(const cuda::IpcHandle& handle) {
+    opened_.push_back(std::make_unique<cuda::OpenedBuffer>(gpu_, handle));
+    return opened_.back()->data();
+  }
+  [[nodiscard]] GpuPipeline& pipeline() const {
+    if (!pipeline_) {
+      throw UsageError("training with other processes before what they share is open");
+    }
+    return *pipeline_;
+  }
+  template <class Do>
+  std::invoke_result_t<const Do&> with_the_others(const Do& what) {
+    try {
+      return what();
+    } catch (...) {
+      turns_.give_up();
+      throw;
+    }
+  }
+
+  const TrainingPlan& plan_;
+  PipelineRequest request_;
+  RankExchange& exchange_;
+  RankTurns turns_;
+  int gpu_;
+  cuda::DeviceGuard guard_;
+  std::unique_ptr<FeatureTable> table_;
+  cuda::SharedBuffer gradient_;
+  cuda::SharedEvent ready_;
+  cuda::SharedEvent updated_;
+  std::optional<cuda::SharedBuffer> part_;
+  double fill_s_ = 0;
+  std::vector<std::unique_ptr<cuda::OpenedBuffer>> opened_;
+  std::vector<cuda::Event> events_;  // of the others
+  std::unique_ptr<GpuPipeline> pipeline_;
+};
+
 }  // namespace
+
+std::unique_ptr<TrainingRank> make_training_rank(const TrainingPlan& plan, const PipelineRequest& request,
+                                                 std::size_t rank, RankExchange& exchange) {
+  require_ranks(request);
+  require_plan(plan, nullptr, request);
+  return std::make_unique<CudaTrainingRank>(plan, request, rank, exchange);
+}
 
 std::unique_ptr<Pipeline> make_gpu_pipeline(const TrainingPlan& plan, const FeatureTable& table,
                                             const PipelineRequest& request,

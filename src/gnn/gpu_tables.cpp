@@ -103,7 +103,7 @@ const std::byte* as_the_gpu_reads(const FeatureTable& table, Store store) {
 }  // namespace
 
 PlacedTable::PlacedTable(const FeatureTable& table, Store store, double hot_percent, int gpu,
-                         const std::vector<int>& gpus, const PlacedTable* of_another) {
+                         const std::vector<int>& gpus, const std::byte* const* parts) {
   TableShape& shape = view_.shape;
   shape.row_bytes = static_cast<std::uint32_t>(table.row_bytes());
   shape.rows = table.vertices();
@@ -118,10 +118,10 @@ PlacedTable::PlacedTable(const FeatureTable& table, Store store, double hot_perc
   if (spread) {
     shape.by_gpus = Divider(static_cast<std::uint32_t>(gpus.size()));
     for (std::uint32_t part = 0; part < gpus.size(); ++part) {
-      if (of_another == nullptr) {
+      if (parts == nullptr) {
         place_part(table, part, gpus[part]);
       } else {
-        view_.spread[part] = of_another->view_.spread[part];
+        view_.spread[part] = parts[part];
       }
       gpu_bytes_ += gpus[part] == gpu ? shape.spread_rows_of(part) * table.row_bytes() : 0;
     }
@@ -142,23 +142,32 @@ void PlacedTable::place_local(const FeatureTable& table, int gpu) {
   gpu_bytes_ += memory_.back()->bytes();
 }
 
-// Timed as one copy of as many bytes in a piece; its rows stand apart on the host.
 void PlacedTable::place_part(const FeatureTable& table, std::uint32_t part, int gpu) {
-  const std::uint64_t parts = view_.shape.by_gpus.divisor;
-  const std::uint64_t count = view_.shape.spread_rows_of(part);
-  const std::uint64_t row_bytes = table.row_bytes();
-  const cuda::DeviceGuard guard(gpu);
-  memory_.push_back(std::make_unique<cuda::DeviceBuffer>(gpu, whole_lines(count * row_bytes)));
+  const std::uint64_t bytes = view_.shape.spread_rows_of(part) * table.row_bytes();
+  memory_.push_back(std::make_unique<cuda::DeviceBuffer>(gpu, whole_lines(bytes)));
   void* const to = memory_.back()->data();
   view_.spread[part] = static_cast<const std::byte*>(to);
+  fill_s_ += fill_part(table, view_.shape.spread_rows, part, view_.shape.by_gpus.divisor, gpu, to);
+}
+
+std::uint64_t rows_of_part(std::uint32_t hot, std::uint32_t part, std::size_t parts) {
+  return part < hot ? (hot - part - 1) / parts + 1 : 0;
+}
+
+double fill_part(const FeatureTable& table, std::uint32_t hot, std::uint32_t part, std::size_t parts, int gpu,
+                 void* to) {
+  const std::uint64_t count = rows_of_part(hot, part, parts);
+  const std::uint64_t row_bytes = table.row_bytes();
   if (count == 0) {
-    return;
+    return 0;
   }
+  const cuda::DeviceGuard guard(gpu);
   const std::byte* const rows = table.bytes();
-  fill_s_ += timed_fill_s(to, count * row_bytes, {&rows, 1}, count * row_bytes);
+  const double seconds = timed_fill_s(to, count * row_bytes, {&rows, 1}, count * row_bytes);
   cuda::check(cudaMemcpy2D(to, row_bytes, rows + part * row_bytes, parts * row_bytes, row_bytes, count,
                            cudaMemcpyDefault),
               "copy a part of the hot rows to a GPU");
+  return seconds;
 }
 
 std::unique_ptr<FeatureTable> make_mapped_table(graph::Vertex vertices, const Features& features,

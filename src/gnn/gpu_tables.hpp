@@ -21,10 +21,11 @@ namespace grainscope::gnn {
 class PlacedTable {
  public:
   // On `gpu`, which is current. Rows of a store multi_gpu are interleaved over `gpus`, which reach each
-  // other; those that `of_another` has placed for another of them serve this one too, and outlive it. Throws
-  // UsageError where the GPU is to read memory that is not page-locked, SkipError where there is no room.
+  // other; where `parts` (one a GPU) says where they lie already, in memory that outlives it, they serve this
+  // GPU too. Throws UsageError where the GPU is to read memory that is not page-locked, SkipError where there
+  // is no room.
   PlacedTable(const FeatureTable& table, Store store, double hot_percent, int gpu,
-              const std::vector<int>& gpus = {}, const PlacedTable* of_another = nullptr);
+              const std::vector<int>& gpus = {}, const std::byte* const* parts = nullptr);
   // Of pageable and pinned tables as the host addresses it.
   [[nodiscard]] const TableView& view() const { return view_; }
   [[nodiscard]] std::uint64_t gpu_bytes() const { return gpu_bytes_; }
@@ -40,6 +41,14 @@ class PlacedTable {
   std::uint64_t gpu_bytes_ = 0;
   double fill_s_ = 0;
 };
+
+// Of a store multi_gpu's `hot` rows, which are interleaved over `parts` GPUs: how many part number `part`
+// has.
+[[nodiscard]] std::uint64_t rows_of_part(std::uint32_t hot, std::uint32_t part, std::size_t parts);
+// Copies them from the host to `to`, memory of `gpu`. Seconds of one copy of as many bytes in a piece; the
+// rows themselves stand apart on the host.
+[[nodiscard]] double fill_part(const FeatureTable& table, std::uint32_t hot, std::uint32_t part,
+                               std::size_t parts, int gpu, void* to);
 
 // Fills `rows` rows from the pattern of `seed`: row k holds what row (k × step + first) of the pattern's rows
 // holds. `memory` is any that the current GPU can write. Waits.

@@ -98,6 +98,16 @@ void require_processes(const PipelineRequest& request) {
   }
 }
 
+void require_ranks(const PipelineRequest& request) {
+  require_possible(request);
+  if (request.gpus.size() < 2 || request.mode == Mode::cpu_gather ||
+      request.lists == ListPlacement::interleaved) {
+    throw UsageError(
+        "a training pipeline of a process for each GPU: two GPUs or more train, and lists are not "
+        "interleaved over them");
+  }
+}
+
 std::unique_ptr<Pipeline> make_pipeline(const TrainingPlan& plan, const FeatureTable& table,
                                         const PipelineRequest& request,
                                         const cuda::Surroundings& surroundings) {
@@ -247,6 +257,27 @@ void train_in_turn(Exchange& exchange, std::uint64_t batches, TrainingSteps& ste
       });
 }
 
+void RankTurns::advance(Count count) {
+  const auto of = [&](std::size_t rank) -> std::atomic<std::uint64_t>& {
+    return exchange_.ranks[rank].*count;
+  };
+  const std::uint64_t own = of(rank_).load(std::memory_order_relaxed) + 1;
+  of(rank_).store(own, std::memory_order_release);
+  const double deadline_s = steady_now_s() + patience_s_;
+  for (std::size_t rank = 0; rank < ranks_; ++rank) {
+    while (of(rank).load(std::memory_order_acquire) < own) {
+      if (exchange_.given_up.load(std::memory_order_acquire) != 0) {
+        throw TurnError("another process of the training has given up");
+      }
+      if (steady_now_s() >= deadline_s) {
+        throw TurnError("nothing has come of the process of rank " + std::to_string(rank) + " for " +
+                        std::to_string(static_cast<int>(patience_s_)) + " s");
+      }
+      sched_yield();
+    }
+  }
+}
+
 // Training on a CPU alone: sampling, gathering and the step one after another, each by all threads.
 
 namespace {
@@ -283,11 +314,14 @@ class HostPipeline final : public Pipeline {
     PipelineRun result;
     result.cpu_s = -process_cpu_s();
     double checking_cpu_s = 0;
-    StageTimes times = train([&](const MiniBatch& sampled) {
-      checking_cpu_s -= process_cpu_s();
-      require_right(sampled);
-      checking_cpu_s += process_cpu_s();
-    });
+    result.timeline = {{"sampling", -1, {}, {}}, {"gathering", -1, {}, {}}, {"training", -1, {}, {}}};
+    StageTimes times = train(
+        [&](const MiniBatch& sampled) {
+          checking_cpu_s -= process_cpu_s();
+          require_right(sampled);
+          checking_cpu_s += process_cpu_s();
+        },
+        &result.timeline);
     result.cpu_s = (result.cpu_s + process_cpu_s() - checking_cpu_s) / static_cast<double>(batches());
     result.losses = times.losses;
     for (std::size_t i = kFillingSteps; i < times.train_s.size(); ++i) {
@@ -310,11 +344,19 @@ class HostPipeline final : public Pipeline {
   [[nodiscard]] std::uint64_t batches() const override { return plan_.seeds.size(); }
 
  private:
+  // `timeline`: lanes of sampling, gathering and training, of which it notes when; null: it does not.
   template <class Check>
-  StageTimes train(const Check& check) {
+  StageTimes train(const Check& check, std::vector<TimelineLane>* timeline = nullptr) {
     HostSage<float> model(plan_.request.shape, plan_.parameters);
     StageTimes times;
     MiniBatch sampled;
+    const double begun_s = steady_now_s();
+    const auto note = [&](std::size_t lane, double from_s, double to_s) {
+      if (timeline != nullptr) {
+        (*timeline)[lane].begin_s.push_back(from_s - begun_s);
+        (*timeline)[lane].end_s.push_back(to_s - begun_s);
+      }
+    };
     for (std::uint64_t b = 0; b < batches(); ++b) {
       const double start_s = steady_now_s();
       sampler_.sample(plan_.seeds[b], b, sampled);
@@ -325,9 +367,13 @@ class HostPipeline final : public Pipeline {
       const double checked_s = steady_now_s();
       times.losses.push_back(model.add_gradient(sampled, rows_.data(), plan_.labels));
       model.update(plan_.request.rate);
-      times.train_s.push_back(steady_now_s() - checked_s);
+      const double trained_s = steady_now_s();
+      times.train_s.push_back(trained_s - checked_s);
       times.sample_s.push_back(sampled_s - start_s);
       times.gather_s.push_back(gathered_s - sampled_s);
+      note(0, start_s, sampled_s);
+      note(1, sampled_s, gathered_s);
+      note(2, checked_s, trained_s);
     }
     return times;
   }

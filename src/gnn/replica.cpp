@@ -160,10 +160,17 @@ std::unique_ptr<GpuSampler> sampler_for(const TrainingPlan& plan, const PlacedLi
                           : make_sending_sampler(plan.neighbours, gpu, request, seeds);
 }
 
+// Of the process whose only GPU it is.
+PipelineRequest alone(PipelineRequest request, int gpu) {
+  request.gpus = {gpu};
+  return request;
+}
+
 }  // namespace
 
 Replica::Replica(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
-                 std::size_t rank, const Replica* first, const cuda::Surroundings& surroundings)
+                 std::size_t rank, const Replica* first, const cuda::Surroundings& surroundings,
+                 Shared* shared)
     : plan_(plan),
       rank_(rank),
       ranks_(request.gpus.size()),
@@ -175,16 +182,27 @@ Replica::Replica(const TrainingPlan& plan, const FeatureTable& table, const Pipe
       gather_sms_(split_.part->given_sms() < cuda::sm_count(gpu_) ? split_.part->given_sms() : 0),
       most_(most_of(plan.request.sample.fanouts, plan.seeds.front().size(), plan.neighbours.vertices())),
       table_(table, request.store, request.hot_percent, gpu_, request.gpus,
-             first != nullptr ? &first->table_ : nullptr),
+             first != nullptr    ? first->table_.view().spread
+             : shared != nullptr ? shared->parts.data()
+                                 : nullptr),
       lists_(lists_for(plan, request, gpu_, first != nullptr ? first->lists_.get() : nullptr, surroundings)),
       sampler_(sampler_for(plan, lists_.get(), gpu_)),
-      model_(std::make_unique<CudaSage>(gpu_, plan.request.shape, most_, plan.seeds.size())),
-      producer_(make_producer(table_.view(), request, gpu_, gather_sms_, window_ * most_.nodes.back())),
+      model_(std::make_unique<CudaSage>(gpu_, plan.request.shape, most_, plan.seeds.size(),
+                                        shared != nullptr ? shared->gradient : nullptr)),
+      producer_(make_producer(table_.view(), shared != nullptr ? alone(request, gpu_) : request, gpu_,
+                              gather_sms_, window_ * most_.nodes.back())),
       labels_(gpu_, plan.labels.size() * sizeof(std::uint16_t)),
       window_list_(gpu_, (window_ > 1 ? window_ * most_.nodes.back() : 1) * sizeof(std::uint32_t)),
       wrong_(gpu_, sizeof(unsigned long long)),
       sizes_(slots_.size() * window_ * (2 * hops_ + 1) * sizeof(std::uint64_t),
-             cuda::PinnedBuffer::Kind::cached) {
+             cuda::PinnedBuffer::Kind::cached),
+      sampled_(plan.seeds.size() / (window_ * ranks_)),
+      gathered_(sampled_.size()),
+      trained_(sampled_.size() * window_) {
+  if (shared != nullptr) {
+    ready_ = std::move(shared->ready);
+    updated_ = std::move(shared->updated);
+  }
   for (Slot& each : slots_) {
     for (std::uint64_t at = 0; at < window_; ++at) {
       each.sampled.push_back(sampler_->make_batch());
@@ -216,6 +234,7 @@ void Replica::sample(std::uint64_t window) {
   const cuda::DeviceGuard guard(gpu_);
   Slot& into = slot(window);
   sampling_.wait_for(into.trained);
+  sampled_[window].begin.record(sampling_);
   auto* const reported = static_cast<std::uint64_t*>(sizes_.device_data());
   for (std::uint64_t at = 0; at < window_; ++at) {
     const std::uint64_t batch = (window * window_ + at) * ranks_ + rank_;
@@ -229,11 +248,11 @@ void Replica::sample(std::uint64_t window) {
     report_sizes(sources, reported + (sizes(window, at) - static_cast<std::uint64_t*>(sizes_.data())),
                  sampling_.get());
   }
-  into.drawn.record(sampling_);
+  sampled_[window].end.record(sampling_);
 }
 
 void Replica::wait_sizes(std::uint64_t window) {
-  slot(window).drawn.synchronize();
+  sampled_[window].end.synchronize();
   for (std::uint64_t at = 0; at < window_; ++at) {
     if (nodes_of(window, at) > most_.nodes.back()) {
       throw FailedError("wrong result: a mini-batch sampled on GPU " + std::to_string(gpu_) +
@@ -246,8 +265,9 @@ void Replica::gather(std::uint64_t window) {
   const cuda::DeviceGuard guard(gpu_);
   Slot& from = slot(window);
   Rows& to = rows(window);
-  gathering_.wait_for(from.drawn);
+  gathering_.wait_for(sampled_[window].end);
   gathering_.wait_for(to.trained);
+  gathered_[window].begin.record(gathering_);
   const std::uint32_t* list = from.sampled.front()->view().nodes;
   if (window_ > 1) {
     auto* const joined = static_cast<std::uint32_t*>(window_list_.data());
@@ -261,7 +281,7 @@ void Replica::gather(std::uint64_t window) {
   }
   producer_->enqueue(list, rows_before(window, window_), static_cast<std::byte*>(to.memory.data()),
                      gathering_);
-  to.gathered.record(gathering_);
+  gathered_[window].end.record(gathering_);
 }
 
 void Replica::gradient(std::uint64_t step) {
@@ -270,7 +290,8 @@ void Replica::gradient(std::uint64_t step) {
   const std::uint64_t at = step % window_;
   Slot& from = slot(window);
   Rows& gathered = rows(window);
-  training_.wait_for(gathered.gathered);
+  training_.wait_for(gathered_[window].end);
+  trained_[step].begin.record(training_);
   const std::uint64_t* const counts = sizes(window, at);
   SageBatch batch;
   batch.sampled = &from.sampled[at]->view();
@@ -287,27 +308,47 @@ void Replica::gradient(std::uint64_t step) {
   }
 }
 
-void Replica::update(const std::vector<std::unique_ptr<Replica>>& all) {
+void Replica::update(std::uint64_t step, const std::vector<Fellow>& all) {
   const cuda::DeviceGuard guard(gpu_);
   std::vector<const float*> gradients;
   gradients.reserve(all.size());
-  for (const auto& each : all) {
-    if (each.get() != this) {
-      training_.wait_for(each->ready_);
+  for (const Fellow& each : all) {
+    if (each.ready != &ready_) {
+      training_.wait_for(*each.ready);
     }
-    gradients.push_back(each->model_->gradient());
+    gradients.push_back(each.gradient);
   }
   model_->enqueue_update(plan_.request.rate, gradients, training_);
   updated_.record(training_);
+  trained_[step].end.record(training_);
 }
 
-void Replica::follow(const std::vector<std::unique_ptr<Replica>>& all) {
+void Replica::follow(const std::vector<Fellow>& all) {
   const cuda::DeviceGuard guard(gpu_);
-  for (const auto& each : all) {
-    if (each.get() != this) {
-      training_.wait_for(each->updated_);
+  for (const Fellow& each : all) {
+    if (each.updated != &updated_) {
+      training_.wait_for(*each.updated);
     }
   }
+}
+
+void Replica::begin() {
+  const cuda::DeviceGuard guard(gpu_);
+  begun_.record(sampling_);
+}
+
+std::vector<TimelineLane> Replica::lanes(std::uint64_t windows) const {
+  const cuda::DeviceGuard guard(gpu_);
+  const auto lane = [&](const char* stage, const std::vector<Span>& spans, std::uint64_t count) {
+    TimelineLane result{stage, gpu_, {}, {}};
+    for (std::uint64_t i = 0; i < count; ++i) {
+      result.begin_s.push_back(cuda::elapsed_s(begun_, spans[i].begin));
+      result.end_s.push_back(cuda::elapsed_s(begun_, spans[i].end));
+    }
+    return result;
+  };
+  return {lane("sampling", sampled_, windows), lane("gathering", gathered_, windows),
+          lane("training", trained_, windows * window_)};
 }
 
 void Replica::reset() {

@@ -5,6 +5,7 @@
 // batches into a buffer.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -49,6 +50,22 @@ class Producer {
 [[nodiscard]] std::unique_ptr<Producer> make_producer(const TableView& view, const PipelineRequest& request,
                                                       int gpu, int sms, std::uint64_t most);
 
+// What a step needs of a GPU that trains along, in this process or in another.
+struct Fellow {
+  const float* gradient = nullptr;
+  const cuda::Event* ready = nullptr;    // behind its gradient
+  const cuda::Event* updated = nullptr;  // behind its update
+};
+
+// Of a replica whose fellows are in other processes: what it writes where they read, and their parts of a
+// table.
+struct Shared {
+  float* gradient = nullptr;
+  cuda::Event ready;
+  cuda::Event updated;
+  std::array<const std::byte*, kMostGpus> parts{};
+};
+
 // One GPU of a pipeline: its graph, table, buffers, model, and a stream for each stage. Windows of
 // mini-batches take turns with three sets of sampled lists (one drawn, one gathered, one trained on) and two
 // buffers of rows.
@@ -58,9 +75,11 @@ class Replica {
 
   // Replica number `rank` of those that the request's GPUs make; trains on every mini-batch whose number is
   // `rank` modulo their count. What lies on all GPUs together the first of them has placed, and the others
-  // share; it outlives them.
+  // share; it outlives them. With `shared` it is the only one of this process, has all of its threads, and
+  // `first` is null.
   Replica(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
-          std::size_t rank, const Replica* first, const cuda::Surroundings& surroundings);
+          std::size_t rank, const Replica* first, const cuda::Surroundings& surroundings,
+          Shared* shared = nullptr);
 
   // All of these enqueue, on the stream of their stage, behind what they need; but for `wait_sizes` and what
   // a producer's threads do they do not wait. One thread may call the first three while another calls those
@@ -72,12 +91,17 @@ class Replica {
   // Where the thread that calls it belongs: Producer::callers_cpu.
   [[nodiscard]] int gatherers_cpu() const { return producer_->callers_cpu(); }
   void gradient(std::uint64_t step);  // of mini-batch `step` of this replica
-  // Descends by the mean of all replicas' gradients, added up in their order.
-  void update(const std::vector<std::unique_ptr<Replica>>& all);
-  // Lets no later gradient be written before all replicas have read this one's.
-  void follow(const std::vector<std::unique_ptr<Replica>>& all);
+  // Descends by the mean of all gradients, added up in their order.
+  void update(std::uint64_t step, const std::vector<Fellow>& all);
+  // Lets no later gradient be written before all have read this one's.
+  void follow(const std::vector<Fellow>& all);
+  [[nodiscard]] Fellow fellow() const { return {model_->gradient(), &ready_, &updated_}; }
 
   void reset();  // to the first parameters; waits
+  // Before a run: its lanes begin here.
+  void begin();
+  // Of the run that has ended, which had so many windows.
+  [[nodiscard]] std::vector<TimelineLane> lanes(std::uint64_t windows) const;
   // Enqueues a check of a gathered window, of a file's rows waits for it; wrong_elements() has the count of
   // all checks so far, and waits.
   void check_rows(std::uint64_t window);
@@ -96,14 +120,17 @@ class Replica {
  private:
   struct Slot {
     std::vector<std::unique_ptr<GpuMiniBatch>> sampled;  // [window]
-    cuda::Event drawn;
-    cuda::Event trained;  // no stage looks at it any more
+    cuda::Event trained;                                 // no stage looks at it any more
   };
   struct Rows {
     explicit Rows(int gpu, std::uint64_t bytes) : memory(gpu, bytes) {}
     cuda::DeviceBuffer memory;
-    cuda::Event gathered;
     cuda::Event trained;
+  };
+  // Of a stage's work.
+  struct Span {
+    cuda::Event begin;
+    cuda::Event end;
   };
 
   [[nodiscard]] Slot& slot(std::uint64_t window) { return slots_[window % slots_.size()]; }
@@ -142,6 +169,10 @@ class Replica {
   cuda::Stream training_ = split_.rest->stream();
   cuda::Event ready_;
   cuda::Event updated_;
+  cuda::Event begun_;
+  std::vector<Span> sampled_;   // [windows]
+  std::vector<Span> gathered_;  // [windows]
+  std::vector<Span> trained_;   // [steps]
 };
 
 }  // namespace grainscope::gnn

@@ -4,7 +4,8 @@
 // Traversals over several GPUs. Each has the lists of its own vertices within reach and a copy of the state
 // of all vertices, in which it writes down what it finds. A level is three steps of each GPU: it takes from
 // the others' copies what they found of its vertices, counts which of these are active, and walks their
-// lists. A GPU takes and counts once all have walked, and walks once all have counted.
+// lists. A GPU takes and counts once all have walked, and walks once all have counted. Programs that lower
+// values write them into the copy of the vertex's own GPU, too, while they walk.
 
 #include <cuda_runtime.h>
 
@@ -71,6 +72,7 @@ class DividedTraversal final : public Traversal {
       for (const auto& other : ranks_) {
         rank->summaries.of[rank->summaries.count++] = other->worker.summary();
       }
+      introduce(*rank);
     }
   }
   // After a run that failed kernels may still read the memory of other GPUs.
@@ -120,18 +122,48 @@ class DividedTraversal final : public Traversal {
   // One GPU's, which is current while it is made and used.
   struct Rank {
     Rank(const PlacedGraph& part, Access access)
-        : state(part), program(state.program()), worker(part, access), total(part.request().gpu, 1) {}
+        : state(part),
+          program(state.program()),
+          worker(part, access),
+          total(part.request().gpu, 1),
+          others(part.request().gpu, 1) {}
     [[nodiscard]] int gpu() const { return worker.gpu(); }
 
     State state;
     Program program;
     LevelWorker<Program> worker;
     DeviceArray<LevelSummary> total;
+    DeviceArray<OwnedValues> others;
     Summaries summaries{};
     cuda::Event counted;
     cuda::Event walked;
     std::unique_ptr<DeviceArray<BlockLoads>> blocks;  // where loads are counted
   };
+
+  // Tells a program that writes into the others' copies where these are.
+  void introduce(Rank& rank) const {
+    if constexpr (requires { rank.program.elsewhere; }) {
+      OwnedValues others{};
+      for (const auto& other : ranks_) {
+        if (other.get() != &rank) {
+          others.range[others.count] = other->worker.graph().range;
+          others.of[others.count++] = other->program.values;
+        }
+      }
+      const cuda::DeviceGuard guard(rank.gpu());
+      cuda::check(cudaMemcpy(rank.others.data(), &others, sizeof(others), cudaMemcpyHostToDevice),
+                  "tell a GPU where the others' values are");
+    }
+  }
+  // As the state has it, for this traversal.
+  static Program program_of(const Rank& rank) {
+    Program program = rank.state.program();
+    program.over_link = rank.worker.over_link();
+    if constexpr (requires { program.elsewhere; }) {
+      program.elsewhere = rank.others.data();
+    }
+    return program;
+  }
 
   // Where loads were counted: later runs do not.
   void forget_blocks() {
@@ -195,8 +227,7 @@ class DividedTraversal final : public Traversal {
       }
       rank.worker.begin();
       rank.state.clear(source, own);
-      rank.program = rank.state.program();
-      rank.program.over_link = rank.worker.over_link();
+      rank.program = program_of(rank);
       rank.walked.record(own);
     });
     for (std::uint64_t level = 0;; ++level) {

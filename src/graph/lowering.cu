@@ -55,7 +55,7 @@ struct SsspProgram : Lowering {
   __device__ void visit(std::uint32_t distance, Vertex neighbour, Weight weight) const {
     const std::uint32_t through = distance + weight;
     if (through >= distance && through < look_up(values + neighbour, over_link)) {
-      atomicMin(values + neighbour, through);
+      lower(neighbour, through);
     }
   }
   static void begin(const DeviceArray<std::uint32_t>& distances, Vertex /*vertices*/, Vertex source,
@@ -112,7 +112,7 @@ struct CcProgram : Lowering {
   __device__ void visit(Labels& labels, Vertex neighbour, Weight /*weight*/) const {
     const std::uint32_t other = look_up(values + neighbour, over_link);
     if (labels.own < other) {
-      atomicMin(values + neighbour, labels.own);
+      lower(neighbour, labels.own);
     } else {
       labels.lowest = min(labels.lowest, other);
     }
@@ -123,7 +123,7 @@ struct CcProgram : Lowering {
       lowest = __reduce_min_sync(~0U, lowest);
     }
     if (lowest < labels.own && (team == Team::thread || threadIdx.x % kWarpLanes == 0)) {
-      atomicMin(values + item.vertex, lowest);
+      lower(item.vertex, lowest);
     }
   }
   __device__ void merge(Labels& list, const Labels& lane) const {

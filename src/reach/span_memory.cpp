@@ -25,6 +25,9 @@ namespace grainscope::reach {
 namespace {
 
 constexpr std::uint64_t kSmallestChunk = 4 * kKiB;
+// What stays untouched when all free memory is brought into pieces.
+constexpr std::uint64_t kUnscattered = 2 * kGiB;
+
 }  // namespace
 
 SpanMemory::SpanMemory(const cuda::Surroundings& surroundings, SpanRequest request)
@@ -47,6 +50,9 @@ void SpanMemory::grow(std::uint64_t wanted) {
   std::optional<NodeBinding> binding;
   if (on_host) {
     binding.emplace(*surroundings_.topology, request_.memory.home);
+    if (request_.memory.free_pieces > 0 && !scattered_) {
+      scatter();
+    }
   }
   while (bytes() < wanted) {
     // Reserved huge pages are set aside already, and a GPU's memory is asked for by its own allocator.
@@ -55,6 +61,23 @@ void SpanMemory::grow(std::uint64_t wanted) {
     }
     add_chunk(wanted);
   }
+}
+
+// Takes what is free page by page, and gives back all but a page here and there. The node's memory alone.
+void SpanMemory::scatter() {
+  const AvailableMemory now = request_.available();
+  const std::uint64_t free = now.bytes().value_or(0);
+  if (free <= 2 * kUnscattered) {
+    throw SkipError("bringing free host memory into pieces takes all of it but " +
+                    format_bytes(kUnscattered) + ", and " +
+                    (free == 0 ? "nothing tells how much there is" : "there are " + format_bytes(free)));
+  }
+  const auto threads = static_cast<int>(std::min<std::size_t>(current_affinity().size(), 64));
+  scattered_.emplace(*surroundings_.topology, HostMemoryRequest{.bytes = free - kUnscattered,
+                                                                .node = request_.memory.home,
+                                                                .pages = PageKind::base,
+                                                                .touch_threads = threads});
+  scattered_->thin_out(std::max<std::uint64_t>(2, request_.memory.free_pieces / base_page_bytes()), threads);
 }
 
 void SpanMemory::require_room(std::uint64_t wanted) const {

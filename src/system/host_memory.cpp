@@ -156,6 +156,22 @@ void HostMemory::touch(int threads) const {
   }
 }
 
+void HostMemory::thin_out(std::size_t pages, int threads) const {
+  const std::size_t page = base_page_bytes();
+  const std::size_t groups = pages > 1 ? bytes_ / (pages * page) : 0;
+  const auto shares = static_cast<std::size_t>(std::max(threads, 1));
+  std::vector<std::jthread> workers;
+  workers.reserve(shares);
+  for (std::size_t share = 0; share < shares; ++share) {
+    workers.emplace_back([this, share, shares, groups, pages, page] {
+      for (std::size_t group = groups * share / shares; group < groups * (share + 1) / shares; ++group) {
+        (void)madvise(static_cast<char*>(data_) + (group * pages + 1) * page, (pages - 1) * page,
+                      MADV_DONTNEED);
+      }
+    });
+  }
+}
+
 HostMemory::~HostMemory() {
   release();
 }

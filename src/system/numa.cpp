@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/thread_team.hpp"
 #include "grainscope/system/sysfs.hpp"
 #include "memory_policy.hpp"
 
@@ -111,13 +112,17 @@ bool memory_policy_available(std::string* why_not) {
   return false;
 }
 
-NodeBinding::NodeBinding(const Topology& topology, int node) : node_(node) {
-  const Node& target = bindable(topology, node);
+NodeBinding::NodeBinding(const Topology& topology, int node, int part, int parts) : node_(node) {
+  std::vector<int> cpus = bindable(topology, node).allowed_cpus;
+  if (cpus.size() >= static_cast<std::size_t>(parts)) {
+    const Share share = share_of(cpus.size(), part, parts);
+    cpus = {cpus.begin() + static_cast<std::ptrdiff_t>(share.first),
+            cpus.begin() + static_cast<std::ptrdiff_t>(share.last)};
+  }
   previous_cpus_ = affinity_words();
-  if (const int error = set_affinity(target.allowed_cpus); error != 0) {
-    throw EnvironmentError("binding a thread to the CPUs " + sysfs::format_list(target.allowed_cpus) +
-                           " of NUMA node " + std::to_string(node) +
-                           " (sched_setaffinity): " + errno_text(error));
+  if (const int error = set_affinity(cpus); error != 0) {
+    throw EnvironmentError("binding a thread to the CPUs " + sysfs::format_list(cpus) + " of NUMA node " +
+                           std::to_string(node) + " (sched_setaffinity): " + errno_text(error));
   }
   if (!topology.numa_known() || !memory_policy_available()) {
     return;  // memory follows by first touch

@@ -1,5 +1,5 @@
 // A training pipeline of two processes that share lists and rows by CUDA IPC, in turns without MPS and as
-// clients of a daemon of it.
+// clients of a daemon of it; and of a process for each GPU.
 
 #include <unistd.h>
 
@@ -18,6 +18,7 @@
 #include "family_fixture.hpp"
 #include "gnn/case.hpp"
 #include "gnn/pipeline_worker.hpp"
+#include "gnn/training_ranks.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/gnn/pipeline.hpp"
 #include "grainscope/graph/generate.hpp"
@@ -178,6 +179,126 @@ TEST_F(PipelineProcessesOnGpu, that_hang_are_given_up) {
   EXPECT_LT(steady_now_s() - start_s, 2 * gnn::kPatience_s);
   processes.reset();
   EXPECT_TRUE(kill(stopped, 0) != 0 && errno == ESRCH);
+}
+
+}  // namespace
+// A process for each GPU, which read each other's rows and gradients by CUDA IPC: the same losses as one
+// process that trains on these GPUs, and nothing left when one ends.
+
+namespace {
+
+class TrainingRanksOnGpu : public FamilyTest {
+ protected:
+  void prepare(const char* spec, const std::vector<int>& fanouts, std::uint32_t columns) {
+    gnn::TrainingRequest request;
+    request.sample = {fanouts, 1};
+    request.batch = 150;
+    request.batches = 24;
+    request.labelled_percent = 60;
+    request.shape = {columns, 32, 8, static_cast<std::uint32_t>(fanouts.size())};
+    request.rate = 1;
+    plan_ = gnn::plan_training(graph::make_graph(graph::parse_graph_spec(spec), false), request);
+  }
+
+  // On one GPU both are on that one.
+  [[nodiscard]] static std::vector<int> gpus() {
+    std::vector<int> gpus = reachable_gpus();
+    gpus.resize(2, 0);
+    return gpus;
+  }
+
+  [[nodiscard]] std::vector<double> losses_of_one_process(const gnn::PipelineRequest& request) const {
+    const auto table = gnn::make_mapped_table(plan_.neighbours.vertices(), plan_.features);
+    return gnn::make_pipeline(plan_, *table, request)->run().losses;
+  }
+
+  void expect_right(const gnn::PipelineRequest& request) const {
+    TrainingRanks ranks(plan_, request);
+    const gnn::StageTimes stages = ranks.stages();
+    const std::vector<double> one = losses_of_one_process(request);
+    ASSERT_EQ(stages.losses.size(), one.size());
+    for (std::size_t batch = 0; batch < one.size(); ++batch) {
+      EXPECT_NEAR(stages.losses[batch], one[batch], 1e-5 * one[batch]) << "mini-batch " << batch;
+    }
+    for (int round = 0; round < 2; ++round) {
+      const gnn::PipelineRun run = ranks.run();
+      EXPECT_EQ(run.losses, stages.losses) << "round " << round;
+      EXPECT_GT(run.cpu_s, 0);
+      ASSERT_EQ(run.timeline.size(), 3 * request.gpus.size());
+      for (const TimelineLane& lane : run.timeline) {
+        EXPECT_TRUE(std::is_sorted(lane.begin_s.begin(), lane.begin_s.end())) << lane.stage;
+        EXPECT_TRUE(std::is_sorted(lane.end_s.begin(), lane.end_s.end())) << lane.stage;
+        EXPECT_GE(lane.begin_s.front(), 0);
+        EXPECT_LT(lane.begin_s.front(), lane.end_s.front());
+      }
+    }
+    EXPECT_GT(ranks.gpu_bytes(), 0U);
+  }
+
+  gnn::TrainingPlan plan_;
+};
+
+TEST_F(TrainingRanksOnGpu, have_the_losses_of_one_process) {
+  const struct {
+    Mode mode;
+    Store store;
+    double hot;
+    int window;
+    std::optional<gnn::ListPlacement> lists;
+  } cases[] = {{Mode::masked, Store::mapped, 0, 1, gnn::ListPlacement::device},
+               {Mode::masked, Store::device, 0, 1, gnn::ListPlacement::mapped},
+               {Mode::masked, Store::tiered, 20, 1, gnn::ListPlacement::device},
+               {Mode::masked, Store::multi_gpu, 30, 1, gnn::ListPlacement::device},
+               {Mode::masked, Store::multi_gpu, 100, 1, gnn::ListPlacement::device},
+               {Mode::address_ordered, Store::mapped, 0, 2, gnn::ListPlacement::device},
+               {Mode::cpu_gather_dma, Store::pinned, 0, 1, gnn::ListPlacement::device},
+               {Mode::cpu_gather_dma, Store::pinned, 0, 1, std::nullopt}};
+  prepare("kron:12", {10, 10}, 64);
+  for (const auto& each : cases) {
+    SCOPED_TRACE(testing::Message() << name(each.mode) << " " << name(each.store) << " " << each.hot);
+    gnn::PipelineRequest request;
+    request.mode = each.mode;
+    request.store = each.store;
+    request.hot_percent = each.hot;
+    request.window = each.window;
+    request.lists = each.lists;
+    request.gpus = gpus();
+    request.threads = 2;
+    try {
+      expect_right(request);
+    } catch (const SkipError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+}
+
+TEST_F(TrainingRanksOnGpu, that_are_killed_are_told_of_and_take_the_others_along) {
+  prepare("kron:12", {10, 10}, 64);
+  gnn::PipelineRequest request;
+  request.store = Store::multi_gpu;
+  request.hot_percent = 30;
+  request.gpus = gpus();
+  for (const std::size_t rank : {std::size_t{0}, std::size_t{1}}) {
+    std::unique_ptr<TrainingRanks> ranks;
+    try {
+      ranks = std::make_unique<TrainingRanks>(plan_, request);
+      static_cast<void>(ranks->stages());
+    } catch (const SkipError& error) {
+      GTEST_SKIP() << error.what();
+    }
+    const pid_t other = ranks->pid(1 - rank);
+    kill(ranks->pid(rank), SIGKILL);
+    try {
+      static_cast<void>(ranks->run());
+      ADD_FAILURE() << "it ran";
+    } catch (const FailedError& error) {
+      EXPECT_NE(std::string(error.what()).find("rank " + std::to_string(rank) + " was ended by signal 9"),
+                std::string::npos)
+          << error.what();
+    }
+    ranks.reset();
+    EXPECT_TRUE(kill(other, 0) != 0 && errno == ESRCH) << "the other is left";
+  }
 }
 
 }  // namespace

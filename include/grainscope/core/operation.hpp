@@ -72,6 +72,14 @@ struct LevelResult {
   std::uint64_t link_bytes = 0;
 };
 
+// When a stage of a program was at work, in seconds from its run's beginning, in order.
+struct TimelineLane {
+  std::string stage;
+  int gpu = -1;  // -1: the CPU
+  std::vector<double> begin_s;
+  std::vector<double> end_s;
+};
+
 // The graph that a program ran on.
 struct GraphFacts {
   std::uint64_t vertices = 0;
@@ -117,6 +125,7 @@ struct Measurement {
   std::vector<LaneResult> lanes;  // where several ran at once; `samples` is when any that is measured ran
   std::vector<Trial> trials;
   std::vector<LevelResult> levels;  // of the first trial
+  std::vector<TimelineLane> timeline;
   std::optional<GraphFacts> graph;
   std::optional<FeatureFacts> features;  // of a table of one's own
   std::optional<LibraryFacts> library;

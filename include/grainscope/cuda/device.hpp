@@ -64,6 +64,8 @@ class Stream {
 class Event {
  public:
   Event();
+  // Takes over one that something else has made: an event of several processes.
+  explicit Event(cudaEvent_t made) : event_(made) {}
   [[nodiscard]] cudaEvent_t get() const noexcept { return event_.get(); }
   void record(const Stream& stream) const;
   void synchronize() const;

@@ -71,6 +71,9 @@ struct MappedRequest {
   std::uint64_t others = 0;  // GPUs that read managed memory beside it, a bit each
   // That touch host memory first, where the driver does not: more than there are CPUs are not started.
   int touch_threads = 16;
+  // Before it is made, the host's free memory is brought into pieces of less than so many bytes, as it may be
+  // after months of work (reach::SpanMemory does that); 0: it is as it was found.
+  std::uint64_t free_pieces = 0;
   friend bool operator==(const MappedRequest&, const MappedRequest&) = default;
 };
 

@@ -171,7 +171,8 @@ class SharedBuffer {
 // Another process's, open in this one.
 class OpenedBuffer {
  public:
-  // On `gpu`. Throws SkipError, with the driver's words, where it cannot be opened.
+  // For `gpu`, in whose memory it is, or which reads it over peer access. Throws SkipError, with the driver's
+  // words, where it cannot be opened.
   OpenedBuffer(int gpu, const IpcHandle& handle);
   [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(data_.get()); }
 
@@ -181,6 +182,16 @@ class OpenedBuffer {
   };
   std::unique_ptr<void, Close> data_;
 };
+
+// An event for which streams of other processes can wait, and the name by which they open it. It takes no
+// time.
+struct SharedEvent {
+  Event event;
+  IpcHandle handle;
+};
+// On `gpu`. Both throw SkipError, with the driver's words, where processes cannot share one.
+[[nodiscard]] SharedEvent share_event(int gpu);
+[[nodiscard]] Event open_event(int gpu, const IpcHandle& handle);
 
 }  // namespace grainscope::cuda
 

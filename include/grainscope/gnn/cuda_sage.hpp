@@ -30,9 +30,11 @@ struct SageBatch {
 
 class CudaSage {
  public:
-  // On `gpu`, for mini-batches up to `most`. Loads kernels and cuBLAS. Throws SkipError where the GPU has no
+  // On `gpu`, for mini-batches up to `most`. Loads kernels and cuBLAS. Gradients go to `gradient`
+  // (f32[parameters()], of that GPU, outlives it) where it is given. Throws SkipError where the GPU has no
   // room, FailedError where cuBLAS does not start, UsageError as require_shape.
-  CudaSage(int gpu, const SageShape& shape, const MostOf& most, std::uint64_t most_losses);
+  CudaSage(int gpu, const SageShape& shape, const MostOf& most, std::uint64_t most_losses,
+           float* gradient = nullptr);
   ~CudaSage();
   CudaSage(const CudaSage&) = delete;
   CudaSage& operator=(const CudaSage&) = delete;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/gnn/gpu_sampling.hpp"
 #include "grainscope/gnn/sampling.hpp"
 #include "grainscope/gnn/table.hpp"
@@ -55,6 +56,8 @@ struct PipelineRun {
   std::vector<double> single_s;  // the same of every single step, windows or not
   std::vector<double> losses;    // of every mini-batch
   double cpu_s = 0;              // of the process, a step
+  // Of each GPU its stages: training step by step, sampling and gathering window by window.
+  std::vector<TimelineLane> timeline;
 };
 
 struct StageTimes {
@@ -218,6 +221,72 @@ class TrainingSide {
  protected:
   TrainingSide() = default;
 };
+
+// The training pipeline in as many processes as GPUs, as frameworks have it (dissertation 4.2): each samples,
+// gathers and trains on its own GPU, reads the others' parts of the table and their gradients by CUDA IPC,
+// and descends by the mean of all. Streams wait for each other by events of several processes. Such an event
+// stands for what it recorded last, so the host says, too, how far it has enqueued: it is that which another
+// process waits for before it lets a stream wait.
+
+// Lies in shared memory, zeroed.
+struct RankExchange {
+  using Handle = std::array<std::byte, 64>;  // cuda::IpcHandle
+  // Of one process. What it has done how often, never fewer than before.
+  struct Rank {
+    alignas(64) std::atomic<std::uint64_t> met;        // meetings that it has come to
+    alignas(64) std::atomic<std::uint64_t> gradients;  // that it has enqueued
+    alignas(64) std::atomic<std::uint64_t> updates;    // likewise
+    Handle part;                                       // its rows of a table that is spread over GPUs
+    Handle gradient;
+    Handle ready;    // event: behind a gradient
+    Handle updated;  // event: behind an update
+  };
+  alignas(64) std::atomic<std::uint32_t> given_up;  // a process has failed: the others need not wait
+  std::array<Rank, kMostGpus> ranks;
+};
+
+// One process's side of it.
+class RankTurns {
+ public:
+  using Count = std::atomic<std::uint64_t> RankExchange::Rank::*;
+
+  RankTurns(RankExchange& exchange, std::size_t rank, std::size_t ranks, double patience_s = kPatience_s)
+      : exchange_(exchange), rank_(rank), ranks_(ranks), patience_s_(patience_s) {}
+
+  // Says that this process has come one further in `count`, and waits until all have come as far. Throws
+  // TurnError where another has given up, or has not come for `patience_s`; of one that has not it says
+  // which.
+  void advance(Count count);
+  // The others need not wait for this one.
+  void give_up() { exchange_.given_up.store(1, std::memory_order_release); }
+  [[nodiscard]] std::size_t rank() const { return rank_; }
+
+ private:
+  RankExchange& exchange_;
+  std::size_t rank_;
+  std::size_t ranks_;
+  double patience_s_;
+};
+
+// One process's pipeline: its losses and its mini-batches are those of its own GPU.
+class TrainingRank : public Pipeline {
+ public:
+  // Opens what the others share, once all of them are made; before anything runs. Throws SkipError where it
+  // cannot.
+  virtual void open() = 0;
+};
+
+// Throws UsageError but for two GPUs or more, lists that each GPU or the CPU has, and rows that GPUs gather
+// or get.
+void require_ranks(const PipelineRequest& request);
+
+// On GPU number `rank` of the request's, with all threads and CPUs that the process has, from a table of its
+// own. Plan and exchange outlive it; what it shares is named in the exchange when this returns. Throws
+// UsageError as require_ranks and where the plan has not three windows; SkipError where the GPU has no room
+// or shares no memory; in a build without CUDA always SkipError.
+[[nodiscard]] std::unique_ptr<TrainingRank> make_training_rank(const TrainingPlan& plan,
+                                                               const PipelineRequest& request,
+                                                               std::size_t rank, RankExchange& exchange);
 
 // Throws UsageError but for a kernel's gather of one mini-batch at a time on one GPU.
 void require_processes(const PipelineRequest& request);

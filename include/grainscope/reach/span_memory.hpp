@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/mapped.hpp"
+#include "grainscope/system/host_memory.hpp"
 #include "grainscope/system/limits.hpp"
 
 namespace grainscope::reach {
@@ -63,11 +65,13 @@ class SpanMemory {
 
  private:
   void require_room(std::uint64_t wanted) const;
+  void scatter();
   void add_chunk(std::uint64_t wanted);
 
   cuda::Surroundings surroundings_;
   SpanRequest request_;
   AvailableMemory at_start_;
+  std::optional<HostMemory> scattered_;  // pages between which the free ones lie
   std::vector<cuda::MappedMemory> chunks_;
 };
 

@@ -68,6 +68,9 @@ class HostMemory {
   // Writes a zero byte to the start of every page from `threads` threads, on the node's CPUs where it has
   // any.
   void touch(int threads) const;
+  // Gives pages back but one in every `pages`, by `threads` threads: what is free then lies in pieces of
+  // fewer. Not of reserved huge pages.
+  void thin_out(std::size_t pages, int threads) const;
 
  private:
   void map(const HostMemoryRequest& request);

@@ -21,8 +21,9 @@ namespace grainscope {
 // meanwhile inherit both and keep them.
 class [[nodiscard]] NodeBinding {
  public:
-  // EnvironmentError: no such node, no allowed CPU on it, memory of it forbidden, or the kernel refused.
-  NodeBinding(const Topology& topology, int node);
+  // With `parts` only the CPUs of that part of as many, where there are as many CPUs. EnvironmentError: no
+  // such node, no allowed CPU on it, memory of it forbidden, or the kernel refused.
+  NodeBinding(const Topology& topology, int node, int part = 0, int parts = 1);
   ~NodeBinding();
   NodeBinding(const NodeBinding&) = delete;
   NodeBinding& operator=(const NodeBinding&) = delete;

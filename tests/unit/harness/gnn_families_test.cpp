@@ -245,9 +245,8 @@ TEST(PipelineGraphsage, by_two_processes_has_the_shares_of_figure_3_12) {
   for (const auto& [preset, shares] : expected) {
     std::set<std::string> found;
     for (const Benchmark& benchmark : training_cases(test::machine_with_gpus(1), preset, "kron:12")) {
-      if (by_processes(benchmark)) {
+      if (by_processes(benchmark) && text_of(benchmark, "processes") == "mps") {
         found.insert(text_of(benchmark, "percent"));
-        EXPECT_EQ(text_of(benchmark, "processes"), "mps");
         EXPECT_EQ(text_of(benchmark, "mode") + " " + text_of(benchmark, "store"), "masked mapped");
         EXPECT_TRUE(benchmark.id.name().find("/gpus:1/processes:mps/percent:") != std::string::npos)
             << benchmark.id.name();
@@ -256,6 +255,22 @@ TEST(PipelineGraphsage, by_two_processes_has_the_shares_of_figure_3_12) {
     }
     EXPECT_EQ(found, shares);
   }
+}
+
+TEST(PipelineGraphsage, has_a_process_for_each_gpu_in_paper) {
+  std::set<std::string> found;
+  for (const Benchmark& benchmark : training_cases(test::machine_with_gpus(4), Preset::paper, "pareto:12")) {
+    if (text_of(benchmark, "processes") == "per_gpu") {
+      EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
+      found.insert(text_of(benchmark, "mode") + " " + text_of(benchmark, "store") + " " +
+                   text_of(benchmark, "placement") + " " + text_of(benchmark, "gpus"));
+      EXPECT_NE(benchmark.explanation.limits.find("each GPU has a process"), std::string::npos);
+    }
+  }
+  EXPECT_EQ(found, (std::set<std::string>{"masked device  2", "masked device  4", "masked mapped  2",
+                                          "masked mapped  4", "masked multi_gpu  2", "masked multi_gpu  4",
+                                          "cpu_gather_dma pinned  2", "cpu_gather_dma pinned  4",
+                                          "cpu_gather_dma pinned host 2", "cpu_gather_dma pinned host 4"}));
 }
 
 TEST(PipelineGraphsage, of_two_processes_is_a_kernel_on_one_gpu) {
