@@ -921,6 +921,7 @@ pipeline/graphsage
   paper       graph=pareto:22                batches=72  store=multi_gpu             mode=masked                                hot=1,5,10,25,50  gpus=2,all
   paper       graph=pareto:22                batches=72  store=device,mapped,multi_gpu  mode=masked                             processes=per_gpu  gpus=2,all
   paper       graph=pareto:22                batches=72  store=pinned                mode=cpu_gather_dma                        processes=per_gpu  placement=device,host  gpus=2,all
+  paper       graph=pareto:22                batches=72  store=mapped                mode=masked                                processes=per_gpu  placement=host  gpus=2,all
   paper       graph=pareto:22                fanout=12x12x12,25x15  batches=72  store=mapped,tiered,device  mode=masked
   paper       graph=pareto:22                hidden=16,32,64,256,512  batches=72  store=mapped,device  mode=masked
   paper       graph=pareto:20                row=4KiB,8KiB,16KiB  batches=72  store=mapped,device  mode=masked  gpus=1,2
