@@ -271,6 +271,18 @@ class Level(Record):
     link_bytes: Amount | None = None
 
 
+class Stage(Record):
+    """When a stage of a pipeline began and ended each step, seconds from the beginning of a run.
+
+    A stage that takes a window of mini-batches at once has a pair a window. Without `gpu` it is the CPU's.
+    """
+
+    lane: str
+    begin_s: Annotated[tuple[Amount, ...], SOME] = field(repr=False)
+    end_s: Annotated[tuple[Amount, ...], SOME] = field(repr=False)
+    gpu: Count | None = None
+
+
 class Graph(Record):
     """The graph that a program ran on; `degree_cdf` are degrees with the share of entries in lists up to it.
 
@@ -395,6 +407,7 @@ class Row(Record):
     counted: Counted | None = None
     trials: Annotated[tuple[Trial, ...], SOME] = ()
     levels: Annotated[tuple[Level, ...], SOME] = ()
+    timeline: Annotated[tuple[Stage, ...], SOME] = ()
     graph: Graph | None = None
     features: Features | None = None
     hit_curve: Curve = ()

@@ -27,7 +27,7 @@ from grainscope_report.units import plural
 
 ROUNDING = 1e-6  # numbers that follow from others in the file may differ by what printing rounds away
 SHARED = frozenset(families.having("spread_links"))  # their rows may be a share of one of their links
-PARTS = ("visits", "traffic", "counted", "lanes", "trials")  # what rules are of within a row
+PARTS = ("visits", "traffic", "counted", "lanes", "trials", "timeline")  # what rules are of within a row
 HEADING = re.compile(r"\[(glance )?(\w+)(?: of (.*?))?(?: if (.*))?\]")
 WORD = re.compile(r"(\w+)(?:\((.*?)\))? = (.*)")
 # `bytes` is a field

@@ -13,6 +13,37 @@ SAMPLE, TRAIN = 0.6e-3, 1.9e-3
 BYTES = 200_000 * 512
 
 
+STEPS = 12
+
+
+def timeline(
+    stages: list[float], *, window: int = 1, gpus: int = 1, cpu: bool = False, at_once: bool = True
+) -> list[dict]:
+    """When stages of these seconds work in a pipeline: three sets of lists and two buffers take turns.
+
+    Of a `window` sampling and gathering take several mini-batches together. Unless `at_once`, one stage
+    follows another; `cpu` names no GPU.
+    """
+    lanes = ("sampling", "gathering", "training")
+    ends: dict[str, list[float]] = {lane: [0.0] for lane in lanes}
+    begins: dict[str, list[float]] = {lane: [] for lane in lanes}
+
+    def take(lane: str, seconds: float, *after: float) -> None:
+        begins[lane].append(max(ends[lane][-1], *after))
+        ends[lane].append(begins[lane][-1] + seconds)
+
+    def trained(windows: int) -> float:
+        return ends["training"][max(0, windows) * window]
+
+    for at in range(STEPS // window):
+        take("sampling", stages[0] * window, trained(at - 2) if at_once else trained(at))
+        take("gathering", stages[1] * window, ends["sampling"][-1], trained(at - 1))
+        for _ in range(window):
+            take("training", stages[2], ends["gathering"][-1])
+    one = [{"lane": lane, "begin_s": begins[lane], "end_s": ends[lane][1:]} for lane in lanes]
+    return one if cpu else [stage | {"gpu": gpu} for gpu in range(gpus) for stage in one]
+
+
 def add_pipeline(
     file: File,
     method: str,
@@ -55,6 +86,8 @@ def add_pipeline(
     if method == "tiered":
         counters["fill_s"] = hot / 100 * (1 << 22) * row / 50e9
     site = {"numa": 0} if method == "cpu_only" else SITE
+    how = {"cpu": method == "cpu_only", "at_once": method != "cpu_only" and axes.get("bounded") != "off"}
+    more.setdefault("timeline", timeline(stages, window=int(axes.get("window", 1)), gpus=gpus, **how))
     return file.add("pipeline/graphsage", axes, site, seconds, counters=counters, **more)
 
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from grainscope_report.errors import ReportError
+from grainscope_report.reader import read
 from planted import departures, faults_of, gpu_file
 from planted_traversals import crossing, machine_file, model, steady, traverse
 from synthetic import GIB, File
@@ -267,6 +269,84 @@ def test_an_epoch_has_whole_mini_batches(batches):
     file = gpu_file()
     add_pipeline(file, "masked")
     check(file, counters(epoch_batches=batches), "counters.epoch_batches", "whole mini-batches, one at least")
+
+
+def step(field: str, at: int, seconds: float):
+    def spoil(row: dict) -> None:
+        row["timeline"][1][field][at] = seconds
+
+    return spoil
+
+
+def cut(row: dict) -> None:
+    for end in ("begin_s", "end_s"):
+        row["timeline"][1][end].pop()
+
+
+# Gathering, the second stage, takes 2.2 ms a step from 0.6 ms on.
+STEPS = [
+    (lambda row: row["timeline"][1]["end_s"].pop(), "timeline[1].end_s", "has 11 times, begin_s has 12"),
+    (step("end_s", 3, 0.001), "timeline[1].end_s", "of step 3 is 0.001, before begin_s 0.00"),
+    (step("begin_s", 2, 0.003), "timeline[1].begin_s", "of step 2 is 0.003, before the step before it ends"),
+    (lambda row: row["timeline"][1].update(lane=" "), "timeline[1].lane", "is blank"),
+    (lambda row: row["timeline"][1].update(lane="training"), "timeline", "has a stage twice on one GPU"),
+    (cut, "timeline", "has a stage 'gathering' whose steps are neither mini-batches nor windows"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "field", "message"), STEPS, ids=[m for *_, m in STEPS])
+def test_steps_of_a_stage_follow_one_another(spoil, field, message):
+    file = gpu_file()
+    add_pipeline(file, "masked")
+    check(file, spoil, field, message)
+
+
+def test_ends_of_steps_are_known_to_half_a_microsecond():
+    file = gpu_file()
+    begin_s = add_pipeline(file, "masked")["timeline"][1]["begin_s"]
+    begin_s[2] -= 0.9e-6
+    assert faults_of(file) == []
+    begin_s[2] -= 0.2e-6
+    assert len(faults_of(file)) == 1
+
+
+def test_stages_of_several_gpus_and_of_windows_are_no_fault():
+    file = gpu_file()
+    add_pipeline(file, "masked", gpus=2)
+    add_pipeline(file, "address_ordered", axes={"window": 4})
+    add_pipeline(file, "cpu_only")
+    assert faults_of(file) == []
+    assert [len(row["timeline"]) for row in file.rows] == [6, 3, 3]
+
+
+OFF = [
+    ({"begin_s": []}, "timeline[0].begin_s: has 0 items, must have at least 1"),
+    ({"begin_s": [-1e-9]}, "timeline[0].begin_s[0]: is -1e-09, must be at least 0"),
+    ({"end_s": ["1"]}, 'timeline[0].end_s[0]: is "1", not of type number'),
+    ({"gpu": -1}, "timeline[0].gpu: is -1, must be at least 0"),
+    ({"gpu": None}, "timeline[0].gpu: is null, not of type integer"),
+    ({"stream": 1}, "timeline[0].stream: is not a field of the format"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "message"), OFF, ids=[message for _, message in OFF])
+def test_a_timeline_has_times_from_zero_on(wrong, message):
+    file = gpu_file()
+    add_pipeline(file, "masked")
+    document = file.document()
+    assert departures(document) == []
+    document["benchmarks"][0]["timeline"][0].update(wrong)
+    assert f"{ROW}{message}" in [str(problem) for problem in departures(document)]
+
+
+@pytest.mark.parametrize("number", ["NaN", "1e999"])
+def test_a_time_of_a_step_that_is_no_number_is_refused(tmp_path, number):
+    file = gpu_file()
+    add_pipeline(file, "masked")["timeline"][1]["end_s"][3] = 12345.0
+    path = file.write(tmp_path / "result.json")
+    path.write_text(path.read_text().replace("12345.0", number))
+    with pytest.raises(ReportError, match=f"holds {number}, which is no JSON number"):
+        read(path)
 
 
 OWN = [
