@@ -24,9 +24,10 @@ class Family:
     """What is known of a family, or of all families of an algorithm each: `traversal/bfs`, `traversal/cc`.
 
     `reads`: its kernels only read what is far away, and so name no direction. `walks`: it reads the edges of
-    a graph over the link, and how many may differ from run to run. `each_algorithm`: the family's name ends
-    in the algorithm. `spread_links`: a row may be a share of one of the links that its lanes cross. `aliases`
-    are axes that people call otherwise. `counted_by`: what a time goes by where it has no bytes.
+    a graph over the link, and how many may differ from run to run. `staged`: its rows have a timeline of
+    stages. `each_algorithm`: the family's name ends in the algorithm. `spread_links`: a row may be a share of
+    one of the links that its lanes cross. `aliases` are axes that people call otherwise. `counted_by`: what a
+    time goes by where it has no bytes.
 
     Of rates: `curves` are looked at for their shape. `sets_peak`: pinned copies, which make the copy peak;
     `no_peak`: no single copy peak is its limit. `in_gpu` and `in_host`: what it copies stays in the memory of
@@ -37,6 +38,7 @@ class Family:
 
     reads: bool = False
     walks: bool = False
+    staged: bool = False
     each_algorithm: bool = False
     spread_links: bool = False
     aliases: Mapping[str, str] = field(default_factory=dict)
@@ -79,7 +81,7 @@ FAMILIES: Mapping[str, Family] = {
     "gather/bag": Family(reads=True, aliases=TABLE_OF_ROWS),
     "sm_share/gather": Family(reads=True, curves=(Along("sms"), Along("percent"))),
     "sm_share/split": Family(reads=True),
-    "pipeline/graphsage": Family(reads=True),
+    "pipeline/graphsage": Family(reads=True, staged=True),
     "traversal": Family(walks=True, each_algorithm=True),
     "lean": Family(walks=True, each_algorithm=True),
     "model": Family(each_algorithm=True),

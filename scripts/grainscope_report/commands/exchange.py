@@ -4,11 +4,12 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import loading, naming, reader, typed, uncertainty, visits
+from grainscope_report import loading, naming, reader, selecting, trace, typed, uncertainty, visits
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, EXIT_OK, ReportError
 from grainscope_report.fleet import digest
@@ -18,7 +19,7 @@ from grainscope_report.others import beside, reading
 from grainscope_report.others.beside import Import
 from grainscope_report.others.reading import TOOLS
 from grainscope_report.terminal import terminal
-from grainscope_report.units import format_percent, format_rate, format_time
+from grainscope_report.units import format_percent, format_rate, format_time, plural
 from grainscope_report.writing import (
     csv_text,
     in_markdown,
@@ -29,6 +30,7 @@ from grainscope_report.writing import (
 )
 
 PACKED = ".tar.gz"
+ROWS, RUNS = ("csv", "md", "trace"), ("bundle", "digest")  # what `export` writes of rows, and of a run whole
 FIXED = (
     "file", "host", "date", "run", "family", "name", "status", "reason", "label", "visits",
     "samples", "median_s", "low_s", "high_s", "both_known", "bytes", "link_bytes_asked", "link_bytes_least",
@@ -41,15 +43,21 @@ Loaded = tuple[Path, Raw]
 def add_export(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "export",
-        help="write every row as CSV or Markdown, or a run as a bundle or digest to hand on",
+        help="write rows as CSV, Markdown or a trace for Perfetto, or a run as a bundle or digest to hand on",
         description="csv and md write every row. CSV has a column for each axis, site and counter that "
         "occurs, in the file's units: seconds, bytes, decimal GB/s. Markdown has a table for each family, to "
-        "read. bundle writes the raw file of one run with a manifest and check sums: packed where the name "
+        "read. trace writes when each step of a training's stages and each level of a traversal began and "
+        "ended, in the trace event format, which Perfetto (ui.perfetto.dev) and chrome://tracing open. "
+        "bundle writes the raw file of one run with a manifest and check sums: packed where the name "
         "ends in .tar.gz, else a folder. Every command reads a bundle and refuses one that was altered. "
         "digest writes what `fleet` needs of one run, as a run does at its end.",
+        epilog="Exit status: 0 written, 2 usage, a file that cannot be read or written, or no row to write.",
     )
-    parser.add_argument("kind", choices=("csv", "md", "bundle", "digest"), help="the format")
+    parser.add_argument("kind", choices=(*ROWS, *RUNS), help="the format")
     files.add_files(parser)
+    parser.add_argument(
+        "--filter", metavar="REGEX", help=f"of {', '.join(ROWS)}: only rows whose name contains a match"
+    )
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="where to write (default: print)")
     return parser
 
@@ -58,19 +66,42 @@ def run_export(arguments: argparse.Namespace) -> int:
     """Writes or prints the table."""
     if arguments.out:
         files.keep(arguments.files, [arguments.out])
-    if arguments.kind == "bundle":
-        return _bundle(arguments)
-    if arguments.kind == "digest":
-        return _digest(arguments)
-    results = files.results(arguments.files)
-    text = rows_csv(results) if arguments.kind == "csv" else rows_markdown(results)
+    if arguments.kind in RUNS:
+        if arguments.filter is not None:
+            raise ReportError(f"a {arguments.kind} is of a whole run: give no --filter")
+        return _bundle(arguments) if arguments.kind == "bundle" else _digest(arguments)
+    results = _matching(files.results(arguments.files), arguments.filter)
+    rows, opens = sum(len(result.rows) for result in results), ""
+    if arguments.kind == "trace":
+        text, rows = trace.write(results)
+        opens = f"; {trace.OPENS}"
+    else:
+        text = rows_csv(results) if arguments.kind == "csv" else rows_markdown(results)
     if arguments.out:
         files.write(arguments.out, text)
-        rows = sum(len(result.rows) for result in results)
-        print(f"{arguments.out}: {rows} rows")
+        print(f"{arguments.out}: {plural(rows, 'row')}{opens}")
     else:
         sys.stdout.write(text)
     return EXIT_OK
+
+
+def _matching(results: Sequence[Result], text: str | None) -> list[Result]:
+    """The results with the rows alone whose names match; ReportError says what is near where none does."""
+    if text is None:
+        return list(results)
+    pattern = selecting.name_pattern(text)
+    kept = [
+        replace(result, rows=tuple(row for row in result.rows if pattern.search(row.name)))
+        for result in results
+    ]
+    if not any(result.rows for result in kept):
+        every = [row for result in results for row in result.rows]
+        why = selecting.why_no_name(text, every)
+        raise ReportError(
+            f"{', '.join(str(result.path) for result in results)}: none of {plural(len(every), 'row')} has a "
+            f"name that matches {text!r}" + (f"; {why}" if why else "")
+        )
+    return kept
 
 
 def _digest(arguments: argparse.Namespace) -> int:
