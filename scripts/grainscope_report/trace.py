@@ -15,7 +15,7 @@ from typing import Any
 
 from grainscope_report import families
 from grainscope_report.errors import ReportError
-from grainscope_report.groups.gnn import STAGES
+from grainscope_report.groups.gnn import STAGES, mini_batches
 from grainscope_report.machine import cpu, machines
 from grainscope_report.model import Level, Result, Row, Stage
 from grainscope_report.units import plural, significant
@@ -97,27 +97,22 @@ def _named(kind: str, name: str, **ids: int) -> Iterator[Event]:
 
 
 def _stage(row: Row, stage: Stage, ids: dict[str, int]) -> Iterator[Event]:
-    """A stage's steps. Of windows some stages have one for several mini-batches."""
-    last = max(len(one.begin_s) for one in row.timeline)
-    each = _number(row, "window") if len(stage.begin_s) < last else 1
+    """A stage's steps, each of a mini-batch or of a window of them."""
     begins = [round(1e9 * begin) for begin in stage.begin_s]
-    ends = [
-        min(round(1e9 * end), after) for end, after in zip(stage.end_s, [*begins[1:], 1 << 62], strict=True)
-    ]
-    for at, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-        first = at * each
-        batches = max(1, min(each, last - first))
-        name = f"mini-batch {first}" if batches == 1 else f"mini-batches {first} to {first + batches - 1}"
-        times = {"ts": begin / 1000, "dur": max(0, end - begin) / 1000}
-        args = _of_step(row, stage, batches, stage.end_s[at] - stage.begin_s[at])
+    for at, batches in enumerate(mini_batches(row, stage)):
+        end = min([round(1e9 * stage.end_s[at]), *begins[at + 1 : at + 2]])
+        several = f"mini-batches {batches[0]} to {batches[-1]}"
+        name = f"mini-batch {batches[0]}" if len(batches) == 1 else several
+        times = {"ts": begins[at] / 1000, "dur": max(0, end - begins[at]) / 1000}
+        args = _of_step(row, stage, len(batches), stage.end_s[at] - stage.begin_s[at])
         yield {"name": name, "cat": stage.lane, "ph": "X", **times, **ids, "args": args}
 
 
 def _of_step(row: Row, stage: Stage, batches: int, seconds: float) -> Event:
-    """What a row knows of a step: of its bytes and rows the mean over all mini-batches."""
+    """What a row knows of a step of so many mini-batches: of bytes and rows the mean over all."""
     found: Event = {"seeds": _number(row, "batch", 0) * batches or None}
     if stage.lane == STAGES["gather_s"]:
-        share = batches / _number(row, "gpus")
+        share = batches / _number(row, "gpus", 1)
         nodes, asked, crossed = row.counters.get("nodes"), row.bytes, row.link_bytes_least
         found["rows, on average"] = nodes and round(nodes * batches)
         found["bytes, on average"] = asked and round(asked * share)
@@ -171,6 +166,6 @@ def _rate(size: float | None, seconds: float | None) -> float | None:
     return None if size is None or not seconds else float(significant(size / seconds / 1e9, DIGITS))
 
 
-def _number(row: Row, axis: str, otherwise: int = 1) -> int:
+def _number(row: Row, axis: str, otherwise: int) -> int:
     value = row.case.axes.get(axis, otherwise)
     return int(value) if isinstance(value, (int, float)) else otherwise

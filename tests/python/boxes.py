@@ -18,6 +18,7 @@ from grainscope_report.figures.model import (
     DotPanel,
     MapPanel,
     Panel,
+    SpanPanel,
     TablePanel,
 )
 
@@ -124,6 +125,26 @@ def check_dots(axes: Axes, panel: DotPanel, several: bool) -> None:
     names = sum(one.name != two.name for one, two in itertools.pairwise(panel.rows)) + 1
     numbers = 0 if several or not panel.numbered else len(panel.rows)
     assert len(said) == names + sum(bool(row.part) for row in panel.rows) + numbers
+
+
+def check_spans(axes: Axes, panel: SpanPanel) -> None:
+    """A box for each step within the range, none upon another of its lane; names, and how busy each is."""
+    assert axes.get_xlabel() == panel.x_label
+    assert axes.get_xlim() == panel.x_range
+    assert len([label for label in axes.get_xticklabels() if label.get_text()]) >= 2
+    drawn = [patch for patch in axes.patches if patch.get_gid() == "span"]
+    spans = [span for row in panel.rows for span in row.spans]
+    assert [(patch.get_x(), patch.get_width()) for patch in drawn] == [
+        (span.begin, span.end - span.begin) for span in spans
+    ]
+    low, high = panel.x_range
+    assert all(span.end > low and span.begin < high for span in spans)
+    for row in panel.rows:
+        assert all(one.end <= two.begin + 1e-3 for one, two in itertools.pairwise(row.spans))
+        assert 0 <= row.busy.value.value <= 100 + 1e-6
+    said = [one.get_text() for one in axes.texts if one.get_gid() == "row"]
+    assert {text for row in panel.rows for text in (row.name, row.part, row.busy.text)} <= {"", *said}
+    assert {one.get_text() for one in axes.texts if one.get_gid() == "span"} <= {span.name for span in spans}
 
 
 def check_curves(axes: Axes, panel: CurvePanel) -> None:

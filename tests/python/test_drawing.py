@@ -18,6 +18,7 @@ from boxes import (
     check_dots,
     check_map,
     check_no_overlap,
+    check_spans,
     check_table,
     check_told_apart,
     texts,
@@ -36,6 +37,7 @@ from grainscope_report.figures.model import (
     MapPanel,
     Point,
     Region,
+    SpanPanel,
     TablePanel,
 )
 from grainscope_report.figures.table import figure
@@ -84,9 +86,9 @@ FIGURES_OF = {
     "busy": ("m", "n", "p", "s", "t"),
     "crowded": ("d", "m", "n"),
     "two_busy": ("m", "n", "p", "s", "t"),
-    "learning": ("10", "11", "12", "13", "o"),
+    "learning": ("10", "11", "12", "13", "21", "o"),
     "tiering": ("10", "11"),
-    "two_learning": ("10", "11", "12", "13"),
+    "two_learning": ("10", "11", "12", "13", "21"),
     "all_graphs": ("10",),
     "leaning": ("19",),
     "packing": ("19",),
@@ -195,6 +197,9 @@ def test_every_panel_is_drawn_with_labels_units_and_scales(drawn, shown, number)
             continue
         if isinstance(panel, DotPanel):
             check_dots(axes, panel, len(made.machines) > 1)
+            continue
+        if isinstance(panel, SpanPanel):
+            check_spans(axes, panel)
             continue
         assert "GB/s" in panel.y_label or panel.y_unit != "GB/s"
         if isinstance(panel, CurvePanel):

@@ -8,10 +8,11 @@ import pytest
 from boxes import check_told_apart
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
+from grainscope_report.figures.model import why_absent
 from grainscope_report.groups import gather, gnn, gnn_answers
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
-from planted import gpu_file, made, only, table, values
+from planted import ENTRIES, gpu_file, made, only, table, values
 from synthetic import GIB, KIB, MIB, File, times
 from synthetic_gnn import add_gather, add_model_gathers, add_scores, add_share, add_split, gather_axes
 from synthetic_models import modelled
@@ -646,3 +647,118 @@ def test_the_report_says_which_share_pays_first(tmp_path):
     assert "pay after 1.3 epochs (presampling, ranking and renumbering 750 ms, filling 50 ms;" in said
     assert said.endswith("an epoch saves 600 ms)")
     assert len(gnn_answers.of(machine)["payback"]) == 2
+
+
+def lane(name: str, *times: tuple[float, float], gpu: int = 0) -> dict:
+    begin_s, end_s = ([at / 1000 for at in ends] for ends in zip(*times, strict=True))
+    return {"lane": name, "gpu": gpu, "begin_s": begin_s, "end_s": end_s}
+
+
+# Milliseconds. Between 4, where the first step ends, and 13, where sampling has nothing more to do, sampling
+# works for 3, gathering for 7.5 and training for 6; two of them do for 7.5.
+PLANTED = [
+    lane("training", (2, 4), (4.5, 6.5), (7, 9), (10, 12), (14, 16)),
+    lane("gathering", (1, 2), (2, 4.5), (5, 7), (8, 10), (10, 14)),
+    lane("sampling", (0, 1), (1, 2), (4, 5), (7, 8), (12, 13)),
+]
+
+
+def timed(timeline: list[dict], method: str = "masked", **more) -> File:
+    file = gpu_file()
+    add_pipeline(file, method, timeline=timeline, **more)
+    return file
+
+
+def spans(rows: list[dict], series: str) -> list[tuple[str, float, float]]:
+    found = only(rows, kind="span", series=series)
+    return [(row["x"], float(row["y_low"]), float(row["y_high"])) for row in found]
+
+
+def test_figure_21_has_lanes_in_their_order_from_the_end_of_the_first_step_on(tmp_path):
+    rows = table(tmp_path, "21", timed(PLANTED))
+    assert list(dict.fromkeys(row["series"] for row in rows)) == ["sampling", "gathering", "training"]
+    assert spans(rows, "gathering") == [("1", 2, 4.5), ("2", 5, 7), ("3", 8, 10), ("4", 10, 14)]
+    assert spans(rows, "training")[0] == ("1", 4.5, 6.5)
+    assert {row["y_unit"] for row in only(rows, kind="span")} == {"ms"}
+    [panel] = made(tmp_path, "21", timed(PLANTED)).panels
+    assert panel.x_range == (4, 16)
+
+
+def test_figure_21_counts_what_works_between_filling_and_draining(tmp_path):
+    rows = table(tmp_path, "21", timed(PLANTED))
+    busy = {"sampling": 100 * 3 / 9, "gathering": 100 * 7.5 / 9, "training": 100 * 6 / 9}
+    assert values(rows, kind="busy") == pytest.approx(busy)
+    figure = made(tmp_path, "21", timed(PLANTED))
+    assert figure.panels[0].title == "masked: 2.45 ms a step, stages at once 83 %"
+    assert "Every stage is idle at times: masked." in figure.notes
+
+
+def test_figure_21_says_who_is_idle_for_less_than_a_hundredth(tmp_path):
+    file = gpu_file()
+    for method in ("naive", "masked", "device"):
+        add_pipeline(file, method)
+    add_pipeline(file, "masked", axes={"bounded": "off"})
+    add_pipeline(file, "tiered", hot=10)
+    figure = made(tmp_path, "21", file)
+    said = "gathering (naive; masked); training (tiered, 10 % hot; all in the GPU)"
+    assert f"Idle for less than 1 % of the time: {said}." in figure.notes
+    assert "Every stage is idle at times: masked, no bound." in figure.notes
+    none = next(panel for panel in figure.panels if panel.title.startswith("masked, no bound"))
+    assert none.title.endswith("stages at once 0 %")
+
+
+def test_figure_21_does_not_say_so_of_a_stage_that_is_idle_for_a_fiftieth(tmp_path):
+    always = [lane("training", *((at, at + 1) for at in range(12))), lane("sampling", (0, 1), (10.9, 11))]
+    always[1] = lane("sampling", *((at, at + 0.1) for at in range(12)))
+    assert any("training (masked)" in note for note in made(tmp_path, "21", timed(always)).notes)
+    other = [stage | {"gpu": 1, "end_s": list(stage["end_s"])} for stage in always]
+    assert any("training (masked)" in note for note in made(tmp_path, "21", timed(always + other)).notes)
+    for at in range(12):
+        other[0]["end_s"][at] -= 2e-5
+    assert "Every stage is idle at times: masked." in made(tmp_path, "21", timed(always + other)).notes
+    always[0]["end_s"] = other[0]["end_s"]
+    assert "Every stage is idle at times: masked." in made(tmp_path, "21", timed(always)).notes
+
+
+def test_figure_21_has_stages_of_every_gpu(tmp_path):
+    file = gpu_file()
+    add_pipeline(file, "masked", gpus=2)
+    rows = table(tmp_path, "21", file)
+    lanes = [f"GPU {gpu}, {stage}" for gpu in (0, 1) for stage in ("sampling", "gathering", "training")]
+    assert list(dict.fromkeys(row["series"] for row in rows)) == lanes
+
+
+def test_figure_21_numbers_windows_by_their_mini_batches(tmp_path):
+    file = gpu_file()
+    add_pipeline(file, "address_ordered", axes={"window": 2})
+    rows = table(tmp_path, "21", file)
+    assert [name for name, *_ in spans(rows, "gathering")] == ["2", "4", "6", "8"]
+    assert [row["note"] for row in only(rows, series="gathering")][:2] == ["steps 2–3", "steps 4–5"]
+    assert [name for name, *_ in spans(rows, "training")] == ["2", "3", "4", "5", "6", "7"]
+    assert rows[0]["panel"].startswith("address-ordered, window 2: ")
+
+
+def test_figure_21_is_of_the_training_that_was_timed_in_most_ways(tmp_path):
+    file = gpu_file()
+    add_pipeline(file, "masked", row=128)
+    for method in ("naive", "masked"):
+        add_pipeline(file, method)
+    for percent in (5, 10):
+        add_processes(file, percent)
+    figure = made(tmp_path, "21", file)
+    assert [panel.title.split(":")[0] for panel in figure.panels] == [
+        "naive", "masked", "two processes (MPS), 10 % to gather"
+    ]  # fmt: skip
+    assert figure.notes[0].endswith("rows of 512 B, 1 GPU.")
+
+
+def test_figure_21_without_a_timeline_or_without_time_says_so(tmp_path):
+    file = gpu_file()
+    add_pipeline(file, "masked").pop("timeline")
+    add_pipeline(file, "naive", timeline=[lane("training", (0, 0), (0, 0))])
+    assert made(tmp_path, "21", file).rows == ()
+    path = file.write(tmp_path / "run" / "result.json")
+    said = why_absent(ENTRIES["21"], machines([read(path)]))
+    assert said == (
+        "figure 21: no rows with a timeline of pipeline/graphsage: the 2 ok rows there answer other questions"
+    )

@@ -1,4 +1,4 @@
-"""Draws panels of other kinds: rows of dots, a map of all pairs, a table."""
+"""Draws panels of other kinds: rows of dots, lanes over time, a map of all pairs, a table."""
 
 import itertools
 import math
@@ -7,12 +7,22 @@ from collections.abc import Callable, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FixedLocator, FuncFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 from matplotlib.transforms import blended_transform_factory
 
 from grainscope_report.drawing import scales, style
 from grainscope_report.drawing.scales import minor_ticks, size_in_points
-from grainscope_report.figures.model import Cell, Dot, DotPanel, DotRow, MapPanel, TablePanel, table_texts
+from grainscope_report.figures.model import (
+    Cell,
+    Dot,
+    DotPanel,
+    DotRow,
+    MapPanel,
+    SpanPanel,
+    SpanRow,
+    TablePanel,
+    table_texts,
+)
 from grainscope_report.units import format_time, significant
 
 GAP = 6.0
@@ -22,6 +32,7 @@ MARK = 3.6
 FAINT = "#EDEDED"
 APART = 0.24  # of a row, between the dots of several machines, and of what is aside
 SPARSE, DENSE = (1,), (1, 2, 5)  # ticks of a decade
+TIMES = 5  # ticks of a stretch of time, at most
 
 
 def draw_dots(axes: Axes, panel: DotPanel, several: bool) -> None:
@@ -59,7 +70,7 @@ def _value(row: DotRow, panel: DotPanel) -> str:
     return format_time(value) if panel.y_unit == "s" else f"{significant(value)} {panel.y_unit}"
 
 
-def _make_room(axes: Axes, panel: DotPanel, texts: Sequence[str]) -> float:
+def _make_room(axes: Axes, panel: DotPanel | SpanPanel, texts: Sequence[str]) -> float:
     """Moves the axes' edges in, so that names and numbers fit beside them; gives the names' own width."""
     names = max(style.text_width(row.name, style.SMALL) for row in panel.rows)
     parts = max(style.text_width(row.part, style.SMALL) for row in panel.rows)
@@ -121,7 +132,7 @@ def _ticks(axes: Axes, spell: Callable[[float], str], subs: tuple[int, ...]) -> 
     return [] if touch or len(ticks) < 2 else ticks
 
 
-def _rows(axes: Axes, rows: Sequence[DotRow], names: float) -> None:
+def _rows(axes: Axes, rows: Sequence[DotRow | SpanRow], names: float) -> None:
     """The names, each once, a line under each run of them, and a faint line through each row."""
     width, _ = size_in_points(axes)
     parts = max(style.text_width(row.part, style.SMALL) for row in rows)
@@ -211,6 +222,37 @@ def _dot(axes: Axes, dot: Dot, at: float, several: bool) -> None:
         zorder=2.9 if dot.aside else 3.2,
         gid="dot",
     )
+
+
+THICK = 0.74  # of a row: a lane's boxes
+
+
+def draw_spans(axes: Axes, panel: SpanPanel) -> None:
+    """A box for each step of a lane, with its number where there is room; behind it how busy the lane is."""
+    names = _make_room(axes, panel, [row.busy.text for row in panel.rows])
+    axes.set_ylim(len(panel.rows) - 0.4, -0.6)
+    axes.set_yticks([])
+    axes.set_xlim(*panel.x_range)
+    axes.xaxis.set_major_locator(MaxNLocator(TIMES))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlabel(panel.x_label)
+    _rows(axes, panel.rows, names)
+    for order, row in enumerate(panel.rows):
+        _boxes(axes, row, order)
+        _label(axes, 1, GAP, order, row.busy.text, "left", style.GREY)
+
+
+def _boxes(axes: Axes, row: SpanRow, order: int) -> None:
+    colour, (width, _) = style.colour(row.method), size_in_points(axes)
+    low, high = axes.get_xlim()
+    for span in row.spans:
+        place = (span.begin, order - THICK / 2), span.end - span.begin, THICK
+        box = Rectangle(*place, facecolor=colour, edgecolor="white", linewidth=0.5, zorder=2, gid="span")
+        axes.add_patch(box)
+        begin, end = max(span.begin, low), min(span.end, high)
+        if style.text_width(span.name, style.FINE) + 2 <= (end - begin) / (high - low) * width:
+            said = {"ha": "center", "va": "center_baseline", "fontsize": style.FINE, "gid": "span"}
+            axes.text((begin + end) / 2, order, span.name, color=style.ink_on(colour), zorder=3, **said)
 
 
 OWN = "#DDDDDD"

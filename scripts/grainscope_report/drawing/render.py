@@ -31,6 +31,7 @@ from grainscope_report.figures.model import (
     MapPanel,
     Panel,
     Point,
+    SpanPanel,
     TablePanel,
 )
 from grainscope_report.machine import concerns
@@ -67,7 +68,7 @@ def draw(figure: Figure, framed: bool = True, width: float = style.WIDTH) -> Pag
                 _panel(axes, panel, several)
                 said = axes.set_title(title, loc="left", fontsize=style.TEXT, pad=14 if banded else 5)
                 _fit(axes, width * 72)
-                if isinstance(panel, DotPanel):
+                if isinstance(panel, (DotPanel, SpanPanel)):
                     said.set_x(panels.title_at(axes, box.left))
         draw_legend(page, found, place.legend_top)
         _block(page, place.notes, place.notes_top, "#222222")
@@ -164,6 +165,8 @@ def _panel(axes: Axes, panel: Panel, several: bool) -> None:
         panels.draw_table(axes, panel)
     elif isinstance(panel, DotPanel):
         panels.draw_dots(axes, panel, several)
+    elif isinstance(panel, SpanPanel):
+        panels.draw_spans(axes, panel)
     elif isinstance(panel, DiagramPanel):
         diagram.draw(axes, panel)
     else:
@@ -181,7 +184,7 @@ def _block(page: Page, lines: tuple[str, ...], top: float, colour: str, gid: str
 
 TITLE_HEIGHT = 0.26
 PANEL_HEIGHT, SHORT_HEIGHT = 2.15, 0.95
-DOT_ROW, DOT_MACHINE = 0.135, 0.06
+DOT_ROW, DOT_MACHINE, SPAN_ROW = 0.135, 0.06, 0.17
 TITLE_LINE, BAND, BETWEEN = 0.16, 0.13, 0.1
 BELOW, BELOW_LINE = 0.16, 0.12
 LINE = 1.28 / 72
@@ -290,6 +293,8 @@ def _tall(row: tuple[Panel, ...]) -> float:
         return max(map(_table_height, row))
     if own := max((each_panel.height for each_panel in row if isinstance(each_panel, BarPanel)), default=0.0):
         return own
+    if lanes := max((len(panel.rows) for panel in row if isinstance(panel, SpanPanel)), default=0):
+        return lanes * SPAN_ROW
     if dotted := [panel for panel in row if isinstance(panel, DotPanel)]:
         return max(_dots_height(panel) for panel in dotted)
     mapped = max((panels.map_height(panel) for panel in row if isinstance(panel, MapPanel)), default=0.0)

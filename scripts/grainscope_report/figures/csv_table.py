@@ -17,6 +17,7 @@ from grainscope_report.figures.model import (
     Level,
     MapPanel,
     Panel,
+    SpanPanel,
     TablePanel,
 )
 from grainscope_report.machine import Machine
@@ -34,13 +35,15 @@ DIGITS = 9
 def write(figure: Figure) -> str:
     """The CSV of a figure.
 
-    `kind` is point, bar, sum, lane, dot, cell, flow, roof, peak, double, theoretical, paper, even, cache,
-    reach, crossover, knee, dip or slow. A region (crossover, knee, dip, slow, paper's range) has its place
-    in `x` and its ends in `y_low` and `y_high`, whose unit is then that of the x axis. Cells and flows go
-    from `series` to `x`.
+    `kind` is point, bar, sum, lane, dot, cell, flow, span, busy, roof, peak, double, theoretical, paper,
+    even, cache, reach, crossover, knee, dip or slow. A region (crossover, knee, dip, slow, paper's range)
+    has its place in `x` and its ends in `y_low` and `y_high`, whose unit is then that of the x axis. Cells
+    and flows go from `series` to `x`.
     A sum is a whole of stacked bars with an interval of its own.
     A lane is one of the things at once that the bar before it is all of. A dot's value is in `y`, although
     it is drawn along the horizontal axis; its row is `series` and, of several, `x`.
+    A span lies from `y_low` to `y_high` and is `y` long; `x` is its step, or the first of several. Busy is
+    the share of the time in which a lane works.
     """
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
@@ -61,6 +64,8 @@ def _rows(panel: Panel) -> Iterator[dict]:
         return _dot_panel(panel)
     if isinstance(panel, DiagramPanel):
         return _diagram_panel(panel)
+    if isinstance(panel, SpanPanel):
+        return _span_panel(panel)
     return _map_panel(panel) if isinstance(panel, MapPanel) else _bar_panel(panel)
 
 
@@ -148,6 +153,18 @@ def _dot_panel(panel: DotPanel) -> Iterator[dict]:
             yield _line("dot", row.name, dot.machine, x=row.part, **cells, **more)
     for level in panel.levels:
         yield _level(panel.y_unit, level)
+
+
+def _span_panel(panel: SpanPanel) -> Iterator[dict]:
+    for row in panel.rows:
+        lane = ", ".join(filter(None, [row.name, row.part]))
+        for span in row.spans:
+            value = Estimate(span.end - span.begin, span.begin, span.end)
+            cells = {"x": span.first, "x_unit": "step", "value": value, "y_unit": panel.y_unit}
+            note = f"steps {span.name}" if span.last > span.first else None
+            yield _line("span", lane, row.machine, **cells, label="measured", note=note)
+        cells = {"value": row.busy.value, "y_unit": row.busy.unit, "label": row.busy.label}
+        yield _line("busy", lane, row.machine, **cells)
 
 
 def _categories(panel: BarPanel) -> list[str]:

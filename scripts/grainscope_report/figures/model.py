@@ -351,6 +351,47 @@ class DotPanel:
     y_label: str = ""
 
 
+@dataclass(frozen=True)
+class Span:
+    """A stretch of time in the unit of its panel, and which steps are done in it, first and last."""
+
+    first: int
+    last: int
+    begin: float
+    end: float
+
+    name = property(lambda self: f"{self.first}" + (f"–{self.last}" if self.last > self.first else ""))
+
+
+@dataclass(frozen=True)
+class SpanRow:
+    """A lane and when it worked, as far as it is drawn; `busy` is the share of all the time, with its text.
+
+    Of several lanes of one `name`, such as a GPU, `part` tells which.
+    """
+
+    name: str
+    part: str
+    method: str
+    machine: Machine
+    spans: tuple[Span, ...]
+    busy: TableCell
+
+
+@dataclass(frozen=True)
+class SpanPanel:
+    """Lanes below each other over a stretch of time, `x_range`; rows of one name follow one another."""
+
+    title: str
+    rows: tuple[SpanRow, ...]
+    x_range: tuple[float, float]
+    x_label: str = "time from the beginning of the run (ms)"
+    y_label: str = ""
+    y_unit: str = "ms"
+    width: float = 1.0
+    levels: tuple[Level, ...] = ()
+
+
 # What is said of one thing: words that stay together, on one line where they have room.
 Said = tuple[str, ...]
 
@@ -406,7 +447,7 @@ class DiagramPanel:
     levels: tuple[Level, ...] = ()
 
 
-Panel = CurvePanel | BarPanel | MapPanel | DotPanel | TablePanel | DiagramPanel
+Panel = CurvePanel | BarPanel | MapPanel | DotPanel | SpanPanel | TablePanel | DiagramPanel
 
 
 @dataclass(frozen=True)

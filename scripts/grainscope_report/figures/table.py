@@ -20,6 +20,7 @@ from grainscope_report.groups import (
     contention,
     gather_figure,
     gnn_figure,
+    gnn_timeline,
     grain,
     host,
     latency,
@@ -234,8 +235,8 @@ def _dot(machine: Machine, case: MachineRow, rows: Sequence[Row], rated: bool) -
 
 SOURCES = (
     transfer_copies, transfer_duplex, transfer_requests, contention, traversal_speedup, traversal_degrees,
-    traversal_links, lean_figure, programs, gather_figure, gnn_figure, reach, grain, host, shape, latency,
-    topology,
+    traversal_links, lean_figure, programs, gather_figure, gnn_figure, gnn_timeline, reach, grain, host,
+    shape, latency, topology,
 )  # fmt: skip
 
 

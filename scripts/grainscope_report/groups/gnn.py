@@ -14,7 +14,7 @@ from grainscope_report.figures import frame
 from grainscope_report.figures.frame import MachineRow, in_order, slower
 from grainscope_report.groups import gather
 from grainscope_report.machine import Machine
-from grainscope_report.model import Row
+from grainscope_report.model import Row, Stage
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_percent, significant
 
@@ -35,6 +35,7 @@ METHODS = {
     "multi_gpu": "hot rows on all GPUs",
 }
 PLACED = ("tiered", "device", "multi_gpu")
+HOT = ("tiered", "multi_gpu")
 # Where lists lie, but for each GPU's own memory, where they usually do.
 PLACEMENTS = {"host": "the CPU samples", "mapped": "lists on the host", "interleaved": "lists on all GPUs"}
 BASE = "cpu_gather_dma"
@@ -116,17 +117,26 @@ class Pipeline(MachineRow):
 
 def pipelines(machine: Machine) -> list[Pipeline]:
     """Every training that this machine did in the usual way of its method."""
-    return [pipeline for pipeline in _trainings(machine) if not pipeline.variant]
+    return [pipeline for pipeline in every_pipeline(machine) if not pipeline.variant]
 
 
 def variants(machine: Machine) -> list[tuple[Pipeline, Pipeline]]:
     """Trainings in another way, each with the usual one that is the same otherwise."""
-    others = [pipeline for pipeline in _trainings(machine) if pipeline.variant]
+    others = [pipeline for pipeline in every_pipeline(machine) if pipeline.variant]
     return frame.beside(others, pipelines(machine), "bounded", "placement")
 
 
-def _trainings(machine: Machine) -> list[Pipeline]:
+def every_pipeline(machine: Machine) -> list[Pipeline]:
+    """Every training that this machine did, in whatever way."""
     return frame.machine_rows(machine, FAMILY, Pipeline)
+
+
+def mini_batches(row: Row, stage: Stage) -> list[range]:
+    """Which mini-batches each step of a stage of a timeline is of: one, or those of a window."""
+    last, window = max(len(one.begin_s) for one in row.timeline), row.case.axes.get("window")
+    each = int(window) if len(stage.begin_s) < last and isinstance(window, (int, float)) else 1
+    firsts = (at * each for at, _ in enumerate(stage.begin_s))
+    return [range(first, max(first + 1, min(first + each, last))) for first in firsts]
 
 
 def over(slow: Pipeline, fast: Pipeline) -> Estimate:
@@ -138,7 +148,7 @@ def fastest(all_pipelines: Sequence[Pipeline]) -> dict[str, Pipeline]:
     """Of each method the fastest, of a tiered one with as many hot rows as the dissertation has."""
 
     def rank(pipeline: Pipeline) -> tuple[float, float]:
-        off = abs(pipeline.hot - USUAL_HOT) if pipeline.method in ("tiered", "multi_gpu") else 0.0
+        off = abs(pipeline.hot - USUAL_HOT) if pipeline.method in HOT else 0.0
         return -off, -pipeline.time.value
 
     return frame.best_of(all_pipelines, lambda pipeline: pipeline.method, rank)
