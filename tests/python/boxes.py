@@ -128,7 +128,7 @@ def check_dots(axes: Axes, panel: DotPanel, several: bool) -> None:
 
 
 def check_spans(axes: Axes, panel: SpanPanel) -> None:
-    """A box for each step within the range, none upon another of its lane; names, and how busy each is."""
+    """A box for each step within the range, none upon another of its lane; names, and how much each works."""
     assert axes.get_xlabel() == panel.x_label
     assert axes.get_xlim() == panel.x_range
     assert len([label for label in axes.get_xticklabels() if label.get_text()]) >= 2
@@ -141,9 +141,9 @@ def check_spans(axes: Axes, panel: SpanPanel) -> None:
     assert all(span.end > low and span.begin < high for span in spans)
     for row in panel.rows:
         assert all(one.end <= two.begin + 1e-3 for one, two in itertools.pairwise(row.spans))
-        assert 0 <= row.busy.value.value <= 100 + 1e-6
+        assert 0 <= row.working.value.value <= 100 + 1e-6
     said = [one.get_text() for one in axes.texts if one.get_gid() == "row"]
-    assert {text for row in panel.rows for text in (row.name, row.part, row.busy.text)} <= {"", *said}
+    assert {text for row in panel.rows for text in (row.name, row.part, row.working.text)} <= {"", *said}
     assert {one.get_text() for one in axes.texts if one.get_gid() == "span"} <= {span.name for span in spans}
 
 

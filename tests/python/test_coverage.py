@@ -204,6 +204,11 @@ def test_managed_traversals_of_stored_runs_have_no_moved_bytes():
     assert of == {"grain/pieces", "model/uvm"}
 
 
+def test_no_stored_run_has_a_timeline():
+    assert "figure 3.11) | `pipeline/graphsage`" in PAGE
+    assert not [name for name in RUNS for row in raw(name) if "timeline" in row]
+
+
 def test_paths_in_the_tables_are_there():
     for path in re.findall(r"`((?:scripts|docs)/[a-z_/-]+)`", SECTION):
         assert Path(PROJECT / path).exists()

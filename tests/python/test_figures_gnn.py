@@ -686,14 +686,14 @@ def test_figure_21_has_lanes_in_their_order_from_the_end_of_the_first_step_on(tm
 
 def test_figure_21_counts_what_works_between_filling_and_draining(tmp_path):
     rows = table(tmp_path, "21", timed(PLANTED))
-    busy = {"sampling": 100 * 3 / 9, "gathering": 100 * 7.5 / 9, "training": 100 * 6 / 9}
-    assert values(rows, kind="busy") == pytest.approx(busy)
+    working = {"sampling": 100 * 3 / 9, "gathering": 100 * 7.5 / 9, "training": 100 * 6 / 9}
+    assert values(rows, kind="working") == pytest.approx(working)
     figure = made(tmp_path, "21", timed(PLANTED))
     assert figure.panels[0].title == "masked: 2.45 ms a step, stages at once 83 %"
-    assert "Every stage is idle at times: masked." in figure.notes
+    assert "No stage works for so long: masked." in figure.notes
 
 
-def test_figure_21_says_who_is_idle_for_less_than_a_hundredth(tmp_path):
+def test_figure_21_says_which_stage_works_for_more_than_99_percent(tmp_path):
     file = gpu_file()
     for method in ("naive", "masked", "device"):
         add_pipeline(file, method)
@@ -701,13 +701,13 @@ def test_figure_21_says_who_is_idle_for_less_than_a_hundredth(tmp_path):
     add_pipeline(file, "tiered", hot=10)
     figure = made(tmp_path, "21", file)
     said = "gathering (naive; masked); training (tiered, 10 % hot; all in the GPU)"
-    assert f"Idle for less than 1 % of the time: {said}." in figure.notes
-    assert "Every stage is idle at times: masked, no bound." in figure.notes
+    assert f"At work for more than 99 % of the time: {said}." in figure.notes
+    assert "No stage works for so long: masked, no bound." in figure.notes
     none = next(panel for panel in figure.panels if panel.title.startswith("masked, no bound"))
     assert none.title.endswith("stages at once 0 %")
 
 
-def test_figure_21_does_not_say_so_of_a_stage_that_is_idle_for_a_fiftieth(tmp_path):
+def test_figure_21_does_not_say_so_of_a_stage_that_works_for_98_percent(tmp_path):
     always = [lane("training", *((at, at + 1) for at in range(12))), lane("sampling", (0, 1), (10.9, 11))]
     always[1] = lane("sampling", *((at, at + 0.1) for at in range(12)))
     assert any("training (masked)" in note for note in made(tmp_path, "21", timed(always)).notes)
@@ -715,9 +715,9 @@ def test_figure_21_does_not_say_so_of_a_stage_that_is_idle_for_a_fiftieth(tmp_pa
     assert any("training (masked)" in note for note in made(tmp_path, "21", timed(always + other)).notes)
     for at in range(12):
         other[0]["end_s"][at] -= 2e-5
-    assert "Every stage is idle at times: masked." in made(tmp_path, "21", timed(always + other)).notes
+    assert "No stage works for so long: masked." in made(tmp_path, "21", timed(always + other)).notes
     always[0]["end_s"] = other[0]["end_s"]
-    assert "Every stage is idle at times: masked." in made(tmp_path, "21", timed(always)).notes
+    assert "No stage works for so long: masked." in made(tmp_path, "21", timed(always)).notes
 
 
 def test_figure_21_has_stages_of_every_gpu(tmp_path):

@@ -228,8 +228,8 @@ THICK = 0.74  # of a row: a lane's boxes
 
 
 def draw_spans(axes: Axes, panel: SpanPanel) -> None:
-    """A box for each step of a lane, with its number where there is room; behind it how busy the lane is."""
-    names = _make_room(axes, panel, [row.busy.text for row in panel.rows])
+    """A box for each step of a lane, with its number where there is room; behind it how much it works."""
+    names = _make_room(axes, panel, [row.working.text for row in panel.rows])
     axes.set_ylim(len(panel.rows) - 0.4, -0.6)
     axes.set_yticks([])
     axes.set_xlim(*panel.x_range)
@@ -239,7 +239,7 @@ def draw_spans(axes: Axes, panel: SpanPanel) -> None:
     _rows(axes, panel.rows, names)
     for order, row in enumerate(panel.rows):
         _boxes(axes, row, order)
-        _label(axes, 1, GAP, order, row.busy.text, "left", style.GREY)
+        _label(axes, 1, GAP, order, row.working.text, "left", style.GREY)
 
 
 def _boxes(axes: Axes, row: SpanRow, order: int) -> None:

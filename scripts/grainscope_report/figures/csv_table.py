@@ -35,14 +35,14 @@ DIGITS = 9
 def write(figure: Figure) -> str:
     """The CSV of a figure.
 
-    `kind` is point, bar, sum, lane, dot, cell, flow, span, busy, roof, peak, double, theoretical, paper,
+    `kind` is point, bar, sum, lane, dot, cell, flow, span, working, roof, peak, double, theoretical, paper,
     even, cache, reach, crossover, knee, dip or slow. A region (crossover, knee, dip, slow, paper's range)
     has its place in `x` and its ends in `y_low` and `y_high`, whose unit is then that of the x axis. Cells
     and flows go from `series` to `x`.
     A sum is a whole of stacked bars with an interval of its own.
     A lane is one of the things at once that the bar before it is all of. A dot's value is in `y`, although
     it is drawn along the horizontal axis; its row is `series` and, of several, `x`.
-    A span lies from `y_low` to `y_high` and is `y` long; `x` is its step, or the first of several. Busy is
+    A span lies from `y_low` to `y_high` and is `y` long; `x` is its step, or the first of several. Working is
     the share of the time in which a lane works.
     """
     out = io.StringIO()
@@ -163,8 +163,8 @@ def _span_panel(panel: SpanPanel) -> Iterator[dict]:
             cells = {"x": span.first, "x_unit": "step", "value": value, "y_unit": panel.y_unit}
             note = f"steps {span.name}" if span.last > span.first else None
             yield _line("span", lane, row.machine, **cells, label="measured", note=note)
-        cells = {"value": row.busy.value, "y_unit": row.busy.unit, "label": row.busy.label}
-        yield _line("busy", lane, row.machine, **cells)
+        cells = {"value": row.working.value, "y_unit": row.working.unit, "label": row.working.label}
+        yield _line("working", lane, row.machine, **cells)
 
 
 def _categories(panel: BarPanel) -> list[str]:

@@ -365,7 +365,7 @@ class Span:
 
 @dataclass(frozen=True)
 class SpanRow:
-    """A lane and when it worked, as far as it is drawn; `busy` is the share of all the time, with its text.
+    """A lane and when it worked, as far as it is drawn; `working` is its share of all the time, with a text.
 
     Of several lanes of one `name`, such as a GPU, `part` tells which.
     """
@@ -375,7 +375,7 @@ class SpanRow:
     method: str
     machine: Machine
     spans: tuple[Span, ...]
-    busy: TableCell
+    working: TableCell
 
 
 @dataclass(frozen=True)

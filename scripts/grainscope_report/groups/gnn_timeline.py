@@ -22,7 +22,7 @@ from grainscope_report.units import format_bytes, format_time
 
 SHOWN = 6  # steps of a panel, and two windows at least
 MOST_WAYS = 12
-IDLE = 0.01  # ends are known to half a microsecond, and steps may take some tens
+ALWAYS = 0.99  # of the time: ends are known to half a microsecond, and steps may take some tens
 NONE = ""
 COLOURS = {stage: name for name, stage in STAGES.items()}
 Times = tuple[float, float]
@@ -88,7 +88,7 @@ class Course:
         """Whether any time passes."""
         return all(begin < end for begin, end in (self.steady, self.shown))
 
-    def busy(self, stage: Stage) -> float:
+    def working(self, stage: Stage) -> float:
         """The share of the steady time in which a stage works."""
         begin, end = self.steady
         return sum(two - one for one, two in _within(stage, begin, end)) / (end - begin)
@@ -118,7 +118,7 @@ def _within(stage: Stage, begin: float, end: float) -> Iterator[Times]:
 
 
 def build(machines: Sequence[Machine]) -> Figure:
-    """A panel for each way to feed the training that was done in most ways, and who is never idle."""
+    """A panel for each way to feed the training that was done in most ways, and which stages always work."""
     panels, notes = [], []
     for machine in machines:
         owner = parts.owner(machine, len(machines) > 1)
@@ -173,16 +173,16 @@ def _row(course: Course, stage: Stage, machine: Machine) -> SpanRow:
         for of, one, two in zip(batches, stage.begin_s, stage.end_s, strict=True)
         if two > begin and one < end
     )
-    share = 100 * course.busy(stage)
-    busy = TableCell(f"{share:.0f} %", exact(share), "%", "measured")
+    share = 100 * course.working(stage)
+    working = TableCell(f"{share:.0f} %", exact(share), "%", "measured")
     several = len({one.gpu for one in course.stages}) > 1
     place = "CPU" if stage.gpu is None else f"GPU {stage.gpu}"
     name, part = (place, stage.lane) if several else (stage.lane, "")
-    return SpanRow(name, part, COLOURS.get(stage.lane, stage.lane), machine, spans, busy)
+    return SpanRow(name, part, COLOURS.get(stage.lane, stage.lane), machine, spans, working)
 
 
 def _notes(courses: Sequence[Course]) -> Iterator[str]:
-    """What was trained, and the stages that are hardly ever idle."""
+    """What was trained, and which stages work all of the time or nearly so."""
     if not courses:
         return
     work = courses[0].pipeline.work
@@ -191,15 +191,15 @@ def _notes(courses: Sequence[Course]) -> Iterator[str]:
     at_work: dict[str, list[str]] = {}
     for course in courses:
         on_gpus = grouped(course.stages, lambda stage: stage.lane).items()
-        always = [lane for lane, stages in on_gpus if min(map(course.busy, stages)) > 1 - IDLE]
+        always = [lane for lane, stages in on_gpus if min(map(course.working, stages)) > ALWAYS]
         for lane in always or [NONE]:
             at_work.setdefault(lane, []).append(course.name)
     none = at_work.pop(NONE, [])
     if at_work:
         said = "; ".join(f"{lane} ({'; '.join(names)})" for lane, names in at_work.items())
-        yield f"Idle for less than {100 * IDLE:.0f} % of the time: {said}."
+        yield f"At work for more than {100 * ALWAYS:.0f} % of the time: {said}."
     if none:
-        yield f"Every stage is idle at times: {'; '.join(none)}."
+        yield f"No stage works for so long: {'; '.join(none)}."
     if more := courses[MOST_WAYS:]:
         yield f"Not drawn: {'; '.join(course.name for course in more)}."
 

@@ -28,7 +28,7 @@ except ModuleNotFoundError as error:
 
 Cells = dict[str, str]
 # Lines and marks across a panel, beside its values.
-LINES = {"peak", "double", "theoretical", "even", "cache", "reach", "busy"}
+LINES = {"peak", "double", "theoretical", "even", "cache", "reach", "working"}
 # The notes say these in words.
 TOLD = {"crossover", "knee", "dip", "slow", "roof"}
 MARKS = {"wide_interval": "†", "bimodal": "‡", "slower_alone": "§"}
