@@ -323,6 +323,7 @@ FIELDS = {
         model.Visit,
         model.Lane,
         model.Trial,
+        model.Stage,
         model.Traffic,
         model.Counted,
         model.Link,
@@ -359,6 +360,7 @@ def test_every_rule_is_of_something_that_is_looked_at():
         "counted",
         "lanes",
         "trials",
+        "timeline",
     }
 
 

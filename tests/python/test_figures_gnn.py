@@ -690,7 +690,7 @@ def test_figure_21_counts_what_works_between_filling_and_draining(tmp_path):
     assert values(rows, kind="working") == pytest.approx(working)
     figure = made(tmp_path, "21", timed(PLANTED))
     assert figure.panels[0].title == "masked: 2.45 ms a step, stages at once 83 %"
-    assert "No stage works for so long: masked." in figure.notes
+    assert "No stage works for more than 99 % of the time: masked." in figure.notes
 
 
 def test_figure_21_says_which_stage_works_for_more_than_99_percent(tmp_path):
@@ -702,7 +702,7 @@ def test_figure_21_says_which_stage_works_for_more_than_99_percent(tmp_path):
     figure = made(tmp_path, "21", file)
     said = "gathering (naive; masked); training (tiered, 10 % hot; all in the GPU)"
     assert f"At work for more than 99 % of the time: {said}." in figure.notes
-    assert "No stage works for so long: masked, no bound." in figure.notes
+    assert "No stage works for more than 99 % of the time: masked, no bound." in figure.notes
     none = next(panel for panel in figure.panels if panel.title.startswith("masked, no bound"))
     assert none.title.endswith("stages at once 0 %")
 
@@ -715,9 +715,14 @@ def test_figure_21_does_not_say_so_of_a_stage_that_works_for_98_percent(tmp_path
     assert any("training (masked)" in note for note in made(tmp_path, "21", timed(always + other)).notes)
     for at in range(12):
         other[0]["end_s"][at] -= 2e-5
-    assert "No stage works for so long: masked." in made(tmp_path, "21", timed(always + other)).notes
+    assert (
+        "No stage works for more than 99 % of the time: masked."
+        in made(tmp_path, "21", timed(always + other)).notes
+    )
     always[0]["end_s"] = other[0]["end_s"]
-    assert "No stage works for so long: masked." in made(tmp_path, "21", timed(always)).notes
+    assert (
+        "No stage works for more than 99 % of the time: masked." in made(tmp_path, "21", timed(always)).notes
+    )
 
 
 def test_figure_21_has_stages_of_every_gpu(tmp_path):
@@ -762,3 +767,9 @@ def test_figure_21_without_a_timeline_or_without_time_says_so(tmp_path):
     assert said == (
         "figure 21: no rows with a timeline of pipeline/graphsage: the 2 ok rows there answer other questions"
     )
+
+
+def test_figure_21_of_the_cpu_alone_names_no_gpu(tmp_path):
+    file = gpu_file()
+    add_pipeline(file, "cpu_only")
+    assert made(tmp_path, "21", file).notes[0].endswith("rows of 512 B, on the CPU.")

@@ -18,7 +18,7 @@ from grainscope_report.groups import gnn
 from grainscope_report.groups.gnn import METHODS, STAGES, Pipeline
 from grainscope_report.machine import Machine
 from grainscope_report.model import Stage
-from grainscope_report.units import format_bytes, format_time
+from grainscope_report.units import format_bytes, format_time, plural
 
 SHOWN = 6  # steps of a panel, and two windows at least
 MOST_WAYS = 12
@@ -186,8 +186,9 @@ def _notes(courses: Sequence[Course]) -> Iterator[str]:
     if not courses:
         return
     work = courses[0].pipeline.work
-    gpus = f"{work.gpus:g} GPU{'s' if work.gpus > 1 else ''}"
-    yield f"Trained: {work.spoken}, rows of {format_bytes(work.row)}, {gpus}."
+    on_gpu = any(stage.gpu is not None for course in courses for stage in course.stages)
+    where = plural(int(work.gpus), "GPU") if on_gpu else "on the CPU"
+    yield f"Trained: {work.spoken}, rows of {format_bytes(work.row)}, {where}."
     at_work: dict[str, list[str]] = {}
     for course in courses:
         on_gpus = grouped(course.stages, lambda stage: stage.lane).items()
@@ -199,7 +200,7 @@ def _notes(courses: Sequence[Course]) -> Iterator[str]:
         said = "; ".join(f"{lane} ({'; '.join(names)})" for lane, names in at_work.items())
         yield f"At work for more than {100 * ALWAYS:.0f} % of the time: {said}."
     if none:
-        yield f"No stage works for so long: {'; '.join(none)}."
+        yield f"No stage works for more than {100 * ALWAYS:.0f} % of the time: {'; '.join(none)}."
     if more := courses[MOST_WAYS:]:
         yield f"Not drawn: {'; '.join(course.name for course in more)}."
 
