@@ -28,7 +28,7 @@ const char* const kPresetTable = R"(
 
 host/memcpy
   smoke       threads=1,all      flush=on,off  bytes=64KiB,1MiB
-  quick       threads=1,all      flush=on,off  bytes=64KiB..x4..64MiB
+  quick       threads=1,all      flush=on,off  bytes=64KiB,1MiB,16MiB,64MiB
   full        threads=1..x4..all flush=on,off  bytes=4KiB..16MiB,16MiB..x4..256MiB
   paper       threads=1..all     flush=on,off  bytes=4KiB..512MiB
   acceptance  threads=1,all      flush=on,off  bytes=64KiB,16MiB,64MiB
@@ -37,7 +37,7 @@ host/latency
   smoke       pages=base              bytes=64KiB,1MiB
   smoke       pages=transparent_huge  bytes=4MiB
   quick       pages=base              bytes=16KiB..x4..256MiB
-  quick       pages=transparent_huge  bytes=4MiB..x4..256MiB
+  quick       pages=transparent_huge  bytes=64MiB,256MiB
   full        pages=base              bytes=16KiB..16MiB,16MiB..x4..512MiB
   full        pages=transparent_huge  bytes=4MiB..16MiB,16MiB..x4..512MiB
   paper       pages=base              bytes=16KiB..1GiB
@@ -106,7 +106,7 @@ transfer/memcpy
 
 transfer/host_copy
   smoke       path=pageable_to_pinned  flush=on,off  bytes=64KiB,1MiB
-  quick       path=pageable_to_pinned  flush=on,off  bytes=64KiB..x4..256MiB
+  quick       path=pageable_to_pinned  flush=on,off  bytes=64KiB,1MiB,16MiB,64MiB,256MiB
   full        path=pageable_to_pinned  flush=on,off  bytes=4KiB..16MiB,16MiB..x4..256MiB
   paper       path=pageable_to_pinned  flush=on,off  bytes=4KiB..1GiB
   acceptance  path=pageable_to_pinned  flush=on,off  bytes=64KiB,16MiB,256MiB
@@ -169,11 +169,11 @@ transfer/managed
   smoke       host_threads=1..x4..all  bytes=1MiB    method=demand    path=gpu_to_host
   smoke       bytes=1MiB  grain=whole,64KiB          method=$page_calls  path=host_to_gpu,gpu_to_host
   smoke       bytes=1MiB  hint=$hints                method=demand    path=host_to_gpu
-  quick       bytes=64KiB..x4..64MiB                 method=demand    path=host_to_gpu
-  quick       bytes=64KiB..x4..64MiB                 method=prefetch  path=host_to_gpu,gpu_to_host
-  quick       host_threads=1..x4..all  bytes=1MiB..x4..64MiB  method=demand  path=gpu_to_host
+  quick       bytes=64KiB,1MiB,16MiB,64MiB           method=demand    path=host_to_gpu
+  quick       bytes=64KiB,1MiB,16MiB,64MiB           method=prefetch  path=host_to_gpu,gpu_to_host
+  quick       host_threads=1..x4..all  bytes=1MiB,64MiB  method=demand  path=gpu_to_host
   quick       bytes=64MiB                            method=$page_calls  path=host_to_gpu
-  quick       bytes=64MiB  hint=$hints               method=demand    path=host_to_gpu
+  quick       bytes=64MiB  hint=none,read_mostly,accessed_by  method=demand  path=host_to_gpu
   full        bytes=64KiB..16MiB,16MiB..x4..256MiB   method=demand    path=host_to_gpu
   full        bytes=64KiB..16MiB,16MiB..x4..256MiB   method=prefetch  path=host_to_gpu,gpu_to_host
   full        host_threads=1..x4..all  bytes=1MiB..16MiB,16MiB..x4..256MiB  method=demand  path=gpu_to_host
@@ -407,10 +407,14 @@ grain/pieces
   smoke             method=copy_engine,pageable_copy,$submitted,$by_kernel,managed_demand  path=$both_ways  grain=128
   smoke             method=$prefetched             path=$both_ways  grain=4KiB
   quick acceptance  method=copy_engine,$by_kernel  path=$both_ways  grain=$pieces,1MiB..x4..64MiB
-  quick acceptance  method=$submitted              path=$both_ways  grain=$few_pieces,4MiB
-  quick acceptance  method=pageable_copy           path=$both_ways  grain=$few_pieces,4MiB,64MiB
-  quick acceptance  method=$prefetched             path=$both_ways  grain=4KiB,64KiB,1MiB,8MiB,64MiB
-  quick acceptance  method=managed_demand          path=host_to_gpu  grain=$few_pieces,2MiB,64MiB
+  quick             method=$submitted              path=$both_ways  grain=$few_pieces
+  quick             method=pageable_copy           path=$both_ways  grain=$few_pieces,64MiB
+  quick             method=$prefetched             path=$both_ways  grain=64KiB,8MiB,64MiB
+  quick             method=managed_demand          path=host_to_gpu  grain=64KiB,2MiB,64MiB
+  acceptance        method=$submitted              path=$both_ways  grain=$few_pieces,4MiB
+  acceptance        method=pageable_copy           path=$both_ways  grain=$few_pieces,4MiB,64MiB
+  acceptance        method=$prefetched             path=$both_ways  grain=4KiB,64KiB,1MiB,8MiB,64MiB
+  acceptance        method=managed_demand          path=host_to_gpu  grain=$few_pieces,2MiB,64MiB
   full   gpu=first  method=copy_engine,pageable_copy,$by_kernel  path=$both_ways  grain=32..64MiB
   full   gpu=first  method=$submitted,managed_demand             path=$both_ways  grain=$pieces,1MiB..x4..64MiB
   full   gpu=first  method=$prefetched                           path=$both_ways  grain=4KiB..x4..64MiB
@@ -458,7 +462,7 @@ let deep_box  = copy_3d,kernel_strided,pack
 shape/copy
   smoke       node=nearest  orders=one  path=$card,$peers  bytes=1MiB  width=512                     method=$any_box
   smoke       node=nearest  orders=one  path=$card,gpu_to_peer  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
-  quick       node=nearest  orders=one  path=$card,$peers  bytes=4MiB  width=32,128,512,4KiB,64KiB   method=$flat_box
+  quick       node=nearest  orders=one  path=$card,$peers  bytes=4MiB  width=32,512,64KiB   method=$flat_box
   quick       node=nearest  orders=one  path=$card,$peers  width=16   rows=508  planes=508  pitch=512  plane_rows=512  method=$deep_box
   quick       node=nearest  orders=one  path=$card,$peers  width=480  rows=2    planes=508  pitch=512  plane_rows=512  method=$deep_box
   quick       node=nearest  orders=one  path=$card,$peers  width=480  rows=508  planes=2    pitch=512  plane_rows=512  method=$deep_box
@@ -500,7 +504,7 @@ let on_cards = one_by_one,batch,graph,kernel,bulk
 shape/pages
   smoke       node=nearest  orders=one  path=$card,gpu_to_peer  page=4KiB  pages=64  method=$each_way,staged
   smoke       node=nearest              path=$both_ways         page=4KiB  pages=64  method=staged  order=packed
-  quick       node=nearest  path=$both_ways  page=4KiB,16KiB,64KiB  pages=64,1024  method=$few_ways
+  quick       node=nearest  path=$both_ways  page=4KiB,64KiB        pages=64,1024  method=$few_ways
   quick       node=nearest  path=$both_ways  page=4KiB              pages=4096     method=batch,kernel
   full        gpu=first  path=$both_ways  page=1KiB,4KiB,16KiB,28KiB,64KiB,256KiB  pages=16,256  method=$ways
   full        gpu=first  path=$both_ways  page=4KiB,28KiB  pages=4096    method=$ways
@@ -537,9 +541,8 @@ reach/gather
   smoke       memory=host_alloc       locality=local   span=64MiB  order=sorted
   smoke       memory=managed_host     locality=local   span=64MiB  beside=host_write
   quick       memory=peer                              span=256MiB,2GiB
-  quick       memory=$other_memories  locality=local   span=256MiB,2GiB
+  quick       memory=$other_memories  locality=local   span=2GiB
   quick       memory=managed_host     locality=local   span=2GiB  row=32,512
-  quick       memory=managed_host     locality=local   span=2GiB  touch_threads=1
   quick       memory=host_alloc,managed_host  locality=local  gpu=first  span=2GiB  gpus=2
   quick       memory=host_alloc       locality=remote  span=256MiB,2GiB
   quick       memory=host_alloc       locality=local   span=64MiB,256MiB..2GiB  row=128,4096
@@ -602,7 +605,7 @@ gather
   quick  row=4096,131072       span=1GiB    mode=row_dma  store=pinned  rows=512
   quick  row=4096,131072       span=1GiB    mode=masked                 rows=512
   quick  store=device     row=512  span=1GiB    mode=masked
-  quick  store=managed    row=512  span=256MiB  mode=masked  rows=16384  hint=none,read_mostly,accessed_by
+  quick  store=managed    row=512  span=256MiB  mode=masked  rows=16384  hint=none,accessed_by
   quick  store=mapped     row=512  span=1GiB    mode=masked  indices=zipf
   quick  store=tiered     row=512  span=1GiB    mode=masked  indices=zipf
   quick  store=multi_gpu  row=512  span=4GiB    mode=masked
