@@ -234,7 +234,7 @@ def _group_cells(group: Group) -> tuple[str, ...]:
     peak = group.peak
     rate, interval = format_interval(peak.rate.value, peak.rate.low, peak.rate.high) if peak else ("-", "")
     return (
-        f"  {group.name or 'all'}{_over(group)}",
+        f"  {group.name or 'all'}{_over(group)}{', not flushed' * group.warm}",
         rate,
         interval,
         _at(group),
