@@ -205,9 +205,13 @@ def in_usual_memory(name: str, axes: Mapping[str, str | float]) -> bool:
     return of(name).asks_memory or axes.get("memory", "host_alloc") == "host_alloc"
 
 
+# Axes that a row at random places has where more than one GPU reads, or memory was touched in another way.
+UNUSUAL = ("touch_threads", "gpus", "beside")
+
+
 def as_usual(axes: Mapping[str, str | float]) -> bool:
     """Whether one GPU reads alone, of memory that was touched first as a program would touch it."""
-    return not {"touch_threads", "gpus", "beside"} & axes.keys()
+    return axes.keys().isdisjoint(UNUSUAL)
 
 
 def having(part: str) -> tuple[str, ...]:
