@@ -52,7 +52,9 @@ def test_rows_of_fewer_bytes_than_a_line_are_told_of_only_where_there_are_no_oth
     assert reach.remedy(only).there.row == 32
 
 
-@pytest.mark.parametrize("more", [{"touch_threads": 1}, {"gpus": 2}, {"beside": "host_read"}])
+@pytest.mark.parametrize(
+    "more", [{"touch_threads": 1}, {"gpus": 2}, {"beside": "host_read"}, {"free_pieces": 1 << 18}]
+)
 def test_memory_that_others_touch_or_read_too_makes_no_wall_and_no_remedy(tmp_path, more):
     result = read(walls(4.0, 42.0, **more).write(tmp_path / "r.json"))
     assert reach.remedy(result) is None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import machine, metrics, naming, reader, selecting, uncertainty
+from grainscope_report import families, machine, metrics, naming, reader, selecting, uncertainty
 from grainscope_report.buying.workload import Component, Gates, Workload
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
 from grainscope_report.loading import load, load_environment
@@ -37,7 +37,7 @@ DEFAULTS = {
 }
 # Axes that rows lack that are of one GPU by itself, over host memory of the usual kind. Where a workload
 # leaves them open, and there are such rows, these are meant.
-USUALLY_LACKING = ("gpus", "neighbours", "memory", "touch_threads", "beside")
+USUALLY_LACKING = (*families.UNUSUAL, "neighbours", "memory")
 # What lies in the memory of GPUs already asks nothing of a link to the host: it has to be asked for by name.
 UNASKED = {"placement": ("device", "peer", "interleaved"), "store": ("device",)}
 # Axes that follow from the one along which sizes go, because a sample has a fixed volume.
