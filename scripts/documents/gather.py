@@ -426,6 +426,72 @@ def shared_rows() -> str:
     return table(["memory", "row", f"one H100, {span}", "two at once", "times"], lines)
 
 
+FOUR_RUN = "four-h200-tables.json.gz"
+
+
+@cache
+def by_gpus() -> dict[tuple, float]:
+    """GB/s of rows of one table in the order asked, by memory, row, span and GPUs, of four H200."""
+    return {
+        (*axes_of(row, "memory", "row", "span"), row.case.axes.get("gpus", 1)): row.bandwidth_gb_s
+        for row in rows_of(FOUR_RUN)
+        if row.ok and row.case.family == reach.FAMILY and row.case.axes["order"] == "as_asked"
+    }
+
+
+def times_of_one(memory: str, row: int, gpus: int) -> float:
+    """How many times as much as one GPU so many get of a table of 32 GiB."""
+    return by_gpus()[memory, row, 32 << 30, gpus] / by_gpus()[memory, row, 32 << 30, 1]
+
+
+@part("memory.four")
+def rows_by_four() -> str:
+    """GB/s of rows of one table over 32 GiB by one, two and four GPUs; times as fast as one."""
+    lines = []
+    for memory, row, span, gpus in by_gpus():
+        if span == 32 << 30 and gpus == 1:
+            one, *several = (by_gpus()[memory, row, span, count] for count in (1, 2, 4))
+            cells = [cell for rate in several for cell in (f"{rate:.1f}", f"{rate / one:.2f}")]
+            lines.append(
+                (memory == "managed_host", row, [f"`{memory}`", format_bytes(row), f"{one:.1f}", *cells])
+            )
+    heads = ["memory", "row", "one H200, 32 GiB", "two at once", "times", "four at once", "times"]
+    return table(heads, [cells for _, _, cells in sorted(lines)])
+
+
+@part("memory.four_times")
+def of_four_times(memory: str, row: str) -> str:
+    return f"{times_of_one(memory, int(row), 4):.1f}"
+
+
+@part("memory.four_rate")
+def of_four_rate(memory: str, row: str) -> str:
+    return f"{by_gpus()[memory, int(row), 32 << 30, 4]:.0f}"
+
+
+@part("memory.four_most")
+def most_of_four() -> str:
+    """The highest GB/s of four GPUs, in whatever order and memory."""
+    rows = [row for row in rows_of(FOUR_RUN) if row.case.family == reach.FAMILY]
+    return f"{max(row.bandwidth_gb_s for row in rows):.0f}"
+
+
+def hot_over_four() -> list[float]:
+    """How many times as fast rows of 128 bytes come with hot rows over four GPUs as with those over two."""
+    rates = {
+        axes_of(row, "row", "hot", "gpus"): row.bandwidth_gb_s
+        for row in rows_of(FOUR_RUN)
+        if row.ok and row.case.family == "gather"
+    }
+    return [rate / rates[row, hot, 2] for (row, hot, gpus), rate in rates.items() if gpus == 4]
+
+
+@part("gather.hot_over_four")
+def of_hot_over_four() -> str:
+    """By how many percent at most, either way."""
+    return f"{100 * max(abs(times - 1) for times in hot_over_four()):.0f}"
+
+
 @part("memory.random")
 def random_rows() -> str:
     """GB/s of random rows by span, size of row and way to hold host memory; the share of a copy."""

@@ -468,6 +468,84 @@ def relayed_copies() -> str:
 PATHS_OF_RELAY = {"pinned_to_gpu": "host to GPU", "gpu_to_pinned": "GPU to host"}
 
 
+MANY_RUN = "four-h200-transfers.json.gz"
+MANY = {"host_to_all": "host → GPUs", "all_to_host": "GPUs → host", "all_host_duplex": "both ways"}
+SIZES_OF_MANY = (8 << 20, 512 << 20)
+
+
+@cache
+def many() -> dict[tuple[str, str, int], tuple[float, float, int]]:
+    """Copies of four GPUs at once, by pattern, method and size: GB/s, of one alone, how many they are."""
+    found = {}
+    for row in documents.rows_of(MANY_RUN):
+        if row.case.family == "transfer/collective":
+            alone = [lane.alone_gb_s for lane in row.lanes]
+            key = axes_of(row, "pattern", "method", "bytes")
+            found.setdefault(key, (row.bandwidth_gb_s, median(alone), len(alone)))
+    return found
+
+
+@part("many.host")
+def many_with_the_host() -> str:
+    """GB/s of copies of four GPUs at once by size, beside one alone, and how many copies alone that is."""
+    lines = []
+    for pattern, name in MANY.items():
+        for method in ("copy_engine", "kernel_copy"):
+            cells = []
+            for size in SIZES_OF_MANY:
+                if (pattern, method, size) in many():
+                    rate, alone, _ = many()[pattern, method, size]
+                    cells += [f"{alone:.1f}", f"{rate:.1f}", f"{rate / alone:.2f}"]
+                else:
+                    cells += ["not run", "", ""]
+            _, _, copies = many()[pattern, method, SIZES_OF_MANY[0]]
+            lines.append([name, f"`{method}`", str(copies), *cells])
+    heads = ["", "method", "copies"]
+    for size in map(format_bytes, SIZES_OF_MANY):
+        heads += [f"{size} each: one alone", "at once", "times"]
+    return table(heads, lines)
+
+
+@part("many.rate")
+def many_rate(pattern: str, method: str, size: str) -> str:
+    return f"{many()[pattern, method, int(size)][0]:.0f}"
+
+
+@part("many.times")
+def many_times(pattern: str, method: str, size: str) -> str:
+    rate, alone, _ = many()[pattern, method, int(size)]
+    return f"{rate / alone:.1f}"
+
+
+@part("many.cache")
+def cache_of_many() -> str:
+    """The largest cache of the CPU."""
+    return format_bytes(max(each["bytes"] for each in documents.result(MANY_RUN).environment.cpu["caches"]))
+
+
+@part("many.one_gpu")
+def many_of_one_gpu(which: str) -> str:
+    """The `least` or the `most` GB/s that one GPU sends to the others or gets of them, 512 MiB a copy."""
+    patterns = ("one_to_all", "all_to_one", "all_from_one", "one_from_all")
+    rates = [many()[pattern, "copy_engine", SIZES_OF_MANY[1]][0] for pattern in patterns]
+    return f"{(min if which == 'least' else max)(rates):.0f}"
+
+
+def by_each_neighbour(path: str) -> list[float]:
+    """How many times as fast 1 GiB is with the link of each neighbour, too."""
+    return [
+        row.counters["of_alone"]
+        for row in documents.rows_of(MANY_RUN)
+        if row.case.family == RELAY and axes_of(row, "path", "bytes") == (path, 1 << 30)
+    ]
+
+
+@part("relay.by_each")
+def of_each_neighbour(path: str) -> str:
+    times = by_each_neighbour(path)
+    return f"{min(times):.2f} to {max(times):.2f}"
+
+
 @part("relay.pays")
 def relay_pays(method: str) -> str:
     """The smallest size measured from which on a neighbour's link helps by more than a tenth, both ways."""

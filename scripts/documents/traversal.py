@@ -175,6 +175,9 @@ TRAVERSED = {"kron24": "two-h100-kron24.json.gz", "urand24": "two-h100-urand24.j
     "kron26": "two-h100-kron26.json.gz"
 }
 TOGETHER = {"kron24": "kron 24, 8 B", "urand24": "urand 24, 8 B", "kron26": "kron 26, 4 B"}
+# kron 24 with 8-byte edges again, by one, two and four H200.
+FOUR = "four"
+TRAVERSED[FOUR] = "four-h200-traversal.json.gz"
 HELD = "mapped, managed_host"
 PLACED = ("mapped", HELD, "peer", "interleaved", "device")
 HELD_RUNS = ("smaller/h100-16gib-1.json.gz", "smaller/h100-16gib-2.json.gz")
@@ -201,9 +204,9 @@ def placed(name: str, where: str, graph: str = "kron24"):
     return traversed(name, graph, *((where,) if where != HELD else ("mapped", 1, "managed_host")))
 
 
-def times_faster(name: str, graph: str) -> float:
-    """How many times as fast two GPUs are as one, from the same sources."""
-    return 2 * traversed(name, graph, gpus=2).counters["scaling"]
+def times_faster(name: str, graph: str, gpus: int = 2, placement: str = "mapped") -> float:
+    """How many times as fast so many GPUs are as one, from the same sources."""
+    return gpus * traversed(name, graph, placement, gpus).counters["scaling"]
 
 
 @part("traversal.together")
@@ -240,6 +243,51 @@ def most_times(names: str) -> str:
 def edges_read(name: str, graph: str, gpus: str) -> str:
     """Billions of edges in the lists that were walked."""
     return f"{traversed(name, graph, gpus=int(gpus)).counters['edges_read'] / 1e9:.2f}"
+
+
+def rate_over_one(name: str, gpus: int) -> float:
+    """How many times as many edges a second so many GPUs read as one."""
+    one, several = (traversed(name, FOUR, gpus=count) for count in (1, gpus))
+    return several.bandwidth_gb_s / one.bandwidth_gb_s
+
+
+@part("traversal.four")
+def by_four() -> str:
+    """One GPU alone, two and four together, from the same sources; what they read, over all sources."""
+    rows = []
+    for name in ALGORITHMS:
+        cells = []
+        for gpus in (2, 4):
+            row = traversed(name, FOUR, gpus=gpus)
+            if not cells:
+                cells.append(clock(row.counters["alone_s"]))
+            times = times_faster(name, FOUR, gpus)
+            cells += [clock(row.counters["alone_s"] / times), f"{times:.2f}"]
+        one = traversed(name, FOUR)
+        rates = [f"{each.bandwidth_gb_s:.1f}" for each in (one, row)]
+        more = row.counters["edges_read"] / one.counters["edges_read"]
+        rows.append([name, *cells, f"{more:.2f}", *rates, f"{rate_over_one(name, 4):.2f}"])
+    heads = ("alone", "two", "×", "four", "×", "edges read ×", "GB/s by one", "by four", "×")
+    return table(["", *heads], rows, right=True)
+
+
+@part("traversal.four_times")
+def of_four_times(name: str, gpus: str, placement: str = "mapped") -> str:
+    return f"{times_faster(name, FOUR, int(gpus), placement):.2f}"
+
+
+@part("traversal.four_rates")
+def of_four_rates() -> str:
+    """GB/s that four GPUs read, by the algorithm the least and the most."""
+    rates = [traversed(name, FOUR, gpus=4).bandwidth_gb_s for name in ALGORITHMS]
+    return f"{min(rates):.0f} to {max(rates):.0f}"
+
+
+@part("traversal.rates_over_one")
+def of_rates_over_one(gpus: str) -> str:
+    """How many times as much as one GPU so many read, by the algorithm the least and the most."""
+    times = [rate_over_one(name, int(gpus)) for name in ALGORITHMS]
+    return f"{min(times):.1f} to {max(times):.1f}"
 
 
 @part("traversal.placed")

@@ -189,6 +189,11 @@ class Group:
     flushed: bool = False
     rows: tuple[Row, ...] = field(default=(), repr=False)
 
+    @property
+    def warm(self) -> bool:
+        """Whether none of its rows is of flushed buffers."""
+        return bool(self.rows) and all(row.case.axes.get("flush") == "off" for row in self.rows)
+
 
 def groups_of(result: Result) -> list[Group]:
     """The groups, family by family, as the suite runs them."""
@@ -279,8 +284,11 @@ def _slow(cases: Sequence[Row]) -> tuple[Slow, ...]:
 
 
 def _cold(rows: list[Row]) -> list[Row]:
-    """Rows of flushed buffers where there are any: a cache's speed is not the link's or the memory's."""
-    return [row for row in rows if row.case.axes.get("flush") == "on"] or rows
+    """Rows of flushed buffers where there are any: a cache's speed is not the link's or the memory's.
+
+    Rows of families that are always flushed but where asked otherwise do not say so.
+    """
+    return [row for row in rows if row.case.axes.get("flush", "on") == "on"] or rows
 
 
 def _bytes(row: Row) -> float | None:

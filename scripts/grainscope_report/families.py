@@ -207,9 +207,13 @@ def in_usual_memory(name: str, axes: Mapping[str, str | float]) -> bool:
     return of(name).asks_memory or axes.get("memory", "host_alloc") == "host_alloc"
 
 
+# Axes of rows at random places that more than one GPU reads, or of memory taken or touched in another way.
+UNUSUAL = ("touch_threads", "free_pieces", "gpus", "beside")
+
+
 def as_usual(axes: Mapping[str, str | float]) -> bool:
-    """Whether one GPU reads alone, of memory that was touched first as a program would touch it."""
-    return not {"touch_threads", "gpus", "beside"} & axes.keys()
+    """Whether one GPU reads alone, of memory that was taken and touched first as a program would do it."""
+    return axes.keys().isdisjoint(UNUSUAL)
 
 
 def having(part: str) -> tuple[str, ...]:

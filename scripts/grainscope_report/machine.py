@@ -41,7 +41,8 @@ FIRST = (
 )  # fmt: skip
 # What is known to move times, and the facts that tell it.
 CAUSES = {
-    "GPU model": ("gpus.name", "gpus.count"),
+    "GPUs": ("gpus.count",),
+    "GPU model": ("gpus.name",),
     "GPU firmware": ("*vbios*", "*firmware*"),
     "GPU clocks": ("gpus.nvml.*clock_max_mhz", "gpus.cuda.memory_clock_hz"),
     "GPU power limit": ("gpus.nvml.power_limit_mw",),
@@ -50,7 +51,10 @@ CAUSES = {
     "driver": ("driver.version", "driver.open_kernel_module", "driver.confidential_computing"),
     "CUDA": ("driver.cuda_*",),
     "the suite": ("grainscope.*",),
-    "CPU model": ("cpu.model", "cpu.cores", "cpu.sockets", "cpu.smt_active"),
+    "CPU model": ("cpu.model",),
+    "CPU cores": ("cpu.cores",),
+    "CPU sockets": ("cpu.sockets",),
+    "hardware threads": ("cpu.smt_active",),
     "microcode": ("cpu.microcode",),
     "CPU clocks and governor": ("cpu.frequency*", "cpu.boost", "cpu.pstate*"),
     "kernel": ("kernel.release", "kernel.clock_source", "kernel.iommu*", "gpus.iommu"),

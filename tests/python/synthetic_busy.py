@@ -148,10 +148,16 @@ def add_neighbours(file: File) -> None:
 
 
 def add_together(
-    file: File, pattern: str, method: str, ends: list[tuple[str, str]], gb_s: float, site: dict
+    file: File,
+    pattern: str,
+    method: str,
+    ends: list[tuple[str, str]],
+    gb_s: float,
+    site: dict,
+    size: int = 256 * MIB,
 ) -> dict:
-    """Copies of 256 MiB between these ends, each at so many GB/s, the last a little slower."""
-    size, last = 256 * MIB, len(ends) - 1
+    """Copies between these ends, each at so many GB/s, the last a little slower."""
+    last = len(ends) - 1
     lanes = [
         lane(
             f"{source}_{target}",

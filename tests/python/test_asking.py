@@ -290,6 +290,12 @@ def test_links_are_answered_by_their_copy_peaks(files, capsys):
     assert "Links" not in ask(capsys, files["two_nodes"], "links 64MiB")
 
 
+def test_links_of_a_run_without_rows_of_copies_are_answered(capsys):
+    """Copy peaks are measured beforehand."""
+    lines = ask(capsys, RUNS / "four-h200-traversal.json.gz", "links").splitlines()
+    assert [line.split("  ")[0] for line in lines[2:]] == [f"node 0 → GPU {gpu}" for gpu in range(4)]
+
+
 def test_utilisation_is_the_share_of_the_link_highest_first(capsys):
     run = RUNS / "acceptance/h100-c2.json.gz"
     lines = ask(capsys, run, "link utilisation h2d 1MiB").splitlines()

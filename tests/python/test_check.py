@@ -222,6 +222,11 @@ def test_a_gpu_or_a_far_node_that_no_row_is_of_is_never_accepted(check):
         assert check(COPY, file, arguments=arguments)[0] == 0
 
 
+def test_gpus_that_lack_rows_of_the_same_rules_share_a_sentence(check):
+    _, said, _ = check(RUN + COPY, machine(gpus=4, preset="quick"))
+    assert "no row of GPU 1, GPU 2, GPU 3 answers to-gpu\n" in said
+
+
 def test_any_run_asks_neither_preset_nor_visits_and_says_so(check):
     status, said, _ = check(RUN + COPY, machine([55.0], preset="quick"), arguments=["--any-run"])
     assert status == 0

@@ -71,6 +71,15 @@ def test_environments_are_told_by_what_may_be_the_cause(tmp_path, capsys):
     assert facts == {"driver.version": "driver", "kernel.release": "kernel", "memory.total_bytes": None}
 
 
+def test_how_many_gpus_and_cores_there_are_is_no_matter_of_the_model(tmp_path, capsys):
+    one, other = node(), node("node-b", 2)
+    for file, gpus, cores in ((one, 2, 32), (other, 4, 64)):
+        file.context["environment"]["gpus"] *= gpus
+        file.context["environment"]["cpu"] |= {"cores": cores}
+    assert main(["compare", *written(tmp_path, one, other)]) == 5
+    assert "GPUs: 2 → 4; CPU cores: 32 → 64." in " ".join(capsys.readouterr().out.split())
+
+
 def test_environments_that_are_alike_name_no_cause(tmp_path, capsys):
     other = node("node-b", 2)
     other.context["run"]["seed"] = 8

@@ -9,8 +9,19 @@ import pytest
 from grainscope_report.buying import workload as planned
 from grainscope_report.cli import main
 from planted import SITE, pinned_copy
-from planted_purchase import KNOWN, SIZE, candidate, evaluate, machine, seconds, table, visit, workload
-from synthetic import MIB
+from planted_purchase import (
+    KERNELS,
+    KNOWN,
+    SIZE,
+    candidate,
+    evaluate,
+    machine,
+    seconds,
+    table,
+    visit,
+    workload,
+)
+from synthetic import MIB, File
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = sorted((ROOT / "docs" / "examples").glob("*.toml"))
@@ -412,6 +423,24 @@ def test_each_machine_chooses_its_way_or_the_reference_s(tmp_path):
     part = candidate(evaluate(tmp_path, same, **files)[1], "X")["components"][1]
     assert part["ratio"]["value"] == pytest.approx(2)
     assert part["sizes"][0]["way"] == "merged"
+
+
+def test_rows_of_several_gpus_and_of_other_memory_are_meant_only_where_they_are_asked_for(tmp_path):
+    kinds = ({}, {"gpus": 4}, {"memory": "managed_host"})
+
+    def searches(host: str, *ratios: float) -> File:
+        file = machine(host=host)
+        file.rows.pop()
+        for more, ratio in zip(kinds, ratios, strict=True):
+            axes = {"path": "pinned_to_gpu", "bytes": SIZE, "locality": "local"} | more
+            file.add("transfer/kernel_copy", axes, SITE, seconds(ratio))
+        return file
+
+    files = {"r": searches("node-r", 1.0, 3.0, 2.0), "X": searches("node-x", 5.0, 21.0, 8.0)}
+    for where, ratio in (("", 5), (", gpus = 4", 7), (', memory = "managed_host"', 4)):
+        asked = workload(candidates="X").replace(KERNELS, KERNELS.replace(" }", f"{where} }}"))
+        part = candidate(evaluate(tmp_path, asked, **files)[1], "X")["components"][1]
+        assert part["ratio"]["value"] == pytest.approx(ratio)
 
 
 def test_nodes_and_runs(tmp_path):

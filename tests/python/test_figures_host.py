@@ -7,6 +7,7 @@ import pytest
 from boxes import check_told_apart
 from grainscope_report.figures.model import DotPanel, why_absent
 from grainscope_report.figures.table import figure
+from grainscope_report.groups import contention
 from grainscope_report.groups import shape as shapes
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
@@ -361,6 +362,39 @@ def test_figure_m_of_several_roots_draws_the_first_and_says_so(tmp_path):
     shown = made(tmp_path, "m", file)
     assert shown.panels[0].series[0].bars[0].value.value == pytest.approx(390 / 1.01)
     assert "Of several nodes or roots the first is drawn; `grainscope-report list` shows all." in shown.notes
+
+
+TO_BOTH = [("host:0", "gpu:0"), ("host:0", "gpu:1")]
+FROM_BOTH = [(gpu, host) for host, gpu in TO_BOTH]
+
+
+def test_figure_m_of_several_sizes_draws_the_largest_that_all_machines_have(tmp_path):
+    """What a pattern lacks of it has no bar, and the sizes of both columns are said."""
+    one, other = linked_file(), linked_file()
+    for file, sizes in ((one, (MIB, 64 * MIB, 512 * MIB)), (other, (MIB, 64 * MIB))):
+        for size in sizes:
+            add_together(file, "host_to_all", "copy_engine", TO_BOTH, 40.0 + size / GIB, {"numa": 0}, size)
+        add_together(file, "all_to_host", "copy_engine", FROM_BOTH, 50.0, {"numa": 0}, MIB)
+        add_together(file, "ring", "copy_engine", [("gpu:0", "gpu:1")], 390.0, {}, 256 * MIB)
+    alone = made(tmp_path, "m", one)
+    assert alone.notes[0].startswith(
+        "2 GPUs, 512 MiB (host and all GPUs) and 256 MiB (among the GPUs) a copy. All together: "
+    )
+    [to, back] = alone.panels[0].series[0].bars
+    assert to.value.value == pytest.approx(2 * 40.5 / 1.01)
+    assert back.value is None
+    both = made(tmp_path, "m", one, other)
+    assert "64 MiB (host and all GPUs)" in both.notes[0]
+    rates = [series.bars[0].value.value for series in both.panels[0].series]
+    assert rates == [pytest.approx(2 * 40.0625 / 1.01)] * 2
+
+
+def test_figure_m_says_where_copies_share_the_links_of_one_gpu(tmp_path):
+    shared, apart = linked_file(), linked_file()
+    pairs = [("gpu:0", "gpu:1"), ("gpu:0", "gpu:2")]
+    add_together(shared, "one_to_all", "copy_engine", pairs, 195.0, {"gpu": 0})
+    add_together(apart, "ring", "copy_engine", [("gpu:0", "gpu:1"), ("gpu:1", "gpu:0")], 390.0, {})
+    assert [contention.SHARED in made(tmp_path, "m", file).notes for file in (shared, apart)] == [True, False]
 
 
 def planted(letter: str) -> tuple[File, dict]:

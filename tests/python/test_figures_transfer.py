@@ -195,6 +195,18 @@ def test_figure_5_has_zero_copy_over_the_pinned_copy_below(tmp_path):
     assert top.y_log
 
 
+def test_figure_5_has_flushed_zero_copy_where_there_is_any(tmp_path):
+    for flushes, name, rate in ((("", "off"), "zero-copy", 10.0), (("off",), "zero-copy, not flushed", 40.0)):
+        file = gpu_file()
+        for flush in flushes:
+            more, gb_s = ({"flush": flush}, 40.0) if flush else ({}, 10.0)
+            for size in (MIB, 16 * MIB):
+                file.add("transfer/zero_copy", zero_copy(size, **more), SITE, size / gb_s / 1e9)
+        [[top]] = made(tmp_path, "5", file).rows
+        [curve] = top.curves
+        assert (curve.name, curve.y[0].value) == (name, pytest.approx(rate))
+
+
 def test_figure_5_interval_of_the_crossover_follows_the_measurements(tmp_path):
     file = gpu_file()
     for size, gb_s in ((MIB, 10.0), (16 * MIB, 40.0)):

@@ -13,7 +13,7 @@ from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
 from grainscope_report.fits import everything, translation
 from grainscope_report.fits.translation import Rows, fit
-from grainscope_report.groups import grain, reach, transfer, transfer_duplex
+from grainscope_report.groups import contention, grain, reach, transfer, transfer_duplex
 from grainscope_report.machine import machines
 from grainscope_report.statistics import Estimate
 from planted import FAR, SITE, add_copy, linked_file, zero_copy
@@ -199,6 +199,55 @@ def test_both_ways_are_never_more_than_twice_one_way(tmp_path):
     both_ways(file, 38.0)  # 2.26 times
     [found] = transfer_duplex.duplexes(read(tmp_path, file).result)
     assert "more than 2 times one way alone, whose rate varied; both lanes" in found.text
+
+
+def together(file: File, pattern: str, ends: list[tuple[str, str]], of_alone: float, size: int) -> None:
+    """Copies at once, each at such a share of the 50 GB/s that one alone has."""
+    seconds = size / 50e9 / of_alone
+    copy = {"bytes": size, "seconds": seconds, "alone_gb_s": 50.0}
+    lanes = [{"name": f"{one}_{two}", "from": one, "to": two, **copy} for one, two in ends]
+    axes = {"pattern": pattern, "method": "copy_engine", "gpus": 4, "bytes": size}
+    file.together("transfer/collective", axes, {"numa": 0}, lanes, overlap=0.99)
+
+
+def test_links_that_bring_less_together_than_alone_share_something(tmp_path, capsys):
+    file = linked_file()
+    to_gpus = [("host:0", f"gpu:{gpu}") for gpu in range(4)]
+    back = [(gpu, host) for host, gpu in to_gpus]
+    together(file, "host_to_all", to_gpus, 0.99, MIB)
+    together(file, "host_to_all", to_gpus, 0.8, 512 * MIB)
+    together(file, "all_host_duplex", [*to_gpus, *back], 0.4, 512 * MIB)
+    together(file, "one_to_all", [("gpu:0", f"gpu:{gpu}") for gpu in (1, 2, 3)], 1 / 3, 512 * MIB)
+    said = contention.said(contention.at_once(read(tmp_path, file).result))
+    assert said == [
+        "4 GPUs at once share something on the host's side (copy engine, 512 MiB a copy): host → all GPUs "
+        "160 GB/s, as 3.2 of 4 copies alone; both ways 160 GB/s, as 3.2 of 8 copies alone",
+        "4 GPUs at once (copy engine, 512 MiB a copy): one → all others 50 GB/s, as 1.0 of 3 copies alone",
+    ]
+    assert main(["summary", str(file.write(tmp_path / "r.json"))]) == 0
+    assert "- 4 GPUs at once share something" in capsys.readouterr().out
+
+
+def test_links_that_share_nothing_are_not_said_to(tmp_path):
+    file = linked_file()
+    together(file, "all_to_host", [(f"gpu:{gpu}", "host:0") for gpu in range(4)], 0.98, 512 * MIB)
+    [said] = contention.said(contention.at_once(read(tmp_path, file).result))
+    assert said.startswith("4 GPUs at once (copy engine, 512 MiB a copy): all GPUs → host 196 GB/s")
+    for lane in file.rows[-1]["lanes"]:
+        del lane["alone_gb_s"]
+    assert contention.at_once(read(tmp_path, file).result) == []
+
+
+def test_zero_copy_that_was_not_flushed_makes_no_line_beside_what_was(tmp_path):
+    def lines(*flushes: dict) -> list[float]:
+        file = linked_file()
+        for more, gb_s in zip(flushes, (50.0, 80.0), strict=False):
+            for size in SIZES:
+                file.add("transfer/zero_copy", zero_copy(size, **more), SITE, 2e-6 + size / gb_s / 1e9)
+        return [path.line.bandwidth_gb_s.value for path in transfer.paths(read(tmp_path, file).result)]
+
+    assert lines({}, {"flush": "off"}) == [pytest.approx(50, rel=0.01)]
+    assert lines({"flush": "off"}) == [pytest.approx(50, rel=0.01)]
 
 
 def test_peer_access_of_a_pair_and_of_many(tmp_path):

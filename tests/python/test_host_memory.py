@@ -52,7 +52,9 @@ def test_rows_of_fewer_bytes_than_a_line_are_told_of_only_where_there_are_no_oth
     assert reach.remedy(only).there.row == 32
 
 
-@pytest.mark.parametrize("more", [{"touch_threads": 1}, {"gpus": 2}, {"beside": "host_read"}])
+@pytest.mark.parametrize(
+    "more", [{"touch_threads": 1}, {"gpus": 2}, {"beside": "host_read"}, {"free_pieces": 1 << 18}]
+)
 def test_memory_that_others_touch_or_read_too_makes_no_wall_and_no_remedy(tmp_path, more):
     result = read(walls(4.0, 42.0, **more).write(tmp_path / "r.json"))
     assert reach.remedy(result) is None
@@ -72,6 +74,48 @@ SEARCH = {
     "access": "merged_aligned", "placement": "mapped", "graph": "kron20", "edge": 8, "order": "original",
     "locality": "local",
 }  # fmt: skip
+
+
+def several_gpus() -> File:
+    """Rows that one, two and four GPUs gather of one table."""
+    file = walls(4.0, 42.0)
+    for memory, rates in (("host_alloc", (8.0, 16.0)), ("managed_host", (84.0, 126.0))):
+        for gpus, gb_s in zip((2, 4), rates, strict=True):
+            add_rows(file, memory, {32 * GIB: gb_s}, gpus=gpus)
+    add_rows(file, "host_alloc", {32 * GIB: 2.0}, beside="host_read")
+    add_rows(file, "host_alloc", {32 * GIB: 99.0}, row=512, gpus=4)  # without a row of one GPU
+    return file
+
+
+def test_several_gpus_that_read_one_table_stand_beside_one(tmp_path, capsys):
+    path = several_gpus().write(tmp_path / "r.json")
+    four, two = reach.said_of_readers(reach.readers(read(path)))
+    assert four == (
+        "4 GPUs that read one table: at most 126.0 GB/s, 3.0 × one GPU (128 B as asked over 32 GiB of "
+        "managed memory on the host); 16.0 GB/s, 4.0 × one GPU (128 B as asked over 32 GiB of cudaHostAlloc)"
+    )
+    assert two.startswith("2 GPUs that read one table: at most 84.0 GB/s, 2.0 × one GPU")
+    for arguments in ([], ["--full"]):
+        assert main(["summary", str(path), *arguments]) == 0
+        assert "- 4 GPUs that read one table: at most 126.0" in " ".join(capsys.readouterr().out.split())
+    assert reach.said_of_readers(reach.readers(read(walls(4.0, 42.0).write(tmp_path / "o.json")))) == []
+
+
+def test_rows_of_several_gpus_are_in_no_figure_of_one_link(tmp_path):
+    [machine] = machines([read(several_gpus().write(tmp_path / "r.json"))])
+    drawn = [curve for panel in reach.build([machine]).panels for curve in panel.curves]
+    rates = {round(point.y.value) for curve in drawn if curve.label == "measured" for point in curve.points}
+    assert rates == {49, 9, 4, 48, 42}
+
+
+def test_the_best_memory_is_asked_of_as_many_gpus(tmp_path, capsys):
+    path = str(several_gpus().write(tmp_path / "r.json"))
+    assert main(["ask", path, "best", "memory", "for", "random", "128", "B", "rows", "over", "32GiB"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if "32 GiB" in line]
+    ranked = [" ".join(words) for words in lines if "managed_host" in words]
+    assert [words.partition(" managed_host")[0] for words in ranked] == [
+        f"host → GPU, as asked, span 32 GiB{gpus}" for gpus in ("", ", gpus 2", ", gpus 4")
+    ]
 
 
 def test_figures_draw_the_usual_kind_of_memory_alone(tmp_path):

@@ -39,6 +39,7 @@ from documents.lean import (
     whole,
 )
 from grainscope_report import analysis, reader, uncertainty
+from grainscope_report.groups import contention
 from references import ROOT
 
 FILES = sorted([*ROOT.glob("**/*.json"), *ROOT.glob("**/*.json.gz")])
@@ -614,3 +615,88 @@ def test_bulk_copies_on_a_share_leave_less_to_the_computation():
         assert bulk.counters["gather_slowdown"] < loads.counters["gather_slowdown"] < 1.03
     alone = gather.by_bulk("sm_share/gather", "sms")
     assert all(row.bandwidth_gb_s == pytest.approx(50.6, rel=0.01) for pair in alone for row in pair)
+
+
+# Four GPUs of one host
+
+
+FROM_HOST, TO_HOST, BOTH_WAYS = ("host_to_all", "all_to_host", "all_host_duplex")
+ENGINE, KERNEL = "copy_engine", "kernel_copy"
+SMALL, LARGE = suite.SIZES_OF_MANY
+
+
+def of_alone(pattern: str, method: str, size: int) -> float:
+    rate, alone, _ = suite.many()[pattern, method, size]
+    return rate / alone
+
+
+def test_four_gpus_bring_three_times_one_gpu_s_rate_by_every_algorithm():
+    for name in traversal.ALGORITHMS:
+        assert 2.9 < traversal.rate_over_one(name, 4) < 3.15
+        assert 1.75 < traversal.rate_over_one(name, 2) < 2.0
+        alone, four = (traversal.traversed(name, traversal.FOUR, gpus=gpus) for gpus in (1, 4))
+        more = four.counters["edges_read"] / alone.counters["edges_read"]
+        assert (more > 1.1) == (name in ("sssp", "cc"))
+        assert more == pytest.approx(1, abs=0.2)
+        kernels, _, _ = suite.many()[FROM_HOST, KERNEL, LARGE]
+        assert 0.88 * kernels < four.bandwidth_gb_s < kernels
+
+
+def test_the_links_of_four_gpus_carry_more_than_the_host_s_side_gives():
+    for method in (ENGINE, KERNEL):
+        assert of_alone(TO_HOST, method, SMALL) > 3.9
+        assert of_alone(TO_HOST, method, LARGE) < 2.8
+        assert 2.9 < of_alone(FROM_HOST, method, LARGE) < 3.3
+    one_way, both = (suite.many()[pattern, ENGINE, LARGE][0] for pattern in (FROM_HOST, BOTH_WAYS))
+    assert both == pytest.approx(one_way, rel=0.02)
+    cache = max(each["bytes"] for each in result(suite.MANY_RUN).environment.cpu["caches"])
+    assert 4 * SMALL < cache < 4 * LARGE
+    two = next(
+        one
+        for one in contention.at_once(result("h200x2-full.json.gz"))
+        if (one.pattern, one.method) == (FROM_HOST, ENGINE)
+    )
+    assert two.times > 1.95
+
+
+def test_one_gpu_sends_to_three_what_it_sends_to_one():
+    links = [link.peak_gb_s for link in result(suite.MANY_RUN).links if link.peer is not None]
+    for pattern in ("one_to_all", "all_to_one", "all_from_one", "one_from_all"):
+        rate, _, copies = suite.many()[pattern, ENGINE, LARGE]
+        assert copies == 3
+        assert rate == pytest.approx(max(links), rel=0.01)
+    shares = {row.name: row.link_fraction for row in rows_of(suite.MANY_RUN)}
+    told = shares[f"transfer/collective/one_to_all/{ENGINE}/gpu:0/gpus:4/bytes:{LARGE}"]
+    assert told == pytest.approx(1 / 3, rel=0.02)  # as the README of the runs says
+
+
+def test_each_neighbour_at_a_switch_helps_alike():
+    for path in ("pinned_to_gpu", "gpu_to_pinned"):
+        times = suite.by_each_neighbour(path)
+        assert len(times) == 3
+        assert max(times) < 1.01 * min(times)
+
+
+def test_rows_that_wait_for_translations_come_four_times_as_fast_to_four_gpus():
+    waiting = [("host_alloc", row) for row in (32, 64, 128, 256, 512, 1024)]
+    waiting += [("managed_host", row) for row in (32, 64)]
+    for memory, row in waiting:
+        assert gather.times_of_one(memory, row, 4) > 3.9
+    for memory, row in (
+        ("host_alloc", 2048),
+        ("host_alloc", 4096),
+        ("managed_host", 128),
+        ("managed_host", 512),
+    ):
+        assert gather.times_of_one(memory, row, 4) < 3.5
+        assert gather.times_of_one(memory, row, 2) > 1.9
+    assert len(gather.hot_over_four()) == 5
+    assert all(0.99 < times < 1.03 for times in gather.hot_over_four())
+
+
+def test_memory_of_cu_mem_create_is_as_fast_as_that_of_cuda_host_alloc():
+    one, other = (
+        only("four-h200-bfs24.json.gz", "traversal/bfs", "placement=mapped", f"memory={memory}").median_s
+        for memory in ("", "vmm_host")
+    )
+    assert other == pytest.approx(one, rel=0.015)

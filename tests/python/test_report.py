@@ -124,6 +124,11 @@ def test_a_file_that_contradicts_itself_says_so_first(small, tmp_path, capsys):
     assert "contradicts itself" in capsys.readouterr().err
 
 
+def test_questions_without_an_answer_are_named_as_they_are_written(small, tmp_path):
+    said = html.unescape(written(tmp_path, small))
+    assert ", which rows in the GPU's memory, when hot rows pay, " in said
+
+
 def test_a_file_without_rows_makes_a_page(tmp_path):
     page = written(tmp_path, File().write(tmp_path / "empty" / "result.json"))
     assert rows_of(page) == []

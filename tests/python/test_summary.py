@@ -17,7 +17,7 @@ from grainscope_report.commands import summary_full, summary_gnn
 from grainscope_report.fits import everything
 from grainscope_report.groups import gnn_answers
 from grainscope_report.machine import machines
-from planted import FAR, SITE, pinned_copy, spoiled
+from planted import FAR, SITE, gpu_file, pinned_copy, spoiled, zero_copy
 from planted_traversals import KRON, linked, machine_file, measured, model, pages, steady, traverse
 from synthetic import MIB, File
 from synthetic_models import modelled
@@ -117,6 +117,19 @@ def test_summary_takes_flushed_copies_where_there_are_any(tmp_path, capsys):
     assert said in " ".join(" ".join(lines).split())
     file.rows.pop()
     assert said not in " ".join(lines_of(file.write(tmp_path / "result.json"), capsys))
+
+
+def test_summary_says_what_was_not_flushed_where_nothing_was(tmp_path, capsys):
+    """Flushed zero-copy says nothing of it; rows that were not flushed do not stand for it."""
+    file = gpu_file()
+    file.add("transfer/zero_copy", zero_copy(MIB, flush="off"), SITE, 10e-6)
+    assert main(["summary", "--full", str(file.write(tmp_path / "result.json"))]) == 0
+    assert "  read merged_aligned host_alloc, not flushed  " in capsys.readouterr().out
+    file.add("transfer/zero_copy", zero_copy(MIB), SITE, 20e-6)
+    assert main(["summary", "--full", str(file.write(tmp_path / "result.json"))]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "read merged_aligned host_alloc 52.43 " in said
+    assert "Peaks and times of transfer/zero_copy are of flushed buffers alone" in said
 
 
 def test_times_of_one_operation_go_from_the_smallest_size_to_the_largest(tmp_path, capsys):

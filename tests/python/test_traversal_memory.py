@@ -175,3 +175,7 @@ def test_several_gpus_stand_beside_one(tmp_path, capsys, monkeypatch):
     out = capsys.readouterr().out
     [line] = [line for line in out.splitlines() if line.startswith("  bfs") and "of as many vertices" in line]
     assert line.split()[-6:] == ["7", "ms", "1.60", "80.0", "%", "1.50"]
+    assert main(["summary", path]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "8 B, mapped: by 4 GPUs bfs 2.0 times as fast as by one" in said
+    assert "traversal/cc mapped merged_aligned original kron24 8 ms - edge 8, gpus 2" in said

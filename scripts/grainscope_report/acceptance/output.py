@@ -137,10 +137,13 @@ def _unjudged(report: Report, out: Terminal) -> list[str]:
         there = [one for one in report.judged if one.status == status and one.again and one.what != "node"]
         if there:
             said = [one.message for one in there if one.what == "run"]
-            places = dict.fromkeys(one.what for one in there if one.what != "run")
-            for place in sorted(places):
-                names = list(dict.fromkeys(one.rule for one in there if one.what == place))
-                said.append(f"no row{' of ' * bool(place)}{place} answers {some(names, NAMED)}")
+            places: dict[tuple[str, ...], list[str]] = {}
+            for place in sorted({one.what for one in there if one.what != "run"}):
+                names = tuple(dict.fromkeys(one.rule for one in there if one.what == place))
+                places.setdefault(names, []).append(place)
+            for names, of in places.items():
+                whose = f" of {some(of, NAMED)}" if any(of) else ""
+                said.append(f"no row{whose} answers {some(names, NAMED)}")
             text = out.wrap(f"{word}: {'; '.join(said)}", "  ")
             found += text.replace(word, out.paint(word, SHADES["NOT DECIDED"]), 1).split("\n")
             commands = " and ".join(dict.fromkeys(one.again for one in there))

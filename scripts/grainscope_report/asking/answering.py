@@ -67,7 +67,8 @@ def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
     """What the run says, what was understood first; at most MOST_LINES of it."""
     asked = Asked(machine, sentence)
     head = out.paint(out.wrap(f"{sentence.text}: {asked.counted}", ""), "bold")
-    if not asked.usable:
+    links = asked.by_links and not sentence.sizes and asked.machine.result.links
+    if not asked.usable and not links:
         return Answer((head, out.wrap(asked.why_nothing, "")), known=False)
     points, table = _points(asked), list(_body(asked, out))
     if sentence.want == CROSSOVER and not points and not table:

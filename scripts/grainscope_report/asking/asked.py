@@ -38,7 +38,7 @@ WORK = ("graph", "row", "rows", "span", "fanout", "batch", "weights", "planes", 
 CLOSE = 1.1  # 64 MB are as good as 64 MiB, and 1 TB as 1 TiB
 BOX = ("width", "pitch", "bytes")
 PAGED = ("pages", "order", "pool")
-REACHED = ("order",)
+REACHED, READERS = ("order",), ("gpus",)
 # Values that go without saying.
 PLAIN = {
     ("allocation", "host_alloc"), ("offset", 0), ("order", "original"), ("window", 1), ("element", 4),
@@ -483,11 +483,11 @@ class Asked:
 def _work_of(case: Case) -> list[str]:
     """The axes of what a case works on; of boxes the shape, of pages how many there are and how they lie."""
     more = BOX if "planes" in case.axes else PAGED if "page" in case.axes else ()
-    more = REACHED if case.family == reach.FAMILY else more
+    more, last = (REACHED, READERS) if case.family == reach.FAMILY else (more, ())
     axes = case.axes
     return [
         axis
-        for axis in (*more, *WORK)
+        for axis in (*more, *WORK, *last)
         if axis in axes and (axis not in PAGED or (axis, axes[axis]) not in PLAIN)
     ]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import machine, metrics, naming, reader, selecting, uncertainty
+from grainscope_report import families, machine, metrics, naming, reader, selecting, uncertainty
 from grainscope_report.buying.workload import Component, Gates, Workload
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
 from grainscope_report.loading import load, load_environment
@@ -35,6 +35,9 @@ DEFAULTS = {
     "order": ("original", "as_asked", "drawn"),
     "pool": ("usual",),
 }
+# Axes that rows lack that are of one GPU by itself, over host memory of the usual kind. Where a workload
+# leaves them open, and there are such rows, these are meant.
+USUALLY_LACKING = (*families.UNUSUAL, "neighbours", "memory")
 # What lies in the memory of GPUs already asks nothing of a link to the host: it has to be asked for by name.
 UNASKED = {"placement": ("device", "peer", "interleaved"), "store": ("device",)}
 # Axes that follow from the one along which sizes go, because a sample has a fixed volume.
@@ -294,6 +297,9 @@ def _unsaid(rows: list[Row], component: Component) -> list[Row]:
         there = {row.case.axes[axis] for row in rows if axis in row.case.axes}
         chosen = next((value for value in order if value in there), None)
         rows = [row for row in rows if row.case.axes.get(axis, chosen) == chosen]
+    for axis in USUALLY_LACKING:
+        if axis not in component.where.axes:
+            rows = [row for row in rows if axis not in row.case.axes] or rows
     for axis, values in UNASKED.items():
         if axis not in component.where.axes:
             rows = [row for row in rows if row.case.axes.get(axis) not in values]

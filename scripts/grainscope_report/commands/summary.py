@@ -13,7 +13,7 @@ from grainscope_report.analysis import Analysis
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
 from grainscope_report.families import BYTES, HEADLINES, Best
-from grainscope_report.groups import grain, reach, traversal_answers
+from grainscope_report.groups import contention, grain, reach, traversal_answers
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Link, Result, Row
 from grainscope_report.naming import name, number
 from grainscope_report.terminal import Column, Terminal, terminal
@@ -30,7 +30,7 @@ ARROWS = {
     TO_PEER: "GPU → GPU",
     FROM_PEER: "GPU → GPU, read",
 }
-SHOWN = ("hot", "edge", "row", "span")
+SHOWN = ("gpus", "hot", "edge", "row", "span")
 LINKS = (
     Column("Links"),
     Column("GB/s", right=True),
@@ -309,8 +309,11 @@ def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
         said += [f"random {edge.text}" for edge in wall.edges if edge.knee.reached][:1]
     if found := reach.remedy(result):
         said.append(found.text)
+    said += reach.said_of_readers(reach.readers(result))[:1]
     said += [f"multiprocessors: {text}" for text in grain.said(grain.fewest(result))][:1]
     said += traversal_answers.said(run)[:1]
+    said += traversal_answers.said_together(run.together)[:1]
+    said += contention.said(contention.at_once(result))[:1]
     head = [out.paint("Fastest by size, and where it changes", "bold")] if said else []
     return Part(head, [_item(text, out) for text in said], min(len(said), 1))
 

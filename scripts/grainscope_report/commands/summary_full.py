@@ -12,7 +12,15 @@ from grainscope_report.analysis import Analysis, Group, Reason
 from grainscope_report.commands import summary_gnn
 from grainscope_report.fits import everything, shape
 from grainscope_report.fits.everything import Fits
-from grainscope_report.groups import gnn_answers, lean, topology, transfer, traversal, traversal_memory
+from grainscope_report.groups import (
+    contention,
+    gnn_answers,
+    lean,
+    topology,
+    transfer,
+    traversal,
+    traversal_memory,
+)
 from grainscope_report.groups.lean import Gain
 from grainscope_report.groups.programs import Quality
 from grainscope_report.groups.traversal_answers import Answer, Moved, Together
@@ -201,6 +209,8 @@ def _groups(groups: Sequence[Group], out: Terminal) -> Iterator[str]:
     yield from out.headed(GROUP_COLUMNS, cells, shades)
     if any(group.peak and group.peak.most_of_link for group in groups):
         yield out.note(OF_LINK)
+    if any(contention.shares_links(row) for group in groups for row in group.rows if row.link_fraction):
+        yield out.note(f"Of link: {contention.SHARED[0].lower()}{contention.SHARED[1:]}")
     if flushed := dict.fromkeys(group.family for group in groups if group.flushed):
         yield out.note(FLUSHED.format(" and ".join(flushed)))
     yield from _slow_sites(groups, out)
@@ -234,7 +244,7 @@ def _group_cells(group: Group) -> tuple[str, ...]:
     peak = group.peak
     rate, interval = format_interval(peak.rate.value, peak.rate.low, peak.rate.high) if peak else ("-", "")
     return (
-        f"  {group.name or 'all'}{_over(group)}",
+        f"  {group.name or 'all'}{_over(group)}{', not flushed' * group.warm}",
         rate,
         interval,
         _at(group),

@@ -12,6 +12,7 @@ from grainscope_report.figures import parts
 from grainscope_report.fits import translation
 from grainscope_report.fits.translation import Translation
 from grainscope_report.groups import (
+    contention,
     gather,
     gnn,
     gnn_answers,
@@ -41,7 +42,9 @@ class Fits:
     swaps: list[transfer.Swap]
     duplexes: list[transfer_duplex.Duplex]
     accesses: list[transfer_duplex.Access]
+    many: list[contention.AtOnce]
     walls: list[reach.Wall]
+    readers: list[reach.Readers]
     fewest: list[grain.Fewest]
     flights: list[grain.Flight]
     between: str
@@ -57,7 +60,9 @@ def of(machine: Machine, choices: Sequence[transfer.Choice], every: bool = True)
         [swap for choice in choices for swap in choice.swaps],
         transfer_duplex.duplexes(result),
         transfer_duplex.accesses(result),
+        contention.at_once(result),
         reach.walls_of(result),
+        reach.readers(result),
         grain.fewest(result),
         grain.flights(result),
         between(result),
@@ -72,7 +77,9 @@ def sections(fits: Fits) -> Iterator[Section]:
         yield f"Which way is faster from which size on, {arrow}", there
     yield "Both ways at once", [duplex.text for duplex in fits.duplexes]
     yield "Peer access", transfer_duplex.accesses_text(fits.accesses)
+    yield "Many GPUs at once", contention.said(fits.many)
     yield from _walls(fits)
+    yield "Several GPUs that read one table", reach.said_of_readers(fits.readers)
     yield "What fills the link", [one.text for one in [*fits.fewest, *fits.flights]]
 
 
@@ -174,7 +181,9 @@ PLAIN: dict[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
     "crossovers": ("swaps", _fields),
     "both_ways": ("duplexes", _fields),
     "peer_access": ("accesses", _fields),
+    "many_gpus": ("many", _fields),
     "walls": ("walls", _wall),
+    "readers": ("readers", _fields),
     "fewest_multiprocessors": ("fewest", _fields),
     "requests_in_flight": ("flights", _fields),
 }
@@ -227,6 +236,7 @@ def _why_not(result: Result, question: Question) -> str:
 
 QUESTIONS = (
     Question("Peak", transfer.peaks, transfer.PEAK_FAMILIES),
+    Question("Many GPUs at once", lambda run: contention.said(run.fits.many), (contention.COLLECTIVE,)),
     Question("Latency", lambda run: latency.said(run.result, run.fits.paths), latency.FAMILIES),
     Question("Translation wall", lambda run: reach.said(run.fits.walls), (reach.FAMILY,)),
     Question("Which method at which size", lambda run: transfer.fastest_ways(run.choices), ("transfer/",)),

@@ -1,14 +1,15 @@
 """Several transfers at once: beside something else (figure n), and of many GPUs (figure m).
 
 Figure n: what a copy keeps of its rate when something else runs, and what that keeps of its own. Figure m:
-each of the copies of many GPUs, and all of them together.
+each of the copies of many GPUs, and all of them together; how many copies alone these come to in sentences.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import MachineRow, cases, named, select
+from grainscope_report.figures.frame import MachineRow, cases, grouped, named, select
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -22,10 +23,10 @@ from grainscope_report.figures.model import (
     Part,
 )
 from grainscope_report.machine import Machine
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, Lane, Link
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, Lane, Link, Result, Row
 from grainscope_report.statistics import Estimate, median, rate_gb_s
 from grainscope_report.uncertainty import WIDE
-from grainscope_report.units import format_bytes, significant
+from grainscope_report.units import format_bytes, format_rate, significant
 
 FAMILY = "contention"
 PATHS = (HOST_TO_GPU, GPU_TO_HOST)
@@ -174,22 +175,143 @@ Found = Mapping[int, Sequence[MachineRow]]
 def build_collective(machines: Sequence[Machine]) -> Figure:
     """All together above, each of the copies below; the host on the left, GPUs among themselves right."""
     found = {machine.index: cases(machine, COLLECTIVE) for machine in machines}
-    columns = [
-        panels
-        for patterns, title in ((HOST, "host and all GPUs"), (BETWEEN, "among the GPUs"))
-        if (panels := _panels(machines, found, patterns, title))
-    ]
+    columns, drawn = [], []
+    for patterns, title in ((HOST, "host and all GPUs"), (BETWEEN, "among the GPUs")):
+        if panels := _panels(machines, found, patterns, title):
+            columns.append(panels)
+            rows = _of_one_size(found, patterns).values()
+            drawn.append((title, [row for each in rows for row in each]))
     if not columns:
         return Figure(machines, ())
-    counts = sorted({float(row.axis("gpus") or 0) for there in found.values() for row in there})
-    sizes = sorted({float(row.axis("bytes") or 0) for there in found.values() for row in there})
+    counts = sorted({row.number("gpus") for _, rows in drawn for row in rows})
     notes = [
-        f"{' and '.join(f'{count:g}' for count in counts)} GPUs, {', '.join(map(format_bytes, sizes))} "
+        f"{' and '.join(f'{count:g}' for count in counts)} GPUs, {_sizes_text(drawn)} "
         "a copy. All together: their bytes over the time in which any ran; percent: of the measured copy "
-        "peaks of the links that were crossed, together. Each copy: bars are the median of the copies.",
+        "peaks of the links that were crossed, added up. Each copy: bars are the median of the copies.",
+        *([SHARED] if any(shares_links(row.case_row) for _, rows in drawn for row in rows) else []),
         *_more_sites(machines),
     ]
     return Figure(machines, tuple(zip(*columns, strict=True)), tuple(notes))
+
+
+# A share of the links' peaks, of copies from or to one GPU at a switch.
+SHARED = (
+    "Copies that one GPU sends to several others, or gets from them, count a link for each of these; at an "
+    "NVLink switch they share the NVLinks of the one."
+)
+
+
+def shares_links(row: Row) -> bool:
+    """Whether a GPU sends to several others in it, or gets from several."""
+    lanes = [lane for lane in row.lanes if lane.source.startswith("gpu") and lane.target.startswith("gpu")]
+    return any(len({end(lane) for lane in lanes}) < len(lanes) for end in (_source, _target))
+
+
+def _source(lane: Lane) -> str:
+    return lane.source
+
+
+def _target(lane: Lane) -> str:
+    return lane.target
+
+
+def _of_one_size(found: Found, patterns: Mapping[str, str]) -> dict[int, list[MachineRow]]:
+    """The rows of these patterns, all of the largest size that every machine has, each of its most GPUs."""
+    of = {at: [row for row in rows if row.axis("pattern") in patterns] for at, rows in found.items()}
+    sizes = [{row.number("bytes") for row in rows} for rows in of.values() if rows]
+    size = max(set.intersection(*sizes) or set.union(*sizes)) if sizes else 0.0
+    most = {at: max((row.number("gpus") for row in rows), default=0.0) for at, rows in of.items()}
+    return {
+        at: [row for row in rows if (row.number("bytes"), row.number("gpus")) == (size, most[at])]
+        for at, rows in of.items()
+    }
+
+
+def _sizes_text(drawn: Sequence[tuple[str, Sequence[MachineRow]]]) -> str:
+    """`256 MiB`, or of columns that differ `16 MiB (host and all GPUs) and 512 MiB (among the GPUs)`."""
+    sizes = {title: max(row.number("bytes") for row in rows) for title, rows in drawn}
+    if len(set(sizes.values())) == 1:
+        return format_bytes(next(iter(sizes.values())))
+    return " and ".join(f"{format_bytes(size)} ({title})" for title, size in sizes.items())
+
+
+@dataclass(frozen=True)
+class AtOnce:
+    """Copies of many GPUs at once, of one pattern by one method: GB/s together, and of one copy alone.
+
+    `most` is how many copies alone would come to if they shared nothing.
+    """
+
+    pattern: str
+    method: str
+    gpus: int
+    bytes: float
+    rate: Estimate
+    alone_gb_s: float
+    most: int
+
+    @property
+    def times(self) -> float:
+        """How many copies alone they come to."""
+        return self.rate.value / self.alone_gb_s
+
+    @property
+    def text(self) -> str:
+        """`host → all GPUs 178 GB/s, as 3.2 of 4 copies alone`."""
+        names = HOST | BETWEEN | {"all_host_duplex": "both ways"}
+        name = names.get(self.pattern, self.pattern.replace("_", " ")).replace("\n", " ")
+        rate = format_rate(self.rate.value)
+        return f"{name} {rate} GB/s, as {self.times:.1f} of {self.most} copies alone"
+
+    @property
+    def is_less(self) -> bool:
+        """Whether links to the host, each of another GPU, bring less together than alone."""
+        return self.pattern in ONE_WAY and self.times < LESS * self.most
+
+
+# Each GPU has a link of its own there; what these bring less together than alone is for something they share.
+ONE_WAY = ("host_to_all", "all_to_host")
+LESS = 0.9
+
+
+def at_once(result: Result) -> list[AtOnce]:
+    """The largest size of each pattern and method by most GPUs, at the first site, in the figure's order."""
+    rows = [row for row in result.of(COLLECTIVE) if row.measured and row.bytes and row.lanes]
+    found = []
+    for (method, pattern), there in grouped(rows, _way).items():
+        best = max(there, key=lambda row: (float(row.case.axes["gpus"]), float(row.case.axes["bytes"])))
+        alone = [lane.alone_gb_s for lane in best.lanes if lane.alone_gb_s]
+        if len(alone) == len(best.lanes) > 1:
+            gpus, size = int(best.case.axes["gpus"]), float(best.case.axes["bytes"])
+            rate = rate_gb_s(best.time, best.bytes)
+            found.append(AtOnce(pattern, method, gpus, size, rate, median(alone), len(alone)))
+    return sorted(found, key=_in_order)
+
+
+def _way(row: Row) -> tuple[str, str]:
+    return str(row.case.axes["method"]), str(row.case.axes["pattern"])
+
+
+def _in_order(one: AtOnce) -> tuple[int, int]:
+    methods, patterns = list(METHODS), [*HOST, *BETWEEN]
+    return (
+        methods.index(one.method) if one.method in methods else len(methods),
+        patterns.index(one.pattern) if one.pattern in patterns else len(patterns),
+    )
+
+
+def said(found: Sequence[AtOnce]) -> list[str]:
+    """A sentence for each method and side: with the host, then among the GPUs."""
+    sentences = []
+    for method, ways in grouped(found, lambda one: one.method).items():
+        for side in (HOST, BETWEEN):
+            there = [one for one in ways if one.pattern in side]
+            for (gpus, size), alike in grouped(there, lambda one: (one.gpus, one.bytes)).items():
+                name = METHODS.get(method, method.replace("_", " "))
+                share = " share something on the host's side" * any(one.is_less for one in alike)
+                what = f"{gpus} GPUs at once{share} ({name}, {format_bytes(size)} a copy)"
+                sentences.append(f"{what}: {'; '.join(one.text for one in alike)}")
+    return sentences
 
 
 def _more_sites(machines: Sequence[Machine]) -> list[str]:
@@ -222,20 +344,21 @@ def _panels(
     ]
     names = tuple(patterns[pattern] for pattern in there)
     width = 0.5 + 0.25 * len(there)
+    drawn = _of_one_size(all_found, patterns)
 
     def series(bar: Callable[[MachineRow], Bar]) -> tuple[BarSeries, ...]:
         return tuple(
             BarSeries(
                 f"{spoken[method]}, {machine.letter}" if len(owners) > 1 else spoken[method],
                 method,
-                tuple(_bar(all_found[machine.index], pattern, method, bar) for pattern in there),
+                tuple(_bar(drawn[machine.index], pattern, method, bar) for pattern in there),
                 machine,
             )
             for machine in owners
             for method in methods
         )
 
-    peaks = _peaks(owners, all_found, there)
+    peaks = _peaks(owners, drawn, there)
     together = BarPanel(title, names, series(_together), "all together (GB/s)", "GB/s", width=width)
     each = BarPanel(
         f"{title}, each copy", names, series(_each), "each copy (GB/s)", "GB/s", levels=peaks, width=width

@@ -10,7 +10,7 @@ from functools import cached_property
 from operator import attrgetter
 
 from grainscope_report import statistics
-from grainscope_report.families import as_usual
+from grainscope_report.families import UNUSUAL, as_usual
 from grainscope_report.figures import parts
 from grainscope_report.figures.frame import NEAREST, best_of, curves, grouped, lines, select
 from grainscope_report.figures.model import Curve, CurvePanel, Entry, Figure, Mark, Point, Region
@@ -41,6 +41,8 @@ KINDS = {
 MEMORY = tuple(KINDS)
 HOST = tuple(kind for kind in MEMORY if kind != "peer")
 LINE_BYTES = 128
+# Figure 13 is of one GPU that reads alone: its levels are those of one link.
+USUAL = dict.fromkeys(UNUSUAL)
 
 
 Site = tuple[tuple[str, int], ...]
@@ -215,7 +217,11 @@ def _granule(granule: statistics.Estimate) -> str:
 
 def gather_text(one: Rows) -> str:
     """`128 B as asked over 4 GiB`."""
-    return f"{format_bytes(one.row)} {one.order.replace('_', ' ')} over {format_bytes(one.span)}"
+    return _over(one.row, one.order, one.span)
+
+
+def _over(row: float, order: str, span: float) -> str:
+    return f"{format_bytes(row)} {order.replace('_', ' ')} over {format_bytes(span)}"
 
 
 @dataclass(frozen=True)
@@ -269,6 +275,67 @@ def remedy(result: Result) -> Remedy | None:
             found.append(Remedy(memory, pinned[key], by_memory[memory][key], small))
     best = max(found, key=lambda one: (one.there.span, one.times.value), default=None)
     return best if best and best.times.low >= WORTH_TELLING else None
+
+
+@dataclass(frozen=True)
+class Readers:
+    """Rows of one table that several GPUs ask for at once: GB/s together, and of one GPU alone."""
+
+    gpus: int
+    memory: str
+    order: str
+    row: float
+    span: float
+    rate_gb_s: float
+    alone_gb_s: float
+
+    @property
+    def times(self) -> float:
+        """How many times as much as one GPU gets."""
+        return self.rate_gb_s / self.alone_gb_s
+
+    @property
+    def text(self) -> str:
+        """`16.7 GB/s, 4.0 × one GPU (128 B as asked over 32 GiB of cudaHostAlloc)`."""
+        what = f"{_over(self.row, self.order, self.span)} of {KINDS.get(self.memory, self.memory)}"
+        return f"{self.rate_gb_s:.1f} GB/s, {self.times:.1f} × one GPU ({what})"
+
+
+def readers(result: Result) -> list[Readers]:
+    """All such rows with one GPU's beside them, in the order of the file."""
+    unusual = set(UNUSUAL) - {"gpus"}
+    rows = [
+        row
+        for row in result.of(FAMILY)
+        if row.measured and row.bandwidth_gb_s and unusual.isdisjoint(row.case.axes)
+    ]
+    alone = {(row.case.without(), row.case.site_key): row for row in rows if "gpus" not in row.case.axes}
+    found = []
+    for row in (row for row in rows if "gpus" in row.case.axes):
+        axes: Mapping = row.case.axes
+        if one := alone.get((row.case.without("gpus"), row.case.site_key)):
+            what = (str(axes["memory"]), str(axes["order"]), float(axes["row"]), float(axes["span"]))
+            found.append(Readers(int(axes["gpus"]), *what, row.bandwidth_gb_s, one.bandwidth_gb_s))
+    return found
+
+
+def said_of_readers(found: Sequence[Readers]) -> list[str]:
+    """A sentence for each number of GPUs, the most first: the most that they get, and rows at random."""
+    sentences = []
+    for gpus in sorted({one.gpus for one in found}, reverse=True):
+        there = [one for one in found if one.gpus == gpus]
+        shown = [max(there, key=lambda one: one.rate_gb_s)]
+        for memory in MEMORY:
+            at_random = [one for one in there if (one.memory, one.order) == (memory, ORDERS[0])]
+            shown += [min(at_random, key=_widest_first)] if at_random else []
+        rates = "; ".join(one.text for one in dict.fromkeys(shown))
+        sentences.append(f"{gpus} GPUs that read one table: at most {rates}")
+    return sentences
+
+
+def _widest_first(one: Readers) -> tuple:
+    """Rows over the widest span, of these the smallest that fill a line."""
+    return -one.span, one.row < LINE_BYTES, one.row
 
 
 def said(walls: Sequence[Wall]) -> list[str]:
@@ -334,7 +401,7 @@ def build(machines: Sequence[Machine]) -> Figure:
 
 
 def _rows(machines: Sequence[Machine], where: dict) -> list[Row]:
-    return [row for machine in machines for row in select(machine.result.of(FAMILY), where)]
+    return [row for machine in machines for row in select(machine.result.of(FAMILY), USUAL | where)]
 
 
 def _values(machines: Sequence[Machine], axis: str, where: dict) -> list:
@@ -346,7 +413,8 @@ def _orders(machines: Sequence[Machine], memory: str, walls: dict) -> list[Curve
 
 
 def _near(memory: str) -> dict:
-    return {"memory": memory} if memory == "peer" else {"memory": memory, "locality": NEAREST}
+    near = {} if memory == "peer" else {"locality": NEAREST}
+    return {**USUAL, "memory": memory, **near}
 
 
 def _by_row(machines: Sequence[Machine], memory: str, order: str, walls: dict) -> CurvePanel | None:

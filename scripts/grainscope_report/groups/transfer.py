@@ -24,6 +24,7 @@ from grainscope_report.figures.parts import ARROWS
 from grainscope_report.fits import segments
 from grainscope_report.fits.segments import Segment
 from grainscope_report.groups import host, transfer_copies
+from grainscope_report.groups.transfer_copies import COLD
 from grainscope_report.machine import Machine
 from grainscope_report.model import (
     FROM_PEER,
@@ -226,7 +227,7 @@ def _of_family(result: Result, rows: Sequence[Row], every: bool) -> list[Path]:
 
 def _cold(rows: Sequence[Row]) -> Sequence[Row]:
     """Flushed copies where there are any: a cache's speed is not the link's."""
-    return [row for row in rows if row.case.axes.get("flush") == "on"] or rows
+    return [row for row in rows if row.case.axes.get("flush", "on") == "on"] or rows
 
 
 def _line(rows: Sequence[Row]) -> Line | None:
@@ -302,6 +303,7 @@ def farther(all_paths: Sequence[Path]) -> list[Farther]:
 FLUSH = ("on", "off")
 COPIES = {"timed": "copy", "flush": FLUSH}
 ZERO = {
+    "flush": COLD,
     "access": ("merged_aligned", "merged", "strided"),
     "allocation": ("host_alloc", "registered", "accessed_by"),
 }

@@ -150,6 +150,8 @@ ACCESSES = {"read": HOST_TO_GPU, "write": GPU_TO_HOST}
 # Preferences: the access that a copy should use, the plainest way to allocate.
 ACCESS = ("merged_aligned", "merged", "strided")
 ALLOCATION = ("host_alloc", "registered", "accessed_by")
+# Buffers that were flushed, of which rows say nothing, where there are any.
+COLD = (None, "off")
 
 
 def build_zero_copy(machines: Sequence[Machine]) -> Figure:
@@ -159,8 +161,11 @@ def build_zero_copy(machines: Sequence[Machine]) -> Figure:
     """
     panels, ratios, notes = [], [], []
     for access, direction in ACCESSES.items():
+        rows = [row for machine in machines for row in select(machine.result.of(ZERO_COPY), {"flush": None})]
         where = {"direction": access, "access": ACCESS, "allocation": ALLOCATION, "locality": NEAREST}
-        zero = curves(machines, ZERO_COPY, where, name="zero-copy", method="zero_copy")
+        where |= {"flush": COLD}
+        name = "zero-copy" if rows else "zero-copy, not flushed"
+        zero = curves(machines, ZERO_COPY, where, name=name, method="zero_copy")
         notes += _configuration(zero, access)
         top = _zero_copy_panel(machines, access, direction, zero) if zero.curves else None
         panels.append(top)

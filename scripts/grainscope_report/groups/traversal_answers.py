@@ -264,10 +264,10 @@ FAMILIES = (traversal.TRAVERSAL, traversal.LEAN, f"{MODEL}bfs")
 
 
 def said(run: Analysis) -> list[str]:
-    """A sentence on what was measured, or where nothing was, on what is modelled."""
+    """A sentence on what was measured, or where nothing was, on what is modelled; then what else there is."""
     found = run.traversals
     measured = [answer for answer in found if answer.label == "measured"]
-    fewer = _fewer_bytes(run.gains)
+    fewer = [*_fewer_bytes(run.gains), *said_together(run.together)]
     there = measured or found
     if not there:
         return fewer
@@ -276,6 +276,24 @@ def said(run: Analysis) -> list[str]:
     what = "measured" if measured else f"modelled over {traversal.link_name(there[0].best.link)}"
     works = f"{len(there)} {what} traversal{'s' if len(there) > 1 else ''} of edges in host memory"
     return [f"Of {works} the fastest access is {ways}{_against(there)}", *fewer]
+
+
+def said_together(found: Sequence[Together]) -> list[str]:
+    """For each graph and placement, how many times as fast as one GPU the most GPUs traverse."""
+    said = []
+    for (graph, edge, placement), there in grouped(found, _place_together).items():
+        most = max(one.gpus for one in there)
+        best: dict[str, float] = {}
+        for one in (one for one in there if one.gpus == most):
+            best[one.run.work.algorithm] = max(one.faster, best.get(one.run.work.algorithm, 0.0))
+        times = ", ".join(f"{name} {times:.1f}" for name, times in best.items())
+        said.append(f"{graph}, {edge} B, {placement}: by {most} GPUs {times} times as fast as by one")
+    return said
+
+
+def _place_together(one: Together) -> tuple[str, int, str]:
+    work = one.run.work
+    return work.graph, work.edge, one.run.placement
 
 
 def _fewer_bytes(gains: Sequence[Gain]) -> list[str]:

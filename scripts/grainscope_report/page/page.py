@@ -227,7 +227,8 @@ def _answers(machine: Machine, several: bool) -> dict[str, Any]:
         "heading": _heading(machine, several),
         "known": known,
         "unknown": [
-            f"{', '.join([names[0], *map(str.lower, names[1:])])}: {text[0].lower()}{text[1:]}"
+            f"{', '.join([names[0], *(name[0].lower() + name[1:] for name in names[1:])])}: "
+            f"{text[0].lower()}{text[1:]}"
             for text, names in unknown.items()
         ],
         "details": list(_details(found, machine.result)),
