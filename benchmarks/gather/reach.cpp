@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <latch>
 #include <memory>
@@ -148,18 +147,6 @@ std::optional<double> contiguous_share(const reach::SpanMemory& memory) {
   return chunks > 0 ? std::optional(sum / static_cast<double>(chunks)) : std::nullopt;
 }
 
-// Throws SkipError where free memory was to be in pieces, and the kernel found whole blocks all the same, or
-// put some together.
-void require_in_pieces(const Point& point, double contiguous) {
-  constexpr double kMostWhole = 0.5;
-  if (point.where.free_pieces > 0 && contiguous > kMostWhole) {
-    throw SkipError("free memory was brought into pieces of less than " +
-                    format_bytes(point.where.free_pieces) + ", and of the blocks of " + format_bytes(kBlock) +
-                    " that the kernel then gave " + std::to_string(std::lround(100 * contiguous)) +
-                    " percent are whole");
-  }
-}
-
 // A gather, and threads that go over the same memory from before each sample until after it, each from a
 // place of its own. They write what is there, so that the words still add up.
 class GatherBesideHost final : public Operation {
@@ -289,7 +276,6 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   add_bytes(asked, gather->unique_rows(), measurement);
   if (const auto share = contiguous_share(lease.memory())) {
     measurement.counters["contiguous_share"] = *share;
-    require_in_pieces(point, *share);
   }
   if (point.on_host() && point.others.empty()) {
     add_traffic(point.gather, gather->rows_of(0), measurement);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <optional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -113,6 +115,53 @@ std::optional<PhysicalLimit> peer_link_limit(const Machine& machine, int from, i
   const auto one = host_link_limit(machine, from);
   const auto other = host_link_limit(machine, to);
   return one && other && other->gb_s < one->gb_s ? other : one;
+}
+
+namespace {
+
+// What all links of a GPU carry one way: its NVLinks, or else its link to the host.
+std::optional<double> all_links_gb_s(const Machine& machine, int gpu) {
+  if (const PeerWire wire = nvlinks_of(machine, gpu); wire.nvlinks) {
+    return wire.gb_s;
+  }
+  const auto limit = host_link_limit(machine, gpu);
+  return limit ? std::optional(limit->gb_s) : std::nullopt;
+}
+
+// Through a switch a GPU has the same links for all others: they carry once what each pair counted alone.
+// `end` says which GPU of a path is looked at.
+template <class End>
+Carried carried_by_ends(const Machine& machine, const std::vector<PairCarries>& pairs, const End& end) {
+  std::set<int> gpus;
+  for (const PairCarries& pair : pairs) {
+    gpus.insert(end(pair.path));
+  }
+  Carried all;
+  for (const int gpu : gpus) {
+    Carried sum;
+    Carried most;
+    for (const PairCarries& pair : pairs) {
+      if (end(pair.path) == gpu) {
+        sum.limit_gb_s += pair.carried.limit_gb_s;
+        sum.peak_gb_s += pair.carried.peak_gb_s;
+        most.peak_gb_s = std::max(most.peak_gb_s, pair.carried.peak_gb_s);
+      }
+    }
+    if (const auto links_gb_s = all_links_gb_s(machine, gpu); links_gb_s && sum.limit_gb_s > *links_gb_s) {
+      sum = {*links_gb_s, most.peak_gb_s};
+    }
+    all.limit_gb_s += sum.limit_gb_s;
+    all.peak_gb_s += sum.peak_gb_s;
+  }
+  return all;
+}
+
+}  // namespace
+
+Carried carried_between_gpus(const Machine& machine, const std::vector<PairCarries>& pairs) {
+  const Carried out = carried_by_ends(machine, pairs, [](const LinkPath& path) { return path.gpu; });
+  const Carried in = carried_by_ends(machine, pairs, [](const LinkPath& path) { return *path.peer; });
+  return {std::min(out.limit_gb_s, in.limit_gb_s), std::min(out.peak_gb_s, in.peak_gb_s)};
 }
 
 namespace {

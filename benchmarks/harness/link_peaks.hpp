@@ -73,6 +73,20 @@ struct LinkPeak {
 // Express: what it can do at its best.
 [[nodiscard]] std::optional<double> negotiated_gb_s(const Machine& machine, const LinkPeak& peak);
 
+// What links can carry at once: at most, and as their copies measured.
+struct Carried {
+  double limit_gb_s = 0;
+  double peak_gb_s = 0;
+};
+
+// Of copies between two GPUs, as if there were no others.
+struct PairCarries {
+  LinkPath path;
+  Carried carried;
+};
+// Of several pairs at once: neither more than their GPUs send nor more than they receive.
+[[nodiscard]] Carried carried_between_gpus(const Machine& machine, const std::vector<PairCarries>& pairs);
+
 class LinkPeaks {
  public:
   // `found` is told of each new peak, and of what it says about the link.

@@ -1,7 +1,10 @@
 #include "case.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "grainscope/core/error.hpp"
 #include "harness/link_peaks.hpp"
@@ -243,6 +246,8 @@ void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measure
   double peak_gb_s = 0;
   bool limited = true;
   bool peaked = true;
+  std::vector<PairCarries> pairs;
+  std::map<std::string, int> sources;  // of limits: how many lanes have it
   std::vector<LinkPath> paths;
   for (const PlannedLane& planned : lanes) {
     if (planned.background || !planned.transfer) {
@@ -264,12 +269,24 @@ void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measure
     }
     const auto own = limit_of(session.machine(), transfer);
     limited = limited && own.has_value();
-    if (own) {
-      limit.gb_s += own->gb_s;
-      limit.source += (limit.source.empty() ? "" : " + ") + own->source;
-    }
     peaked = peaked && has_peak(transfer);
-    peak_gb_s += peaked ? session.link_peak_gb_s(path) : 0;
+    const Carried carried{own ? own->gb_s : 0, peaked ? session.link_peak_gb_s(path) : 0};
+    if (path.peer) {
+      pairs.push_back({path, carried});
+    } else {
+      limit.gb_s += carried.limit_gb_s;
+      peak_gb_s += carried.peak_gb_s;
+    }
+    if (own) {
+      ++sources[own->source];
+    }
+  }
+  const Carried between = carried_between_gpus(session.machine(), pairs);
+  limit.gb_s += between.limit_gb_s;
+  peak_gb_s += between.peak_gb_s;
+  for (const auto& [source, times] : sources) {
+    limit.source += (limit.source.empty() ? "" : " + ") +
+                    (times > 1 ? std::to_string(times) + " times " : std::string()) + source;
   }
   if (limited && limit.gb_s > 0) {
     measurement.limit = limit;

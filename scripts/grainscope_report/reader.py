@@ -246,10 +246,23 @@ def crossed(row: Row) -> list[Ends]:
     return list(dict.fromkeys((lane.source, lane.target) for lane in lanes if lane.source != lane.target))
 
 
+def together(pairs: list[Ends], links: Mapping[Ends, Link]) -> list[float]:
+    """The copy peaks of links at once: with links of their own for all pairs of GPUs, or with a switch, through
+    which each GPU has the same for all others."""
+    gpus = [pair for pair in pairs if all(end.startswith("gpu:") for end in pair)]
+    peaks = {pair: links[pair].peak_gb_s for pair in pairs}
+    of_gpus = [
+        sum(max(peaks[pair] for pair in gpus if pair[end] == gpu) for gpu in {pair[end] for pair in gpus})
+        for end in (0, 1)
+    ]
+    alone = sum(peak for pair, peak in peaks.items() if pair not in gpus)
+    return [alone + sum(peaks[pair] for pair in gpus), alone + min(of_gpus)]
+
+
 def shares(row: Row, links: Mapping[Ends, Link]) -> list[float]:
     """What a row may be of copy peaks: of all links of its lanes together, or of its own link."""
     pairs, case = crossed(row), row.case
-    peaks = [sum(links[pair].peak_gb_s for pair in pairs)] if pairs and links.keys() >= {*pairs} else []
+    peaks = together(pairs, links) if pairs and links.keys() >= {*pairs} else []
     for pair, link in links.items() if not pairs or case.family in SHARED else ():
         alike = all(case.site.get(end) == getattr(link, end) for end in ("gpu", "numa", "peer"))
         peaks += [link.peak_gb_s] * (pair == case.ends if case.direction else alike)

@@ -77,7 +77,7 @@ void SpanMemory::scatter() {
                                                                 .node = request_.memory.home,
                                                                 .pages = PageKind::base,
                                                                 .touch_threads = threads});
-  scattered_->thin_out(std::max<std::uint64_t>(2, request_.memory.free_pieces / base_page_bytes()), threads);
+  scattered_->thin_out(std::max<std::size_t>(2, request_.memory.free_pieces / base_page_bytes()), threads);
 }
 
 void SpanMemory::require_room(std::uint64_t wanted) const {

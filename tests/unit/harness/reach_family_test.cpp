@@ -90,10 +90,10 @@ TEST_F(ReachGather, every_memory_is_listed_in_one_go_with_rising_spans) {
     std::string kind;
     std::uint64_t span = 0;
     for (const Benchmark& benchmark : listed(scope_of(preset))) {
-      // Touched by other threads, or mapped for more GPUs, it is another memory.
-      const std::string memory = text_of(benchmark, "memory") + " " +
-                                 test::text_if_any(benchmark, "touch_threads") + " " +
-                                 test::text_if_any(benchmark, "gpus");
+      // Touched by other threads, taken from pieces, or mapped for more GPUs, it is another memory.
+      const std::string memory =
+          text_of(benchmark, "memory") + " " + test::text_if_any(benchmark, "touch_threads") + " " +
+          test::text_if_any(benchmark, "free_pieces") + " " + test::text_if_any(benchmark, "gpus");
       if (memory != kind) {
         closed.insert(kind);
         kind = memory;

@@ -79,7 +79,7 @@ TEST(Pages, of_a_quick_run_are_few_and_have_each_size_and_count_by_several_metho
     }
   }
   EXPECT_LE(cases, 40U);
-  EXPECT_EQ(methods.size(), 2 * (3 * 2 + 1U));
+  EXPECT_EQ(methods.size(), 2 * (2 * 2 + 1U));
   for (const auto& [point, ways] : methods) {
     EXPECT_GE(ways.size(), 2U) << point;
     EXPECT_TRUE(ways.contains("kernel") && ways.contains("batch")) << point;

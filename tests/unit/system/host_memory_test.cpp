@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -204,6 +205,23 @@ TEST(HostMemory, works_where_memory_policies_are_refused_and_says_so) {
     GTEST_SKIP() << "no seccomp filter can be set here";
   }
   EXPECT_EQ(answer, "");
+}
+
+TEST(HostMemory, that_is_thinned_out_keeps_one_page_of_each_group) {
+  const Topology topology = Topology::read();
+  const std::size_t page = base_page_bytes();
+  const HostMemory memory(topology, request(1000 * page + 5));
+  auto* const bytes = memory.as<char>();
+  for (std::size_t i = 0; i < 1000; ++i) {
+    bytes[i * page] = 7;
+  }
+  memory.thin_out(8, 3);
+  // What was given back comes anew, as zeros.
+  for (std::size_t i = 0; i < 1000; ++i) {
+    ASSERT_EQ(bytes[i * page], i % 8 == 0 ? 7 : 0) << i;
+  }
+  memory.thin_out(1, 1);
+  EXPECT_EQ(bytes[0], 7);
 }
 
 TEST(PageKind, the_base_page_is_named_by_its_real_size) {
