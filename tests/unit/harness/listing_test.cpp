@@ -313,7 +313,7 @@ double worst_error(const Machine& machine, const std::string& file) {
 
 TEST(TimeLeft, of_a_stored_run_is_right_by_15_percent_after_a_tenth) {
   test::MachineTree with_gpu;
-  EXPECT_LT(worst_error(test::write_machine({.gpus = 1}, with_gpu), "durations_one_h200.txt"), 0.15);
+  EXPECT_LT(worst_error(test::write_machine({.gpus = 1}, with_gpu), "durations_one_h100.txt"), 0.15);
   test::MachineTree without;
   EXPECT_LT(worst_error(test::write_machine({}, without), "durations_no_gpu.txt"), 0.15);
 }
