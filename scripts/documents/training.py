@@ -33,7 +33,7 @@ def kron20_steps(name: str) -> dict[str, dict]:
     rows = quick_rows() if name == "h100-quick.json" else {row["name"]: row for row in raw(name)}
     prefix = "pipeline/graphsage/"
     return {
-        name.removeprefix(prefix).split("/numa")[0] + ", processes" * ("/processes" in name): row
+        name.removeprefix(prefix).split("/numa")[0] + ", processes" * ("/processes:mps" in name): row
         for name, row in rows.items()
         if name.startswith(prefix) and "/graph:kron20/" in name and row["status"] == "ok"
         if "/gpus:1" in name or name.startswith(prefix + "cpu_only")
