@@ -10,7 +10,7 @@ from grainscope_report.groups import programs as held
 from grainscope_report.groups import programs_rates as rates
 from grainscope_report.groups import programs_times as programs
 from grainscope_report.groups.programs import Predictions, Quality
-from grainscope_report.model import Result
+from grainscope_report.model import Result, Row
 from grainscope_report.statistics import median
 from grainscope_report.units import format_percent
 
@@ -27,10 +27,14 @@ RUNS = {
         "h200x2-quick.json", "h200x2-full.json.gz",
     ),
 }  # fmt: skip
-# Gathers in two kinds of memory and rows at random, of one machine; all other rates are of another's run.
+# Programs in two kinds of memory and rows at random, of one machine. All other rates are of the H100's run
+# right before, and of the H200 of another machine's.
 IN_OTHER_MEMORY = {
+    "H100": ("h100-kinds.json.gz", "h100-quick-now.json.gz"),
     "H200": ("two-h200-tables.json.gz", "h200-host-memory.json.gz", "acceptance/two-h200-1.json.gz"),
 }  # fmt: skip
+# A whole run of `quick` that is younger than the forms, and that no constant is fitted to.
+LATER = "h100-quick-now.json.gz"
 SHIPPED = "scripts/grainscope_report/programs.json"
 DIGITS = 3
 PROMISED = 0.25  # nine in ten rows of a kind of GPU are within
@@ -165,7 +169,7 @@ def what_if() -> str:
         runs = [result(name) for name in RUNS[gpu]]
         changes = [one for run in runs for one in held.what_ifs(run)]
         if gpu in IN_OTHER_MEMORY:
-            changes += [one for one in held.what_ifs(joined(gpu)) if one.what == held.OTHER]
+            changes += in_other_memory(gpu)
         for one in changes:
             found.setdefault((one.what, gpu), []).append(one.error)
     rows = [
@@ -173,6 +177,85 @@ def what_if() -> str:
         for (what, gpu), errors in sorted(found.items())
     ]
     return table(["changed", "GPU", "rows", "off by: median", "worst"], rows)
+
+
+@part("model.other_memory")
+def other_memory() -> str:
+    """What was predicted of programs in another kind of memory, and of which kind is the faster."""
+    rows = []
+    for gpu in IN_OTHER_MEMORY:
+        for group in programs.FAMILIES:
+            errors = [one.error for one in in_other_memory(gpu) if _group(one.row) == group]
+            apart = [ways for ways in between_kinds(gpu) if ways.fastest.group == group]
+            told = [len([one for one in apart if said(one) == what]) for what in SAID]
+            if errors:
+                off = map(format_percent, (_off(errors), max(map(abs, errors))))
+                rows.append([gpu, f"`{group}`", str(len(errors)), *off, str(len(apart)), *map(str, told)])
+    heads = ["GPU", "programs", "rows", "off by: median", "worst", "kinds apart", *SAID]
+    return table(heads, rows, right=True)
+
+
+SAID = ("predicted so", "predicted alike", "the other faster")
+
+
+def said(kinds: held.Choice) -> str:
+    """What is predicted of two kinds of memory of which one is measured to be faster."""
+    times = [one.per(one.prediction.seconds) for one in kinds.ways]
+    if max(times) <= min(times) * (1 + held.ALIKE):
+        return SAID[1]
+    return SAID[0] if kinds.picked is kinds.fastest else SAID[2]
+
+
+@cache
+def in_other_memory(gpu: str) -> list[held.WhatIf]:
+    return [one for one in held.what_ifs(joined(gpu)) if one.what == held.OTHER]
+
+
+@cache
+def over_kinds(gpu: str) -> list[dict[str, held.Predicted]]:
+    """Of each case its predicted rows by the kind of memory, empty for the usual one."""
+    kinds: dict[tuple, dict[str, held.Predicted]] = {}
+    for one in held.of(joined(gpu)).rows:
+        key = one.row.case.family, one.row.case.without(held.MEMORY), one.row.case.site_key
+        kinds.setdefault(key, {}).setdefault(str(one.row.case.axes.get(held.MEMORY, "")), one)
+    return [*kinds.values()]
+
+
+@cache
+def between_kinds(gpu: str) -> list[held.Choice]:
+    """The kinds of each case that are measured further apart than their uncertainty."""
+    return [choice for kinds in over_kinds(gpu) for choice in held.choices(kinds.values())]
+
+
+@part("model.worst_usual")
+def worst_over_the_usual(gpu: str) -> str:
+    """How far off the row that is predicted worst in another kind of memory is over the usual one."""
+    worst = max(in_other_memory(gpu), key=lambda one: abs(one.error)).row.case
+    (kinds,) = (kinds for kinds in over_kinds(gpu) for one in kinds.values() if one.row.case == worst)
+    return format_percent(abs(kinds[""].error))
+
+
+def _group(row: Row) -> str:
+    return row.case.family.partition("/")[0]
+
+
+@part("model.later")
+def later() -> str:
+    """How well a run is predicted that took no part, group by group."""
+    return ", ".join(
+        f"`{one.group}` {format_percent(one.median)} and {format_percent(one.ninth)}" for one in later_run()
+    )
+
+
+@cache
+def later_run() -> list[Quality]:
+    return held.of(result(LATER)).qualities
+
+
+@part("model.later_same")
+def later_same() -> str:
+    """In how many of its choices the same way is fastest."""
+    return f"{sum(one.same for one in later_run())} of {sum(one.choices for one in later_run())}"
 
 
 def joined(gpu: str) -> Result:

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from documents import QUICK, axes_of, clock, only, part, quick_rows, raw, rows_of, table
+from documents import QUICK, axes_of, clock, digits, only, part, quick_rows, raw, rows_of, table
 from grainscope_report.model import Row
 from grainscope_report.units import format_bytes
 
@@ -33,7 +33,7 @@ def kron20_steps(name: str) -> dict[str, dict]:
     rows = quick_rows() if name == "h100-quick.json" else {row["name"]: row for row in raw(name)}
     prefix = "pipeline/graphsage/"
     return {
-        name.removeprefix(prefix).split("/numa")[0] + ", processes" * ("/processes" in name): row
+        name.removeprefix(prefix).split("/numa")[0] + ", processes" * ("/processes:mps" in name): row
         for name, row in rows.items()
         if name.startswith(prefix) and "/graph:kron20/" in name and row["status"] == "ok"
         if "/gpus:1" in name or name.startswith(prefix + "cpu_only")
@@ -332,3 +332,84 @@ def wide() -> str:
     """How many rows of the run of other ways have wide intervals, of how many."""
     rows = rows_of(WAYS_RUN)
     return f"{sum('wide_interval' in row.flags for row in rows)} of {len(rows)}"
+
+
+# A process for each GPU, beside one process that has all of them.
+
+EACH_RUN = "two-h100-processes.json.gz"
+EACH = (
+    ("masked device", {}),
+    ("masked mapped", {}),
+    ("masked multi_gpu", {"hot": 10}),
+    (CPU_GATHERS, {}),
+    ("masked mapped", {"placement": "host"}),
+    (CPU_GATHERS, {"placement": "host"}),
+)
+BY_GPUS = EACH[:3]  # which sample and gather
+
+
+def by_processes(feed: str, **more) -> tuple[Row, Row | None]:
+    """A step on two GPUs by one process, and the same by a process for each, where it was measured."""
+    mode, store = feed.split()
+    wanted = (mode, store, more.get("hot"), more.get("placement"))
+    found = {
+        row.case.axes.get("processes"): row
+        for row in rows_of(EACH_RUN)
+        if axes_of(row, "mode", "store", "hot", "placement") == wanted
+    }
+    return found[None], found.get("per_gpu")
+
+
+def by_visit(row: Row) -> str:
+    """The time of a step in each visit."""
+    return " and ".join(digits(1e3 * visit.median_s) for visit in row.visits) + " ms"
+
+
+@part("pipeline.each")
+def each() -> str:
+    """The time of a step, visit by visit, and seeds a second in the middle one."""
+    rows = []
+    for feed, more in EACH:
+        hot = f", {more['hot']} % hot" if "hot" in more else ""
+        cells = [NAMES[feed] + hot, "the CPU" if more.get("placement") else "each GPU"]
+        for row in by_processes(feed, **more):
+            cells += [by_visit(row), f"{row.counters['seeds_per_s'] / 1e3:.0f}"] if row else ["", ""]
+        rows.append(cells)
+    heads = ["one process: a step", "thousand seeds/s", "one for each: a step", "thousand seeds/s"]
+    return table(["fed by", "lists sampled by", *heads], rows)
+
+
+def each_over_one(feed: str, **more) -> float:
+    """How many times as long a step takes with a process for each GPU."""
+    one, several = by_processes(feed, **more)
+    return several.median_s / one.median_s
+
+
+@part("pipeline.each_over_one")
+def of_each_over_one() -> str:
+    """Where GPUs sample and gather, from least to most."""
+    times = [each_over_one(feed, **more) for feed, more in BY_GPUS]
+    return f"{min(times):.2f} to {max(times):.2f}"
+
+
+@part("pipeline.each_visit")
+def of_each_visit(which: str, visit: str, placement: str = "gpu") -> str:
+    """A step by gathers of the CPU in a visit, by `one` process or `each`; `stolen`: the CPUs' time then."""
+    more = {} if placement == "gpu" else {"placement": placement}
+    one, several = by_processes(CPU_GATHERS, **more)
+    chosen = (one if which == "one" else several).visits[int(visit) - 1]
+    return f"{digits(chosen.stolen_s)} s" if which == "stolen" else clock(chosen.median_s)
+
+
+@part("pipeline.each_cpu")
+def of_each_cpu(which: str) -> str:
+    """CPU time of a step where GPUs sample and gather, by `one` process or `each`: the least and the most."""
+    pairs = [by_processes(feed, **more) for feed, more in BY_GPUS]
+    times = [1e3 * pair[which == "each"].counters["cpu_s"] for pair in pairs]
+    return f"{digits(min(times), 2)} to {digits(max(times), 2)}"
+
+
+@part("pipeline.each_alone")
+def of_each_alone(which: str, counter: str) -> str:
+    """What a stage takes alone where the CPU samples and gathers, by `one` process or `each`."""
+    return clock(by_processes(CPU_GATHERS, placement="host")[which == "each"].counters[counter])

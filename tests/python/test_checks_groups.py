@@ -253,6 +253,14 @@ def test_two_processes_of_a_pipeline_agree_with_themselves_alone(spoil, field, m
     check(file, spoil, field, message)
 
 
+def test_a_process_for_each_gpu_has_no_share():
+    file = gpu_file()
+    row = add_pipeline(file, "masked", gpus=2, axes={"processes": "per_gpu"})
+    assert faults_of(file) == []
+    row["case"]["axes"]["percent"] = "10"
+    assert any("the share belongs to two processes" in fault for fault in faults_of(file))
+
+
 def test_only_tables_that_gpus_keep_a_part_of_are_filled():
     file = gpu_file()
     add_pipeline(file, "masked")

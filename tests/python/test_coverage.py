@@ -125,7 +125,12 @@ ABSENT = {
     "Comm|Scope's grid": lambda case: (
         case["family"] == "transfer/zero_copy" and case["axes"]["blocks"] == case["axes"]["threads"] == 256
     ),
-    "hints": lambda case: "hint" in case["axes"],
+    "hints of traversals, other than none and accessed_by of bfs over kron 19": lambda case: (
+        case["family"].startswith("traversal/")
+        and case["axes"].get("hint", "none") != "none"
+        and (case["family"], case["axes"]["graph"], case["axes"]["hint"])
+        != ("traversal/bfs", "kron19", "accessed_by")
+    ),
     "dense on a GPU": lambda case: (
         case["axes"].get("graph", "").startswith("dense") and not case["family"].startswith("model/")
     ),
@@ -201,19 +206,46 @@ def test_zero_copy_that_was_not_flushed_is_in_one_run_that_has_no_other():
     }
 
 
-def test_managed_traversals_of_stored_runs_have_no_moved_bytes():
+HINTS = {"read_mostly", "preferred_gpu", "preferred_host", "accessed_by", "prefetch"}
+
+
+def test_one_stored_run_has_copies_by_all_hints_and_some_of_gathers():
+    of: dict[str, dict[str, set[str]]] = {}
+    for name in RUNS:
+        for row in raw(name):
+            axes = row["case"]["axes"]
+            if row["status"] == "ok" and "hint" in axes:
+                of.setdefault(row["case"]["family"], {}).setdefault(name, set()).add(axes["hint"])
+    assert of.keys() == {"transfer/managed", "gather", "traversal/bfs"}
+    assert of["transfer/managed"] == {"h100-quick-now.json.gz": HINTS}
+    assert of["gather"]["h100-quick-now.json.gz"] == {"read_mostly", "accessed_by"}
+    assert of["traversal/bfs"]["h100-quick-now.json.gz"] == {"none", "accessed_by"}
+
+
+def test_of_managed_traversals_of_stored_runs_bfs_alone_has_moved_bytes():
     of = {
-        row["case"]["family"]
+        (row["case"]["family"], row["case"]["axes"]["graph"])
         for name in RUNS
         for row in raw(name)
         if row["status"] == "ok" and "moved_bytes" in row.get("counters", {})
+        if row["case"]["family"].startswith("traversal/")
     }
-    assert of == {"grain/pieces", "model/uvm"}
+    assert of == {("traversal/bfs", "kron19"), ("traversal/bfs", "urand19")}
 
 
-def test_no_stored_run_has_a_timeline():
+def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_one_for_each():
     assert "figure 3.11) | `pipeline/graphsage`" in PAGE
-    assert not [name for name in RUNS for row in raw(name) if "timeline" in row]
+    found = {
+        (name, len({stage.get("gpu") for stage in row["timeline"]}), row["case"]["axes"].get("processes"))
+        for name in RUNS
+        for row in raw(name)
+        if "timeline" in row
+    }
+    assert found == {
+        ("h100-quick-now.json.gz", 1, None),
+        ("two-h100-processes.json.gz", 2, None),
+        ("two-h100-processes.json.gz", 2, "per_gpu"),
+    }
 
 
 def test_paths_in_the_tables_are_there():
@@ -237,6 +269,8 @@ MEASURED = (
     {"placement": "interleaved", "gpus": 2},
     {"store": "multi_gpu", "hot": 10},
     {"store": "multi_gpu", "hot": 25},
+    {"store": "multi_gpu", "hot": 10, "processes": "per_gpu"},
+    {"mode": "cpu_gather_dma", "placement": "host", "processes": "per_gpu"},
 )
 
 

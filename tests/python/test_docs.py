@@ -209,13 +209,15 @@ def words(name: str) -> str:
 
 @cache
 def known() -> frozenset[str]:
-    """The cases of the program, as it names them here, whether they run or are skipped."""
-    runs, plan = (
-        subprocess.run([PROGRAM, flag, "--v=1"], capture_output=True, text=True, check=True).stdout
+    """The cases of quick and full, as the program names them here, whether they run or are skipped."""
+    told = [
+        subprocess.run(
+            [PROGRAM, f"--preset={preset}", flag, "--v=1"], capture_output=True, text=True, check=True
+        )
+        for preset in ("quick", "full")
         for flag in ("--benchmark_list_tests", "--plan")
-    )
-    skipped = {line.strip() for line in plan.splitlines() if line.startswith("  ")}
-    return frozenset(runs.split()) | skipped
+    ]
+    return frozenset(line.strip() for one in told for line in one.stdout.splitlines())
 
 
 @pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM does not name the program")

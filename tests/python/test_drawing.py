@@ -433,6 +433,12 @@ def test_spread_keeps_order_and_distance():
     assert style.spread([10, 50], [4, 4], 0, 100, 1) == [10, 50]
 
 
+def test_a_percent_sign_stays_with_its_number():
+    room = style.text_width("stages at once 34", style.TEXT)
+    assert style.wrap("stages at once 34 % of it", style.TEXT, room) == ["stages at once", "34 % of it"]
+    assert style.wrap("stages at once (34 %) of it", style.TEXT, room) == ["stages at once", "(34 %) of it"]
+
+
 def test_wrap_and_shorten_keep_to_the_room():
     lines = style.wrap("one two three " * 10 + "x" * 200, style.FINE, 120)
     assert all(style.text_width(line, style.FINE) <= 120 for line in lines)

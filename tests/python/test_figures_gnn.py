@@ -541,6 +541,29 @@ def test_another_way_stands_beside_the_usual_one_and_not_in_its_place(tmp_path, 
     assert "naive, the CPU samples" in out
 
 
+def test_a_process_for_each_gpu_stands_beside_the_same_in_one_process(tmp_path, capsys):
+    file = gpu_file()
+    for axes, share in (({}, 1.2), ({"placement": "host"}, 0.8)):
+        add_pipeline(file, "masked", gpus=2, axes=axes)
+        row = add_pipeline(file, "masked", gpus=2, axes=axes | {"processes": "per_gpu"})
+        row |= times([one * share for one in row["visits"][0]["samples_s"]])
+    add_processes(file, 10)
+    add_pipeline(file, "naive", gpus=2, axes={"processes": "per_gpu"})  # whose one process did not run
+    path = file.write(tmp_path / "one.json")
+    machine = machines([read(path)])[0]
+    assert [pipeline.method for pipeline in gnn.pipelines(machine)] == ["masked", "processes"]
+    found = {answer["variant"]: answer["over"]["value"] for answer in gnn_answers.varied(machine)}
+    assert found == pytest.approx({
+        "the CPU samples": 1.0,
+        "a process for each GPU": 1.2,
+        "the CPU samples, a process for each GPU": 0.8,
+    }, rel=0.01)  # fmt: skip
+    assert main(["summary", str(path), "--full"]) == 0
+    assert "masked, the CPU samples, a process for each GPU" in capsys.readouterr().out
+    titles = [panel.title for panel in made(tmp_path, "21", file).panels]
+    assert any(title.startswith("masked, a process for each GPU: ") for title in titles)
+
+
 def test_the_cost_once_over_what_an_epoch_saves(tmp_path):
     [one] = gnn.paybacks(payback_of(planted_training(), tmp_path))
     assert one.parts == {"prepare_s": PREPARE_S, "fill_s": FILL_S}

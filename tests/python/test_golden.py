@@ -32,6 +32,8 @@ SOURCES = {
     "lean24": "h100-lean24-kron.json.gz h100-lean24-urand.json.gz",
     "lean24-emogi": "h100-lean24-emogi-kron.json.gz h100-lean24-emogi-urand.json.gz",
     "no-gpu": "no-gpu-quick.json",
+    "now": "h100-quick-now.json.gz",
+    "two-h100": "two-h100-processes.json.gz",
 }
 FILES = {
     folder: " ".join(f"results/reference/{name}" for name in names.split())

@@ -278,6 +278,14 @@ def test_single_runs_that_are_predicted_less_well_are_of_one_visit():
     assert set(visits) == {1}
 
 
+def test_a_later_run_is_predicted_as_well_and_no_constant_is_fitted_to_it():
+    assert documented.LATER not in [name for runs in documented.RUNS.values() for name in runs]
+    found = documented.later_run()
+    assert [one.group for one in found] == list(times.FAMILIES)
+    assert all(one.median <= 0.10 and one.ninth <= documented.PROMISED for one in found)
+    assert [one.same for one in found] == [one.choices for one in found]
+
+
 @pytest.mark.parametrize("gpu", documented.RUNS)
 def test_what_is_said_of_errors_is_what_they_are(gpu):
     for one in documented.qualities(gpu):
@@ -314,6 +322,35 @@ def test_what_ifs_are_as_emulated():
         for row in joined.rows
     )
     assert max(one.error for one in in_other_memory(replace(joined, rows=wrong))) > 5
+
+
+def test_programs_in_another_kind_of_memory_on_the_h100_are_as_predicted_but_for_single_rows():
+    found = documented.in_other_memory("H100")
+    assert {one.row.case.family.partition("/")[0] for one in found} == {"gather", "traversal"}
+    errors = sorted(abs(one.error) for one in found)
+    assert errors[len(errors) // 2] < 0.02
+    assert errors[int(0.9 * len(errors))] < 0.11
+    worst = max(found, key=lambda one: abs(one.error))
+    assert worst.row.case.axes["access"] == "naive"
+    assert max(abs(one.error) for one in found if one is not worst) < 0.2
+    # Where kinds are apart by as much as a half, and more, that is predicted.
+    apart = [ways for ways in documented.between_kinds("H100") if ratio(ways, measured) > 1.5]
+    assert len(apart) == 3
+    for ways in apart:
+        assert documented.said(ways) == documented.SAID[0]
+        assert ratio(ways, predicted_s) == pytest.approx(ratio(ways, measured), rel=0.1)
+
+
+def measured(one: programs.Predicted) -> float:
+    return one.row.median_s
+
+
+def predicted_s(one: programs.Predicted) -> float:
+    return one.prediction.seconds
+
+
+def ratio(ways: programs.Choice, of) -> float:
+    return max(map(of, ways.ways)) / min(map(of, ways.ways))
 
 
 def test_another_kind_of_memory_is_predicted_from_rows_over_the_usual(known, tmp_path):

@@ -212,25 +212,40 @@ def test_a_trace_off_the_format_would_be_seen(tmp_path, spoil):
     assert broken(document) != []
 
 
-def test_a_stored_run_with_timelines_is_traced_whole(tmp_path, capsys):
-    """A run as it was, but for the field, which no stored run needs to have."""
-    document = json.loads((STORED / "h100-quick.json").read_text())
-    trained = [row for row in document["benchmarks"] if row["case"]["family"] == "pipeline/graphsage"]
-    trained = [row for row in trained if row["status"] == "ok"]
-    for row in trained:
-        stages = [row["counters"][name] for name in ("sample_s", "gather_s", "train_s")]
-        window = int(row["case"]["axes"].get("window", 1))
-        row["timeline"] = timeline(stages, window=window, cpu="gpu" not in row["case"]["site"])
-    run, out = tmp_path / "result.json", tmp_path / "trace.json"
-    run.write_text(json.dumps(document))
-    assert main(["validate", str(run)]) == 0
-    assert main(["export", "trace", str(run), "--filter", "^pipeline", "-o", str(out)]) == 0
+@pytest.mark.parametrize("name", ["h100-quick-now.json.gz", "two-h100-processes.json.gz"])
+def test_a_stored_run_with_timelines_is_traced_whole(tmp_path, capsys, name):
+    rows = [row for row in reader.read(STORED / name).rows if row.timeline]
+    out = tmp_path / "trace.json"
+    assert main(["export", "trace", str(STORED / name), "--filter", "^pipeline", "-o", str(out)]) == 0
     said = capsys.readouterr().out
-    assert f"{out}: {len(trained)} rows; open it at ui.perfetto.dev or chrome://tracing\n" in said
+    assert f"{out}: {len(rows)} rows; open it at ui.perfetto.dev or chrome://tracing\n" in said
     whole = json.loads(out.read_text())
     assert broken(whole) == []
-    assert len(steps(whole["traceEvents"], "training")) == 12 * len(trained)
+    assert len(steps(whole["traceEvents"])) == sum(len(one.begin_s) for row in rows for one in row.timeline)
     assert "driver" in whole["otherData"]["A"]
+
+
+def test_processes_have_the_lanes_of_their_own_gpus(tmp_path):
+    out = tmp_path / "trace.json"
+    run = str(STORED / "two-h100-processes.json.gz")
+    assert main(["export", "trace", run, "--filter", "per_gpu", "-o", str(out)]) == 0
+    events = json.loads(out.read_text())["traceEvents"]
+    found = defaultdict(list)
+    for event in events:
+        if event["name"] in METADATA and event["name"].endswith("_name"):
+            found[event["pid"]].append(event["args"]["name"])
+    stages = ["sampling", "gathering", "training"]
+    assert [lanes for _, *lanes in found.values()] == [stages] * len(found)
+    gpus, cases = zip(*(name.split(" · ") for name, *_ in found.values()), strict=True)
+    assert gpus == tuple(f"GPU {gpu}, NVIDIA H100 80GB HBM3" for gpu in (0, 1)) * 5
+    assert all(case.endswith("/processes:per_gpu") for case in cases)
+    # Steps of both end together, since each waits for the other's gradients.
+    last = {
+        pid: max(event["ts"] + event["dur"] for event in steps(events) if event["pid"] == pid)
+        for pid in found
+    }
+    ends = [last[pid] for pid in sorted(last)]
+    assert ends[::2] == pytest.approx(ends[1::2], rel=1e-3)
 
 
 def test_several_files_are_told_apart(tmp_path, capsys):

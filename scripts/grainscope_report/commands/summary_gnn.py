@@ -289,8 +289,8 @@ TABLES: dict[str, tuple[Sequence[Column], Cells, str]] = {
     "training_variants": (
         _columns("training, another way", "fed by", "step", "usual", "× usual", "GPU memory"),
         _variant,
-        "Usual: the same with gathers bounded and the graph's lists in each GPU's memory; × usual: how many "
-        "times longer a step takes.",
+        "Usual: the same with gathers bounded and the graph's lists in each GPU's memory, of a process for "
+        "each GPU the same in one process; × usual: how many times longer a step takes.",
     ),
     "payback": (
         _columns("hot rows", "gathered by", "pay", "once", "an epoch", "step mapped", "tiered"),

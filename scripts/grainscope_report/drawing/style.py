@@ -234,9 +234,9 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
 
 
 def wrap(text: str, size: float, room: float) -> list[str]:
-    """The text in lines no wider than `room` points; a word longer than that is cut."""
+    """The text in lines no wider than `room` points, no `%` without its number; a longer word is cut."""
     lines: list[str] = []
-    for word in text.split():
+    for word in re.findall(r"\S*\d\s%\S*|\S+", text):
         if lines and text_width(f"{lines[-1]} {word}", size) <= room:
             lines[-1] += f" {word}"
             continue

@@ -38,6 +38,8 @@ PLACED = ("tiered", "device", "multi_gpu")
 HOT = ("tiered", "multi_gpu")
 # Where lists lie, but for each GPU's own memory, where they usually do.
 PLACEMENTS = {"host": "the CPU samples", "mapped": "lists on the host", "interleaved": "lists on all GPUs"}
+# Two processes that share a GPU are a method; a process for each GPU is a way to do any.
+SHARED, EACH = "mps", "per_gpu"
 BASE = "cpu_gather_dma"
 USUAL_HOT = 10.0
 ON_CPU = ("cpu_only", "cpu_gather", "cpu")
@@ -71,7 +73,7 @@ class Pipeline(MachineRow):
     def method(self) -> str:
         """The mode; `tiered` and `device` where the rows are there, `processes` where two share the GPU."""
         mode, store = self.word("mode"), self.word("store")
-        if self.word("processes"):
+        if self.word("processes") == SHARED:
             return "processes"
         if mode in ON_CPU:
             return "cpu_only"
@@ -83,6 +85,8 @@ class Pipeline(MachineRow):
         said = ["no bound"] if self.word("bounded") == "off" else []
         if placement := self.word("placement"):
             said.append(PLACEMENTS.get(placement, placement))
+        if self.word("processes") == EACH:
+            said.append("a process for each GPU")
         return ", ".join(said)
 
     @property
@@ -121,9 +125,16 @@ def pipelines(machine: Machine) -> list[Pipeline]:
 
 
 def variants(machine: Machine) -> list[tuple[Pipeline, Pipeline]]:
-    """Trainings in another way, each with the usual one that is the same otherwise."""
+    """Trainings in another way, each with the usual one that is the same otherwise.
+
+    With a process for each GPU usual is the same in one process, whatever its bounds and lists.
+    """
     others = [pipeline for pipeline in every_pipeline(machine) if pipeline.variant]
-    return frame.beside(others, pipelines(machine), "bounded", "placement")
+    each, one = (
+        [row for row in others if (row.word("processes") == EACH) == which] for which in (True, False)
+    )
+    usual = pipelines(machine)
+    return frame.beside(one, usual, "bounded", "placement") + frame.beside(each, usual + one, "processes")
 
 
 def every_pipeline(machine: Machine) -> list[Pipeline]:

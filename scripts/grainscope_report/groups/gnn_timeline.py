@@ -189,6 +189,8 @@ def _notes(courses: Sequence[Course]) -> Iterator[str]:
     on_gpu = any(stage.gpu is not None for course in courses for stage in course.stages)
     where = plural(int(work.gpus), "GPU") if on_gpu else "on the CPU"
     yield f"Trained: {work.spoken}, rows of {format_bytes(work.row)}, {where}."
+    if work.gpus > 1:
+        yield "In training is the wait for the other GPUs' gradients."
     at_work: dict[str, list[str]] = {}
     for course in courses:
         on_gpus = grouped(course.stages, lambda stage: stage.lane).items()
