@@ -109,6 +109,7 @@ TrainingRanks::TrainingRanks(const gnn::TrainingPlan& plan, const gnn::PipelineR
       memory_(kPlanAt + gnn::shared_plan_bytes(plan)) {
   gnn::require_ranks(request);
   gnn::write_plan(plan, memory_.data() + kPlanAt);
+  ranks_.reserve(gpus_.size());
   for (std::size_t rank = 0; rank < gpus_.size(); ++rank) {
     const RankJob job{rank, request, memory_.descriptor(), memory_.bytes()};
     ranks_.push_back(std::make_unique<WorkerProcess>("the process of rank " + std::to_string(rank), program,
@@ -137,11 +138,25 @@ void TrainingRanks::ask_all(const std::string& word) {
 std::vector<std::vector<double>> TrainingRanks::answers_of_all(const std::string& word, std::size_t count,
                                                                double patience_s) {
   std::vector<std::vector<double>> all;
+  all.reserve(ranks_.size());
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     all.push_back(ranks_[rank]->numbers_in(answer_of(rank, word, patience_s), count));
   }
   return all;
 }
+
+namespace {
+
+// Throws what a process that is over has said; not what it says that only waited.
+void tell_unless_it_waited(WorkerProcess& process, const std::string& word) {
+  try {
+    static_cast<void>(process.answer(word, kEnd_s));
+  } catch (const gnn::TurnError&) {
+    return;
+  }
+}
+
+}  // namespace
 
 std::string TrainingRanks::answer_of(std::size_t rank, const std::string& word, double patience_s) {
   try {
@@ -150,11 +165,7 @@ std::string TrainingRanks::answer_of(std::size_t rank, const std::string& word, 
     // Another is gone or has failed: its words say more.
     for (const auto& other : ranks_) {
       if (other != ranks_[rank] && other->is_over(kEnd_s)) {
-        try {
-          static_cast<void>(other->answer(word, kEnd_s));
-        } catch (const gnn::TurnError&) {
-          // It, too, only waited.
-        }
+        tell_unless_it_waited(*other, word);
       }
     }
     throw;

@@ -406,6 +406,18 @@ def touched() -> str:
     return f"{100 * max(abs(one / many - 1) for many, one in pairs):.0f}"
 
 
+@part("memory.pieces")
+def pieces() -> str:
+    """Rows of managed memory that was taken while free memory lay in pieces."""
+    found = [row for row in rows_of("h100-free-pieces.json.gz") if row.ok]
+    lines = []
+    for row in sorted(found, key=lambda row: -row.case.axes.get("free_pieces", 1 << 62)):
+        size = row.case.axes.get("free_pieces")
+        whole = f"{100 * row.counters['contiguous_share']:.0f} %"
+        lines.append([f"{format_bytes(size)}" if size else "as found", whole, f"{row.bandwidth_gb_s:.1f}"])
+    return table(["free memory in pieces below", "blocks of 2 MiB in one piece", "GB/s"], lines)
+
+
 @part("memory.shared")
 def shared_rows() -> str:
     """GB/s of rows of one memory that one GPU reads, and that two read at once; times as fast."""

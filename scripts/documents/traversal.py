@@ -367,6 +367,25 @@ def of_held_over_pinned(name: str, graph: str) -> str:
     return f"{100 * (held_over_pinned(name, graph) - 1):.1f}"
 
 
+@part("traversal.held_later")
+def held_later(name: str) -> str:
+    """By how many percent the time over managed memory is above that over pinned memory, in visits."""
+    held, pinned = (row for row in sorted(_held_rows(name), key=lambda row: "memory" not in row.case.axes))
+    return f"{100 * (held.median_s / pinned.median_s - 1):.1f}"
+
+
+@part("traversal.held_visits")
+def held_visits() -> str:
+    """Of pr over pinned edges: the slowest visit over the fastest, in percent."""
+    pinned = next(row for row in _held_rows("pr") if "memory" not in row.case.axes)
+    medians = [visit.median_s for visit in pinned.visits]
+    return f"{100 * (max(medians) / min(medians) - 1):.0f}"
+
+
+def _held_rows(name: str) -> list:
+    return [row for row in rows_of("h100-kron24-held.json.gz") if row.case.family == f"traversal/{name}"]
+
+
 @part("traversal.held_most")
 def most_of_held(graph: str) -> str:
     return f"{max(100 * abs(held_over_pinned(name, graph) - 1) for name in ALGORITHMS):.1f}"

@@ -247,8 +247,8 @@ def crossed(row: Row) -> list[Ends]:
 
 
 def together(pairs: list[Ends], links: Mapping[Ends, Link]) -> list[float]:
-    """The copy peaks of links at once: with links of their own for all pairs of GPUs, or with a switch, through
-    which each GPU has the same for all others."""
+    """The copy peaks of links at once: with links of their own for all pairs of GPUs, or with a switch,
+    through which each GPU has the same for all others."""
     gpus = [pair for pair in pairs if all(end.startswith("gpu:") for end in pair)]
     peaks = {pair: links[pair].peak_gb_s for pair in pairs}
     of_gpus = [
