@@ -191,7 +191,7 @@ std::vector<Benchmark>::const_iterator largest_sharer(const std::vector<Benchmar
 
 std::string plan_line(const std::string& name, const std::array<std::string, 4>& cells) {
   constexpr std::size_t kName = 20;
-  constexpr std::array<std::size_t, 4> kWidths{6, 13, 11, 11};
+  constexpr std::array<std::size_t, 4> kWidths{6, 13, 13, 13};
   std::string line = filled(name, kName);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     line += filled(cells[i], kWidths[i], true);
@@ -227,7 +227,7 @@ std::string plan_text(const Selection& selection, const Scope& scope, std::size_
     families[title(*sharer)].seconds += all_s - total.seconds;
   }
   total.seconds = all_s;
-  std::string text = plan_line(whole ? "family" : "group", {"cases", "about", "host", "GPU"});
+  std::string text = plan_line(whole ? "family" : "group", {"cases", "time", "host memory", "GPU memory"});
   for (const auto& [name, plan] : families) {
     text += plan_line(name, plan);
   }
