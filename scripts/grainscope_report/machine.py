@@ -13,7 +13,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from grainscope_report import metrics
-from grainscope_report.model import Concern, Link, Result
+from grainscope_report.model import Concern, Ends, Link, Result
 from grainscope_report.units import format_bytes, format_duration, format_interval, format_percent
 
 # Visits that took so many times a run's time were not all of its last part.
@@ -346,3 +346,16 @@ def _ranges(numbers: Sequence[int]) -> str:
         else:
             runs.append([number, number])
     return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
+
+
+def together(pairs: list[Ends], links: Mapping[Ends, Link]) -> list[float]:
+    """The copy peaks of links at once: with links of their own for all pairs of GPUs, or with a switch,
+    through which each GPU has the same for all others."""
+    gpus = [pair for pair in pairs if all(end.startswith("gpu:") for end in pair)]
+    peaks = {pair: links[pair].peak_gb_s for pair in pairs}
+    of_gpus = [
+        sum(max(peaks[pair] for pair in gpus if pair[end] == gpu) for gpu in {pair[end] for pair in gpus})
+        for end in (0, 1)
+    ]
+    alone = sum(peak for pair, peak in peaks.items() if pair not in gpus)
+    return [alone + sum(peaks[pair] for pair in gpus), alone + min(of_gpus)]

@@ -16,7 +16,7 @@ from statistics import fmean, harmonic_mean
 from types import CodeType
 from typing import Any, NamedTuple
 
-from grainscope_report import families, resources, typed, uncertainty
+from grainscope_report import families, machine, resources, typed, uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
 from grainscope_report.model import READERS, SCHEMA_VERSION, WALKS, Ends, File, Link, Result, Row, ends
@@ -246,23 +246,10 @@ def crossed(row: Row) -> list[Ends]:
     return list(dict.fromkeys((lane.source, lane.target) for lane in lanes if lane.source != lane.target))
 
 
-def together(pairs: list[Ends], links: Mapping[Ends, Link]) -> list[float]:
-    """The copy peaks of links at once: with links of their own for all pairs of GPUs, or with a switch,
-    through which each GPU has the same for all others."""
-    gpus = [pair for pair in pairs if all(end.startswith("gpu:") for end in pair)]
-    peaks = {pair: links[pair].peak_gb_s for pair in pairs}
-    of_gpus = [
-        sum(max(peaks[pair] for pair in gpus if pair[end] == gpu) for gpu in {pair[end] for pair in gpus})
-        for end in (0, 1)
-    ]
-    alone = sum(peak for pair, peak in peaks.items() if pair not in gpus)
-    return [alone + sum(peaks[pair] for pair in gpus), alone + min(of_gpus)]
-
-
 def shares(row: Row, links: Mapping[Ends, Link]) -> list[float]:
     """What a row may be of copy peaks: of all links of its lanes together, or of its own link."""
     pairs, case = crossed(row), row.case
-    peaks = together(pairs, links) if pairs and links.keys() >= {*pairs} else []
+    peaks = machine.together(pairs, links) if pairs and links.keys() >= {*pairs} else []
     for pair, link in links.items() if not pairs or case.family in SHARED else ():
         alike = all(case.site.get(end) == getattr(link, end) for end in ("gpu", "numa", "peer"))
         peaks += [link.peak_gb_s] * (pair == case.ends if case.direction else alike)

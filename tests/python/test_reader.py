@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
@@ -13,7 +14,7 @@ import synthetic_machines
 from grainscope_report import reader, typed
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
-from grainscope_report.machine import caches, concerns
+from grainscope_report.machine import caches, concerns, together
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, SCHEMA_VERSION, Case
 from grainscope_report.model import File as FileRecord
 from planted import departures, spoiled
@@ -603,3 +604,18 @@ def test_caches_that_are_none_are_left_out(small):
     document["context"]["environment"]["cpu"]["caches"] = [5, "L3"]
     small.write_text(json.dumps(document))
     assert main(["summary", str(small)]) == 0
+
+
+def test_through_a_switch_a_gpu_has_the_same_links_for_all_others():
+    peaks = {
+        ("gpu:0", "gpu:1"): 400,
+        ("gpu:0", "gpu:2"): 410,
+        ("gpu:1", "gpu:0"): 390,
+        ("host:0", "gpu:0"): 55,
+    }
+    links = {pair: SimpleNamespace(peak_gb_s=peak) for pair, peak in peaks.items()}
+    # Apart all add up; at a switch neither more than GPUs 0 and 1 send nor more than each of three gets.
+    assert together(list(links), links) == [1255, 55 + 410 + 390]
+    one = [("gpu:0", "gpu:1"), ("host:0", "gpu:0")]
+    assert together(one, links) == [455, 455]
+    assert together(one[1:], links) == [55, 55]
