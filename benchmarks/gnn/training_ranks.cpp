@@ -104,10 +104,10 @@ RankJob parse_rank_job(const std::vector<std::string>& words) {
 TrainingRanks::TrainingRanks(const gnn::TrainingPlan& plan, const gnn::PipelineRequest& request,
                              const std::string& program)
     : window_(static_cast<std::uint64_t>(request.window)),
-      windows_(plan.seeds.size() / (window_ * request.gpus.size())),
       gpus_(request.gpus),
       memory_(kPlanAt + gnn::shared_plan_bytes(plan)) {
   gnn::require_ranks(request);
+  windows_ = plan.seeds.size() / (window_ * gpus_.size());
   gnn::write_plan(plan, memory_.data() + kPlanAt);
   ranks_.reserve(gpus_.size());
   for (std::size_t rank = 0; rank < gpus_.size(); ++rank) {

@@ -60,7 +60,7 @@ class TrainingRanks final : public gnn::Pipeline {
   [[nodiscard]] std::string answer_of(std::size_t rank, const std::string& word, double patience_s);
 
   std::uint64_t window_;
-  std::uint64_t windows_;
+  std::uint64_t windows_ = 0;
   std::vector<int> gpus_;
   SharedMemory memory_;
   std::vector<std::unique_ptr<WorkerProcess>> ranks_;
