@@ -19,6 +19,7 @@ namespace grainscope::harness {
 namespace {
 
 constexpr double kEnding_s = 5;  // to give a table and a context back
+constexpr double kGone_s = 2;    // in which a process that failed has said so and gone
 constexpr const char* kSkip = "skip";
 constexpr const char* kFailed = "failed";
 constexpr const char* kWaited = "waited";
@@ -89,6 +90,33 @@ void WorkerProcess::fail(const std::string& line) const {
     throw gnn::TurnError(words());
   }
   throw FailedError(said(kFailed) ? words() : what_ + " said `" + line + "`");
+}
+
+namespace {
+
+// Throws what a process that is over has said; not what it says that only waited.
+void tell_unless_it_waited(WorkerProcess& process, const std::string& word) {
+  try {
+    static_cast<void>(process.answer(word, kGone_s));
+  } catch (const gnn::TurnError&) {
+    return;
+  }
+}
+
+}  // namespace
+
+std::string answer_beside(WorkerProcess& one, const std::vector<WorkerProcess*>& others,
+                          const std::string& word, double patience_s) {
+  try {
+    return one.answer(word, patience_s);
+  } catch (const gnn::TurnError&) {
+    for (WorkerProcess* const other : others) {
+      if (other->is_over(kGone_s)) {
+        tell_unless_it_waited(*other, word);
+      }
+    }
+    throw;
+  }
 }
 
 std::string exact_text(double number) {

@@ -62,6 +62,11 @@ class WorkerProcess {
   ChildProcess process_;
 };
 
+// The answer of one of several that wait for each other. Where it only waited in vain and another is gone or
+// has failed, throws what that one says, which is more.
+std::string answer_beside(WorkerProcess& one, const std::vector<WorkerProcess*>& others,
+                          const std::string& word, double patience_s);
+
 // So that reading it gives the same number.
 [[nodiscard]] std::string exact_text(double number);
 

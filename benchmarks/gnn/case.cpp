@@ -70,8 +70,15 @@ DeclaredAxis placement_axis(std::string otherwise) {
 }
 
 std::optional<ListPlacement> placement_of(const Values& values) {
-  const std::string& placement = values.word("placement");
-  return placement == kHost ? std::nullopt : std::optional(enumerator(placement, kPlacements, name_of));
+  return placement_named(values.word("placement"));
+}
+
+std::string placement_name(const std::optional<ListPlacement>& placement) {
+  return placement ? name_of(*placement) : kHost;
+}
+
+std::optional<ListPlacement> placement_named(const std::string& name) {
+  return name == kHost ? std::nullopt : std::optional(enumerator(name, kPlacements, name_of));
 }
 
 std::uint64_t gnn_host_bytes(const graph::GraphSpec& spec) {

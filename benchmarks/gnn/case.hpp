@@ -62,6 +62,9 @@ using GnnGraphCache = ClaimCache<std::string, GnnGraph>;
 // a GPU reads them.
 [[nodiscard]] DeclaredAxis placement_axis(std::string otherwise = {});
 [[nodiscard]] std::optional<gnn::ListPlacement> placement_of(const Values& values);
+[[nodiscard]] std::string placement_name(const std::optional<gnn::ListPlacement>& placement);
+// Back from its name; throws as enumerator for another.
+[[nodiscard]] std::optional<gnn::ListPlacement> placement_named(const std::string& name);
 
 // Host memory for making a graph and having it both ways.
 [[nodiscard]] std::uint64_t gnn_host_bytes(const graph::GraphSpec& spec);

@@ -314,7 +314,7 @@ class Lister {
       id.axes.push_back({"hot", std::int64_t{point.hot}});
     }
     if (point.placement != gnn::ListPlacement::device) {
-      id.axes.push_back({"placement", point.placement ? name(*point.placement) : "host"});
+      id.axes.push_back({"placement", placement_name(point.placement)});
     }
     if (!point.bounded) {
       id.axes.push_back({"bounded", "off"});

@@ -18,7 +18,6 @@ namespace grainscope::harness {
 namespace {
 
 constexpr double kRun_s = 300;  // of a whole run; processes that wait in vain for each other give up earlier
-constexpr double kEnd_s = 2;    // in which a process that failed has said so and gone
 constexpr std::size_t kWords = 7;
 constexpr const char* kGather = "gather";
 constexpr const char* kTrain = "train";
@@ -118,8 +117,9 @@ PipelineProcesses::Run PipelineProcesses::run() {
   // Of the trainer: CPU time, what fills the pipeline left out the ends of steps, then steps themselves.
   const std::size_t after_filling = batches_ - 1;
   const auto trained =
-      trainer_.numbers_in(answer_of(trainer_, gatherer_, "ran", kRun_s), 1 + after_filling + batches_);
-  const auto gathered = gatherer_.numbers_in(answer_of(gatherer_, trainer_, "ran", kRun_s), 1 + batches_);
+      trainer_.numbers_in(answer_beside(trainer_, {&gatherer_}, "ran", kRun_s), 1 + after_filling + batches_);
+  const auto gathered =
+      gatherer_.numbers_in(answer_beside(gatherer_, {&trainer_}, "ran", kRun_s), 1 + batches_);
   Run run;
   const auto first_train = trained.begin() + 1 + static_cast<std::ptrdiff_t>(after_filling);
   run.steps.step_s.assign(trained.begin() + 1, first_train);
@@ -134,19 +134,6 @@ PipelineProcesses::Run PipelineProcesses::run() {
 std::vector<double> PipelineProcesses::losses() {
   trainer_.ask("losses");
   return trainer_.numbers("losses", batches_);
-}
-
-std::string PipelineProcesses::answer_of(WorkerProcess& one, WorkerProcess& other, const std::string& word,
-                                         double patience_s) {
-  try {
-    return one.answer(word, patience_s);
-  } catch (const gnn::TurnError&) {
-    // The other is gone or has failed: its words say more.
-    if (other.is_over(kEnd_s)) {
-      static_cast<void>(other.answer(word));
-    }
-    throw;
-  }
 }
 
 namespace {

@@ -86,8 +86,6 @@ class PipelineProcesses {
     SharedMemory memory;
   };
 
-  [[nodiscard]] std::string answer_of(WorkerProcess& one, WorkerProcess& other, const std::string& word,
-                                      double patience_s = kWorkerAnswer_s);
   [[nodiscard]] std::vector<double> losses();
 
   std::uint64_t batches_;

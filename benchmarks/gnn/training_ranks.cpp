@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <istream>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 #include "gnn/pipeline_case.hpp"
@@ -17,13 +18,9 @@ namespace grainscope::harness {
 namespace {
 
 constexpr double kRun_s = 300;  // of a whole run; processes that wait in vain for each other give up earlier
-constexpr double kEnd_s = 2;    // in which a process that failed has said so and gone
 constexpr std::size_t kWords = 12;
 constexpr std::size_t kStages = 3;
-constexpr const char* kCpuSamples = "host";
 constexpr const char* const kStageNames[kStages] = {"sampling", "gathering", "training"};
-constexpr gnn::ListPlacement kPlacements[] = {gnn::ListPlacement::device, gnn::ListPlacement::mapped,
-                                              gnn::ListPlacement::interleaved};
 
 std::string joined(const std::vector<int>& numbers) {
   std::string text;
@@ -54,18 +51,12 @@ std::vector<double> take(std::vector<double>::const_iterator& from, std::size_t 
 
 std::vector<std::string> to_words(const RankJob& job) {
   const gnn::PipelineRequest& request = job.request;
-  return {std::to_string(job.rank),
-          gnn::name(request.mode),
-          gnn::name(request.store),
-          exact_text(request.hot_percent),
-          std::to_string(request.window),
-          joined(request.gpus),
-          std::to_string(request.gather_sms),
-          request.unbounded ? "unbounded" : "bounded",
-          request.lists ? gnn::name(*request.lists) : kCpuSamples,
-          std::to_string(request.node),
-          std::to_string(job.descriptor),
-          std::to_string(job.bytes)};
+  return {std::to_string(job.rank),           gnn::name(request.mode),
+          gnn::name(request.store),           exact_text(request.hot_percent),
+          std::to_string(request.window),     joined(request.gpus),
+          std::to_string(request.gather_sms), request.unbounded ? "unbounded" : "bounded",
+          placement_name(request.lists),      std::to_string(request.node),
+          std::to_string(job.descriptor),     std::to_string(job.bytes)};
 }
 
 RankJob parse_rank_job(const std::vector<std::string>& words) {
@@ -82,15 +73,10 @@ RankJob parse_rank_job(const std::vector<std::string>& words) {
   const std::string& bounded = all.next();
   request.unbounded = bounded == "unbounded";
   const std::string& lists = all.next();
-  request.lists.reset();
-  if (lists != kCpuSamples) {
-    const auto* const placement =
-        std::find_if(std::begin(kPlacements), std::end(kPlacements),
-                     [&](gnn::ListPlacement each) { return gnn::name(each) == lists; });
-    if (placement == std::end(kPlacements)) {
-      all.refuse(lists);
-    }
-    request.lists = *placement;
+  try {
+    request.lists = placement_named(lists);
+  } catch (const std::logic_error&) {
+    all.refuse(lists);
   }
   request.node = all.number<int>();
   job.descriptor = all.number<int>();
@@ -145,31 +131,15 @@ std::vector<std::vector<double>> TrainingRanks::answers_of_all(const std::string
   return all;
 }
 
-namespace {
-
-// Throws what a process that is over has said; not what it says that only waited.
-void tell_unless_it_waited(WorkerProcess& process, const std::string& word) {
-  try {
-    static_cast<void>(process.answer(word, kEnd_s));
-  } catch (const gnn::TurnError&) {
-    return;
-  }
-}
-
-}  // namespace
-
 std::string TrainingRanks::answer_of(std::size_t rank, const std::string& word, double patience_s) {
-  try {
-    return ranks_[rank]->answer(word, patience_s);
-  } catch (const gnn::TurnError&) {
-    // Another is gone or has failed: its words say more.
-    for (const auto& other : ranks_) {
-      if (other != ranks_[rank] && other->is_over(kEnd_s)) {
-        tell_unless_it_waited(*other, word);
-      }
+  std::vector<WorkerProcess*> others;
+  others.reserve(ranks_.size());
+  for (const auto& other : ranks_) {
+    if (other != ranks_[rank]) {
+      others.push_back(other.get());
     }
-    throw;
   }
+  return answer_beside(*ranks_[rank], others, word, patience_s);
 }
 
 gnn::StageTimes TrainingRanks::stages() {

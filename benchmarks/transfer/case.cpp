@@ -247,6 +247,7 @@ void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measure
   bool limited = true;
   bool peaked = true;
   std::vector<PairCarries> pairs;
+  double pairs_gb_s = 0;
   std::map<std::string, int> sources;  // of limits: how many lanes have it
   std::vector<LinkPath> paths;
   for (const PlannedLane& planned : lanes) {
@@ -273,6 +274,7 @@ void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measure
     const Carried carried{own ? own->gb_s : 0, peaked ? session.link_peak_gb_s(path) : 0};
     if (path.peer) {
       pairs.push_back({path, carried});
+      pairs_gb_s += carried.limit_gb_s;
     } else {
       limit.gb_s += carried.limit_gb_s;
       peak_gb_s += carried.peak_gb_s;
@@ -287,6 +289,9 @@ void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measure
   for (const auto& [source, times] : sources) {
     limit.source += (limit.source.empty() ? "" : " + ") +
                     (times > 1 ? std::to_string(times) + " times " : std::string()) + source;
+  }
+  if (between.limit_gb_s < pairs_gb_s) {
+    limit.source += ", between GPUs no more than all links of each carry";
   }
   if (limited && limit.gb_s > 0) {
     measurement.limit = limit;

@@ -414,8 +414,9 @@ def pieces() -> str:
     for row in sorted(found, key=lambda row: -row.case.axes.get("free_pieces", 1 << 62)):
         size = row.case.axes.get("free_pieces")
         whole = f"{100 * row.counters['contiguous_share']:.0f} %"
-        lines.append([f"{format_bytes(size)}" if size else "as found", whole, f"{row.bandwidth_gb_s:.1f}"])
-    return table(["free memory in pieces below", "blocks of 2 MiB in one piece", "GB/s"], lines)
+        cells = [whole, f"{row.bandwidth_gb_s:.1f}", f"{row.visits[0].visit_s:.0f} s"]
+        lines.append([format_bytes(size) if size else "as found", *cells])
+    return table(["free memory in pieces below", "blocks of 2 MiB in one piece", "GB/s", "visit"], lines)
 
 
 @part("memory.shared")

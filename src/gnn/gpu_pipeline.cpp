@@ -368,11 +368,15 @@ class CudaTrainingRank final : public TrainingRank {
         ready_(cuda::share_event(gpu_)),
         updated_(cuda::share_event(gpu_)) {
     RankExchange::Rank& own = exchange_.ranks[rank];
-    if (const std::uint32_t hot = spread_rows(); hot > 0) {
+    TableShape shape;
+    shape.by_gpus = Divider(static_cast<std::uint32_t>(request.gpus.size()));
+    if (request.store == Store::multi_gpu) {
+      shape.spread_rows = hot_rows(table_->vertices(), request.store, request.hot_percent);
+    }
+    if (shape.spread_rows > 0) {
       const auto at = static_cast<std::uint32_t>(rank);
-      const std::size_t parts = request.gpus.size();
-      part_.emplace(gpu_, std::max<std::uint64_t>(1, rows_of_part(hot, at, parts)) * table_->row_bytes());
-      fill_s_ = fill_part(*table_, hot, at, parts, gpu_, part_->data());
+      part_.emplace(gpu_, std::max<std::uint64_t>(1, shape.spread_rows_of(at)) * table_->row_bytes());
+      fill_s_ = fill_part(*table_, shape, at, gpu_, part_->data());
       own.part = part_->handle();
     }
     own.gradient = gradient_.handle();
@@ -429,11 +433,6 @@ class CudaTrainingRank final : public TrainingRank {
     return request.store == Store::pageable
                ? make_pageable_table(vertices, plan.features)
                : make_mapped_table(vertices, plan.features, {.gpu = gpu, .home = request.node});
-  }
-  [[nodiscard]] std::uint32_t spread_rows() const {
-    return request_.store == Store::multi_gpu
-               ? hot_rows(table_->vertices(), request_.store, request_.hot_percent)
-               : 0;
   }
   const std::byte* opened(const cuda::IpcHandle& handle) {
     opened_.push_back(std::make_unique<cuda::OpenedBuffer>(gpu_, handle));

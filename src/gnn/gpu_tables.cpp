@@ -147,16 +147,12 @@ void PlacedTable::place_part(const FeatureTable& table, std::uint32_t part, int 
   memory_.push_back(std::make_unique<cuda::DeviceBuffer>(gpu, whole_lines(bytes)));
   void* const to = memory_.back()->data();
   view_.spread[part] = static_cast<const std::byte*>(to);
-  fill_s_ += fill_part(table, view_.shape.spread_rows, part, view_.shape.by_gpus.divisor, gpu, to);
+  fill_s_ += fill_part(table, view_.shape, part, gpu, to);
 }
 
-std::uint64_t rows_of_part(std::uint32_t hot, std::uint32_t part, std::size_t parts) {
-  return part < hot ? (hot - part - 1) / parts + 1 : 0;
-}
-
-double fill_part(const FeatureTable& table, std::uint32_t hot, std::uint32_t part, std::size_t parts, int gpu,
-                 void* to) {
-  const std::uint64_t count = rows_of_part(hot, part, parts);
+double fill_part(const FeatureTable& table, const TableShape& shape, std::uint32_t part, int gpu, void* to) {
+  const std::uint64_t parts = shape.by_gpus.divisor;
+  const std::uint64_t count = shape.spread_rows_of(part);
   const std::uint64_t row_bytes = table.row_bytes();
   if (count == 0) {
     return 0;

@@ -42,13 +42,10 @@ class PlacedTable {
   double fill_s_ = 0;
 };
 
-// Of a store multi_gpu's `hot` rows, which are interleaved over `parts` GPUs: how many part number `part`
-// has.
-[[nodiscard]] std::uint64_t rows_of_part(std::uint32_t hot, std::uint32_t part, std::size_t parts);
-// Copies them from the host to `to`, memory of `gpu`. Seconds of one copy of as many bytes in a piece; the
-// rows themselves stand apart on the host.
-[[nodiscard]] double fill_part(const FeatureTable& table, std::uint32_t hot, std::uint32_t part,
-                               std::size_t parts, int gpu, void* to);
+// Copies the rows of part number `part` of a shape's interleaved ones from the host to `to`, memory of `gpu`.
+// Seconds of one copy of as many bytes in a piece; the rows themselves stand apart on the host.
+[[nodiscard]] double fill_part(const FeatureTable& table, const TableShape& shape, std::uint32_t part,
+                               int gpu, void* to);
 
 // Fills `rows` rows from the pattern of `seed`: row k holds what row (k × step + first) of the pattern's rows
 // holds. `memory` is any that the current GPU can write. Waits.

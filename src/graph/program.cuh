@@ -410,8 +410,8 @@ struct Lowering : ProgramDefaults {
   const OwnedValues* elsewhere = nullptr;  // device; null: no other GPU walks along
 
   // What falls while lists are walked is seen at once by who walks the vertex's own list, here or on another
-  // GPU: one that waited for the end of the level would walk its list with a value that fell long ago. On two
-  // GPUs that was a fifth of the edges of sssp over urand 24, and a third of those of cc.
+  // GPU: one that waited for the end of the level would walk its list with a value that fell long ago, and
+  // again after it (docs/traversal.md has how many edges more).
   __device__ void lower(Vertex vertex, std::uint32_t value) const {
     if (elsewhere == nullptr) {
       atomicMin(values + vertex, value);

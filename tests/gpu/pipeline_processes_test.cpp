@@ -187,19 +187,8 @@ TEST_F(PipelineProcessesOnGpu, that_hang_are_given_up) {
 
 namespace {
 
-class TrainingRanksOnGpu : public FamilyTest {
+class TrainingRanksOnGpu : public PipelineProcessesOnGpu {
  protected:
-  void prepare(const char* spec, const std::vector<int>& fanouts, std::uint32_t columns) {
-    gnn::TrainingRequest request;
-    request.sample = {fanouts, 1};
-    request.batch = 150;
-    request.batches = 24;
-    request.labelled_percent = 60;
-    request.shape = {columns, 32, 8, static_cast<std::uint32_t>(fanouts.size())};
-    request.rate = 1;
-    plan_ = gnn::plan_training(graph::make_graph(graph::parse_graph_spec(spec), false), request);
-  }
-
   // On one GPU both are on that one.
   [[nodiscard]] static std::vector<int> gpus() {
     std::vector<int> gpus = reachable_gpus();
@@ -234,8 +223,6 @@ class TrainingRanksOnGpu : public FamilyTest {
     }
     EXPECT_GT(ranks.gpu_bytes(), 0U);
   }
-
-  gnn::TrainingPlan plan_;
 };
 
 TEST_F(TrainingRanksOnGpu, have_the_losses_of_one_process) {
