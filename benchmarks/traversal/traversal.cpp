@@ -62,10 +62,11 @@ struct PlacedParts {
   }
 
   [[nodiscard]] graph::PlacedGraph& first() const { return *parts.front(); }
-  [[nodiscard]] std::unique_ptr<graph::Traversal> traversal(graph::Algorithm algorithm,
-                                                            graph::Access access) const {
+  // By pull of one GPU alone.
+  [[nodiscard]] std::unique_ptr<graph::Traversal> traversal(graph::Algorithm algorithm, graph::Access access,
+                                                            graph::Direction direction) const {
     if (parts.size() == 1) {
-      return graph::make_traversal(first(), algorithm, access);
+      return graph::make_traversal(first(), algorithm, access, direction);
     }
     std::vector<const graph::PlacedGraph*> all;
     all.reserve(parts.size());
@@ -92,6 +93,7 @@ struct TraversalPoint {
   PlacedKey where;
   graph::Algorithm algorithm = graph::Algorithm::bfs;
   graph::Access access = graph::Access::merged_aligned;
+  graph::Direction direction = graph::Direction::push;
   int trials = 8;
   std::vector<graph::Vertex> sources;  // taken in turn; empty: GAP's
   bool subway = false;                 // by compaction: neither placed nor accessed in any other way
@@ -427,7 +429,7 @@ void hold_against_one_gpu(Session& session, const TraversalPoint& point, const L
   if (placed == nullptr) {
     return;
   }
-  const auto traversal = placed->traversal(point.algorithm, point.access);
+  const auto traversal = placed->traversal(point.algorithm, point.access, point.direction);
   const std::vector<Vertex> starts = point.starts(graph);
   traversal->run(starts.front());  // loads kernels
   std::vector<double> alone_s;
@@ -448,7 +450,7 @@ void hold_against_one_gpu(Session& session, const TraversalPoint& point, const L
 
 Measurement measure_traversal(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
                               const PlacedParts& placed) {
-  const auto traversal = placed.traversal(point.algorithm, point.access);
+  const auto traversal = placed.traversal(point.algorithm, point.access, point.direction);
   const auto expect_on_host = [&placed] { placed.expect_on_host(); };
   const bool in_place = point.is_managed() && cuda::is_read_in_place(point.where.request.hint);
   Measurement measurement = measure_trials(
@@ -487,6 +489,9 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
     const graph::WalkStatistics walked = traversal->statistics(first);
     measurement.counters["lane_use"] = walked.lane_use();
     measurement.counters["block_imbalance"] = walked.block_imbalance;
+    if (walked.frontier_s) {
+      measurement.counters["frontier_s"] = *walked.frontier_s;
+    }
   }
   if (!point.where.others.empty()) {
     hold_against_one_gpu(session, point, graph, measurement);
@@ -525,12 +530,16 @@ namespace {
 // Before each level it takes from the others' copies, over what joins the GPUs, what they found of its
 // vertices. counters.alone_s is the time of the first GPU by itself with the whole graph, after the trials
 // and from the first three sources, and `scaling` that over the time of all times their number. They are
-// absent where a second copy of the edges has no room. `traffic` is the model's count of requests over that
-// trial's frontiers, with no cache. TEPS: adjacency entries of what was reached, half of them in undirected
-// graphs, over the time; the harmonic mean over sources. Source: EMOGI sections 4 and 5; dissertation chapter
-// 2; GAP's sources, conventions and tolerance. Of managed edges counters.moved_bytes are the pages that left
-// the host in a trial: none where a hint has them read in place, and read-mostly ones are counted, of which
-// the host keeps its own. Limits: managed edges are cold in each trial, and oversubscribed only where
+// absent where a second copy of the edges has no room. counters.frontier_s is the time in which the levels of
+// one run on one GPU found their lists and cut them, and of merge_path its tiles: what balancing costs before
+// the first edge is read; that run counts loads, which slows its walks alone. direction=pull: lists are
+// walked of vertices that may still change, which ask their neighbours. `traffic` is the model's count of
+// requests over that trial's frontiers, with no cache. TEPS: adjacency entries of what was reached, half of
+// them in undirected graphs, over the time; the harmonic mean over sources. Source: EMOGI sections 4 and 5;
+// dissertation chapter 2; GAP's sources, conventions and tolerance. Of managed edges counters.moved_bytes are
+// the pages that left the host in a trial: none where a hint has them read in place, and read-mostly ones are
+// counted, of which the host keeps its own. Limits: managed edges are cold in each trial, and oversubscribed
+// only where
 // --allow-managed-oversubscription lets them: else the papers' thrashing is model/uvm's.
 
 using graph::GraphSpec;
@@ -543,6 +552,9 @@ constexpr Order kOrders[] = {Order::original, Order::degree, Order::halo_like};
 const char* const kSubway = "subway";
 const char* const kCompact = "compact";
 const char* const kEmogiSources = "emogi";
+constexpr const char* kNoDirectedPull =
+    "a pull reads lists of in-neighbours, and a directed graph's are of out-neighbours: lean/bfs and lean/pr "
+    "pull over its transpose";
 
 std::string link_text(const graph::PlacementRequest& request) {
   switch (request.placement) {
@@ -665,6 +677,18 @@ class Lister {
     }
     if (!add_gpus(gpu, values, point)) {
       return std::nullopt;
+    }
+    point.direction =
+        enumerator(values.word("direction"), graph::kDirections, [](auto each) { return graph::name(each); });
+    if (point.direction == graph::Direction::pull) {
+      const char* const why =
+          point.subway || point.gpus > 1 || point.is_managed()
+              ? "direction=pull is of one GPU that walks lists where they lie, not managed"
+              : graph::why_no_pull(point.algorithm, point.access);
+      if (why != nullptr) {
+        grids_.leave_out(why);
+        return std::nullopt;
+      }
     }
     point.trials = trials_of(point.algorithm, scope_.trials);
     if (values.is("sources", kEmogiSources)) {
@@ -808,6 +832,9 @@ class Lister {
         id.axes.push_back({"divide", name(request.division)});
       }
     }
+    if (point.direction != graph::Direction::push) {
+      id.axes.push_back({"direction", name(point.direction)});
+    }
     if (!point.sources.empty()) {
       id.axes.push_back({"sources", kEmogiSources});
     }
@@ -828,6 +855,9 @@ class Lister {
     }
     if (point.algorithm == Algorithm::cc && point.spec.directed()) {
       return kNoDirectedComponents;
+    }
+    if (point.direction == graph::Direction::pull && point.spec.directed()) {
+      return kNoDirectedPull;
     }
     const std::size_t needed = static_cast<std::size_t>(
         std::max({point.gpus, point.where.request.placement == EdgePlacement::interleaved ? point.over : 1,
@@ -910,6 +940,10 @@ Family traversal() {
        number_axis("over",
                    "GPUs in whose memory interleaved edges lie; all: that reach each other, at least 2",
                    {2, 16}, "all", {}, {"all"}),
+       word_axis("direction",
+                 "push: a list's vertex tells its neighbours; pull: it asks them, one GPU, bfs and pr",
+                 names_of(graph::kDirections, [](graph::Direction each) { return name(each); }),
+                 name(graph::Direction::push)),
        word_axis("sources", "where searches start: drawn as GAP draws them, or where EMOGI's authors start",
                  {"gap", kEmogiSources}, "gap")},
       [](const Machine& machine, const Scope& scope, const Grids& grids) {

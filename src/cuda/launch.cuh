@@ -100,10 +100,10 @@ __device__ T sum_of_warp(T value) {
 }
 
 // Over the lanes up to this one, itself included, of a group of `kLanes` neighbouring ones.
-template <int kLanes = kLanesOfWarp>
-__device__ std::uint32_t sum_up_to_lane(std::uint32_t value, int lane) {
+template <int kLanes = kLanesOfWarp, class T>
+__device__ T sum_up_to_lane(T value, int lane) {
   for (int lanes = 1; lanes < kLanes; lanes *= 2) {
-    const std::uint32_t other = __shfl_up_sync(~0U, value, lanes, kLanes);
+    const T other = __shfl_up_sync(~0U, value, lanes, kLanes);
     value += lane % kLanes >= lanes ? other : 0;
   }
   return value;

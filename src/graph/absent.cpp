@@ -11,7 +11,7 @@ std::unique_ptr<PlacedGraph> place_graph(const Csr& /*graph*/, const PlacementRe
 }
 
 std::unique_ptr<Traversal> make_traversal(const PlacedGraph& /*graph*/, Algorithm /*algorithm*/,
-                                          Access /*access*/) {
+                                          Access /*access*/, Direction /*direction*/) {
   throw SkipError("built without CUDA");
 }
 

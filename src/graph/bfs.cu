@@ -56,20 +56,58 @@ struct BfsProgram : ProgramDefaults {
   void next_level() { ++level; }
 };
 
+// The same by pull: every vertex that is not reached yet looks among its in-neighbours for one that the level
+// before reached. Lists are read to their ends: what hands edges out does not know whose they are.
+struct BfsPullProgram : BfsProgram {
+  static constexpr bool kPulls = true;
+  static constexpr bool kMeasuresRest = true;
+
+  struct Found {
+    std::uint32_t any = 0;
+  };
+  // Vertices that the level before reached: without any there is nothing to find.
+  __device__ double rest_of(std::uint32_t vertex) const {
+    const std::uint32_t word = vertex / kWarpLanes;
+    return (reached[word] & ~before[word]) >> vertex % kWarpLanes & 1;
+  }
+  __device__ bool activate(std::uint32_t vertex, bool mine, int lane) const {
+    static_cast<void>(BfsProgram::activate(vertex, mine, lane));
+    return mine && (reached[vertex / kWarpLanes] >> lane & 1) == 0;
+  }
+  __device__ Found open(const WorkItem& /*item*/, Team /*team*/) const { return {}; }
+  __device__ void visit(Found& found, Vertex neighbour, Weight /*weight*/) const {
+    found.any |= look_up(before + neighbour / kWarpLanes, over_link) >> neighbour % kWarpLanes & 1;
+  }
+  __device__ void close(const WorkItem& item, const Found& found, Team team) const {
+    if (most_of(found.any, team) != 0 && speaks_for(team)) {
+      atomicOr(reached + item.vertex / kWarpLanes, 1U << item.vertex % kWarpLanes);
+    }
+  }
+  __device__ void merge(Found& list, const Found& lane) const {
+    if (lane.any != 0) {
+      list.any = 1;
+    }
+  }
+  __host__ __device__ bool satisfied(const LevelSummary& summary) const {
+    return summary.active == 0 || summary.rest == 0;
+  }
+};
+
 __global__ void reach_source(std::uint32_t* reached, Vertex source) {
   reached[source / kWarpLanes] = 1U << source % kWarpLanes;
 }
 
+template <class AnyProgram>
 class BfsState {
  public:
-  using Program = BfsProgram;
+  using Program = AnyProgram;
   explicit BfsState(const PlacedGraph& graph)
       : reached_(graph.request().gpu, graph.view().vertices / kWarpLanes + 1),
         before_(graph.request().gpu, graph.view().vertices / kWarpLanes + 1),
         depths_(graph.request().gpu, graph.view().vertices) {}
 
-  [[nodiscard]] BfsProgram program() const {
-    BfsProgram program;
+  [[nodiscard]] Program program() const {
+    Program program;
     program.reached = reached_.data();
     program.before = before_.data();
     program.depths = depths_.data();
@@ -98,15 +136,19 @@ class BfsState {
 }  // namespace
 
 std::unique_ptr<Traversal> make_bfs(const PlacedGraph& graph, Access access) {
-  return std::make_unique<ProgramTraversal<BfsState>>(graph, access);
+  return std::make_unique<ProgramTraversal<BfsState<BfsProgram>>>(graph, access);
+}
+
+std::unique_ptr<Traversal> make_bfs_pull(const PlacedGraph& graph, Access access) {
+  return std::make_unique<ProgramTraversal<BfsState<BfsPullProgram>>>(graph, access);
 }
 
 std::unique_ptr<Traversal> make_bfs_divided(Parts parts, Access access) {
-  return std::make_unique<DividedTraversal<BfsState>>(parts, access);
+  return std::make_unique<DividedTraversal<BfsState<BfsProgram>>>(parts, access);
 }
 
 std::unique_ptr<Traversal> make_bfs_subway(const Csr& graph, const SubwayRequest& request) {
-  return std::make_unique<CompactingTraversal<BfsState>>(graph, request);
+  return std::make_unique<CompactingTraversal<BfsState<BfsProgram>>>(graph, request);
 }
 
 }  // namespace grainscope::graph

@@ -87,14 +87,14 @@ class DividedTraversal final : public Traversal {
   void follow(Vertex source, const LevelVisitor& visit) override { start(source, {.visit = &visit}); }
   WalkStatistics statistics(Vertex source) override {
     each([](Rank& rank) {
-      rank.blocks = std::make_unique<DeviceArray<BlockLoads>>(rank.gpu(), rank.worker.counted_grid());
+      rank.blocks = std::make_unique<DeviceArray<BlockLoads>>(rank.gpu(), rank.worker.noted_grid());
       rank.blocks->fill_bytes(0, rank.worker.stream());
     });
     std::vector<BlockLoads> all;
     try {
       start(source, {});
       for (const auto& rank : ranks_) {
-        const std::vector<BlockLoads> blocks = rank->blocks->read(rank->worker.counted_grid());
+        const std::vector<BlockLoads> blocks = rank->blocks->read(rank->worker.noted_grid());
         all.insert(all.end(), blocks.begin(), blocks.end());
       }
     } catch (...) {

@@ -433,7 +433,7 @@ class EdgeGatherer {
       edge.neighbour = memory_.neighbours[slot];
       edge.weight = Program::kWeighted ? memory_.weights[slot] : Weight{0};
     }
-    if constexpr (kNote == Note::counts) {
+    if (kNote == Note::loads && input_.blocks != nullptr) {
       count_lanes(input_.blocks, __ballot_sync(~0U, edge.there));
     }
     return true;
@@ -501,7 +501,7 @@ class EdgeGatherer {
     const std::uint32_t first_step = list == 0 ? 0 : memory_.pieces[list - 1].steps_end;
     const std::uint64_t element = piece.first + std::uint64_t{step - first_step} * kWarpLanes + lane_;
     const bool there = element >= piece.from && element < piece.to;
-    if constexpr (kNote == Note::loads) {
+    if (kNote == Note::loads && input_.trace.loads != nullptr) {
       trace_load(input_.trace, there ? element : kNoElement, memory_.lists[list].vertex);
     }
     Loaded loaded{};

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cuda/atomic>
+#include <optional>
 #include <vector>
 
 #include "../cuda/launch.cuh"
@@ -28,6 +29,7 @@ class CountsScan {
 
   // Submits to[i] = from[0] + … + from[i - 1] for `count` of them. Device memory.
   void submit(const std::uint32_t* from, std::uint64_t* to, std::uint64_t count, cudaStream_t stream) const;
+  void submit(const std::uint64_t* from, std::uint64_t* to, std::uint64_t count, cudaStream_t stream) const;
 
   // Of its own.
   [[nodiscard]] std::uint64_t bytes() const { return scratch_.bytes(); }
@@ -52,6 +54,11 @@ struct FrontierArrays {
   std::uint32_t* counts = nullptr;     // [words + 1], items of each word's vertices; the last is 0
   std::uint64_t* positions = nullptr;  // [words + 1], their exclusive sum
   WorkItem* items = nullptr;           // [capacity]
+  // Of merge_path alone: edges of each word's vertices, the last 0; their exclusive sum; edges before each
+  // item.
+  std::uint64_t* edge_counts = nullptr;     // [words + 1]
+  std::uint64_t* edge_positions = nullptr;  // [words + 1]
+  std::uint64_t* edges_before = nullptr;    // [capacity + 1]
   LevelSummary* summary = nullptr;
   LevelSummary* total = nullptr;  // of all GPUs that share the level; of one alone its summary
   std::uint32_t words = 0;
@@ -78,16 +85,24 @@ __global__ void __launch_bounds__(kFrontierThreads)
     }
     bool wants = program.activate(vertex, mine, lane);
     std::uint64_t items = 0;
+    std::uint64_t degree = 0;
     if (wants) {
       const std::uint64_t begin = graph.offsets[vertex];
       const std::uint64_t end = graph.offsets[vertex + std::uint64_t{1}];
       wants = begin < end;
       items = Policy::items(begin, end, graph.edge_bytes);
-      edges += end - begin;
+      degree = end - begin;
+      edges += degree;
       active += wants ? 1 : 0;
     }
     const std::uint32_t bits = __ballot_sync(~0U, wants);
     items = cuda::sum_of_warp(items);
+    if constexpr (Policy::kAccess == Access::merge_path) {
+      degree = cuda::sum_of_warp(degree);
+      if (lane == 0) {
+        arrays.edge_counts[word] = degree;
+      }
+    }
     if (lane == 0) {
       arrays.active[word] = bits;
       arrays.counts[word] = static_cast<std::uint32_t>(items);
@@ -134,6 +149,13 @@ __global__ void __launch_bounds__(kFrontierThreads)
     for (std::uint32_t part = 0; part < items; ++part) {
       arrays.items[at + part] = Policy::item(vertex, begin, end, part, graph.edge_bytes);
     }
+    if constexpr (Policy::kAccess == Access::merge_path) {
+      const std::uint64_t degree = end - begin;
+      const std::uint64_t before = arrays.edge_positions[word] + cuda::sum_up_to_lane(degree, lane) - degree;
+      if (items != 0) {
+        arrays.edges_before[at] = before;
+      }
+    }
   }
 }
 
@@ -141,37 +163,56 @@ __global__ void __launch_bounds__(kFrontierThreads)
 template <class Program>
 __global__ void settle_level(FrontierArrays arrays, std::uint64_t* item_count, Program program) {
   *item_count = program.satisfied(*arrays.total) ? 0 : arrays.positions[arrays.words];
+  if (arrays.edges_before != nullptr) {
+    arrays.edges_before[*item_count] = *item_count == 0 ? 0 : arrays.edge_positions[arrays.words];
+  }
 }
 
 // The GPU memory of a frontier and its work items, and the scan between counting and emitting them.
 
-// Work items that all lists together can be cut into, at most: ceil((degree + 31) / 256) each.
-inline std::uint64_t most_items(const GraphView& graph) {
+// Work items that all lists together can be cut into, at most, of `piece` elements and so many lanes an
+// eighth of that: ceil((degree + lanes - 1) / piece) each.
+inline std::uint64_t most_items(const GraphView& graph, std::uint64_t piece) {
   const std::uint64_t lists = graph.range.last - graph.range.first;
-  return lists + lists / 8 + graph.edges / (kPieceSteps * kWarpLanes) + 1;
+  return lists + lists / kPieceSteps + graph.edges / piece + 1;
 }
+
+// What the buffers of a frontier are for.
+struct FrontierShape {
+  std::uint64_t piece = std::uint64_t{kPieceSteps} * kWarpLanes;  // elements of a work item, at most
+  bool tiles = false;                                             // of merge_path
+};
 
 class FrontierBuffers {
  public:
-  FrontierBuffers(const GraphView& graph, int gpu)
+  FrontierBuffers(const GraphView& graph, int gpu, const FrontierShape& shape)
       : first_word_(graph.range.first / kWarpLanes),
         words_((graph.range.last - graph.range.first + kWarpLanes - 1) / kWarpLanes),
         active_(gpu, std::max(1U, words_) * sizeof(std::uint32_t)),
         counts_(gpu, (words_ + 1) * sizeof(std::uint32_t)),
         positions_(gpu, (words_ + 1) * sizeof(std::uint64_t)),
-        items_(gpu, most_items(graph) * sizeof(WorkItem)),
+        items_(gpu, most_items(graph, shape.piece) * sizeof(WorkItem)),
         summary_(gpu, sizeof(LevelSummary) + sizeof(std::uint64_t)),
         scan_(gpu, words_ + std::uint64_t{1}) {
     // The scan reads one count more than there are words.
     cuda::check(cudaMemset(counts_.data(), 0, counts_.bytes()), "clear the counts of a frontier");
+    if (shape.tiles) {
+      tiles_.emplace(gpu, words_, most_items(graph, shape.piece), graph.edges);
+    }
   }
 
   [[nodiscard]] FrontierArrays arrays() const {
     auto* const summary = static_cast<LevelSummary*>(summary_.data());
+    const auto wide = [&](cuda::DeviceBuffer Tiles::*buffer) {
+      return tiles_ ? static_cast<std::uint64_t*>(((*tiles_).*buffer).data()) : nullptr;
+    };
     return {.active = static_cast<std::uint32_t*>(active_.data()),
             .counts = static_cast<std::uint32_t*>(counts_.data()),
             .positions = static_cast<std::uint64_t*>(positions_.data()),
             .items = static_cast<WorkItem*>(items_.data()),
+            .edge_counts = wide(&Tiles::edge_counts),
+            .edge_positions = wide(&Tiles::edge_positions),
+            .edges_before = wide(&Tiles::edges_before),
             .summary = summary,
             .total = summary,
             .words = words_,
@@ -186,6 +227,15 @@ class FrontierBuffers {
   void scan(cudaStream_t stream) const {
     const FrontierArrays to = arrays();
     scan_.submit(to.counts, to.positions, words_ + std::uint64_t{1}, stream);
+    if (tiles_) {
+      scan_.submit(to.edge_counts, to.edge_positions, words_ + std::uint64_t{1}, stream);
+    }
+  }
+  // Where tiles begin, once the items are there; null where there are none.
+  [[nodiscard]] TileView tiles() const {
+    return tiles_ ? TileView{static_cast<const std::uint64_t*>(tiles_->edges_before.data()),
+                             static_cast<TileStart*>(tiles_->starts.data())}
+                  : TileView{};
   }
 
   // The active vertices, ascending; none where the level has no items. Waits for the GPU.
@@ -208,10 +258,29 @@ class FrontierBuffers {
   }
 
   [[nodiscard]] std::uint64_t bytes() const {
-    return active_.bytes() + counts_.bytes() + positions_.bytes() + items_.bytes() + scan_.bytes();
+    return active_.bytes() + counts_.bytes() + positions_.bytes() + items_.bytes() + scan_.bytes() +
+           (tiles_ ? tiles_->bytes() : 0);
   }
 
  private:
+  // Of merge_path.
+  struct Tiles {
+    Tiles(int gpu, std::uint64_t words, std::uint64_t lists, std::uint64_t edges)
+        : edge_counts(gpu, (words + 1) * sizeof(std::uint64_t)),
+          edge_positions(gpu, (words + 1) * sizeof(std::uint64_t)),
+          edges_before(gpu, (lists + 1) * sizeof(std::uint64_t)),
+          starts(gpu, (merge_path_tiles(lists + edges) + 1) * sizeof(TileStart)) {
+      cuda::check(cudaMemset(edge_counts.data(), 0, edge_counts.bytes()), "clear the edges of a frontier");
+    }
+    [[nodiscard]] std::uint64_t bytes() const {
+      return edge_counts.bytes() + edge_positions.bytes() + edges_before.bytes() + starts.bytes();
+    }
+    cuda::DeviceBuffer edge_counts;
+    cuda::DeviceBuffer edge_positions;
+    cuda::DeviceBuffer edges_before;
+    cuda::DeviceBuffer starts;
+  };
+
   std::uint32_t first_word_;
   std::uint32_t words_;
   cuda::DeviceBuffer active_;
@@ -220,6 +289,7 @@ class FrontierBuffers {
   cuda::DeviceBuffer items_;
   cuda::DeviceBuffer summary_;
   CountsScan scan_;
+  std::optional<Tiles> tiles_;
 };
 
 // GraphPEG's vertex lists: pop_vertex() and push_vertex(), each called by all lanes of a warp together, and

@@ -118,11 +118,8 @@ struct CcProgram : Lowering {
     }
   }
   __device__ void close(const WorkItem& item, const Labels& labels, Team team) const {
-    std::uint32_t lowest = labels.lowest;
-    if (team == Team::warp) {
-      lowest = __reduce_min_sync(~0U, lowest);
-    }
-    if (lowest < labels.own && (team == Team::thread || threadIdx.x % kWarpLanes == 0)) {
+    const std::uint32_t lowest = least_of(labels.lowest, team);
+    if (lowest < labels.own && speaks_for(team)) {
       lower(item.vertex, lowest);
     }
   }

@@ -77,17 +77,58 @@ struct PrProgram : ProgramDefaults {
   void next_level() { first = false; }
 };
 
+// PageRank by pull, GAP's own way: in each step every vertex adds up what its in-neighbours carry, until a
+// step changes less than the tolerance.
+struct PrPullProgram : PrProgram {
+  static constexpr bool kPulls = true;
+
+  struct Sum {
+    double of_list = 0;  // what lanes have added up of it
+    double of_lane = 0;
+  };
+  // `residuals` is the sum over in-neighbours.
+  [[nodiscard]] __device__ float rank_of(std::uint32_t vertex) const {
+    return static_cast<float>((1 - kDamping) * start + kDamping * residuals[vertex]);
+  }
+  __device__ double rest_of(std::uint32_t vertex) const {
+    return first ? 1.0 / vertices : fabs(static_cast<double>(rank_of(vertex)) - ranks[vertex]);
+  }
+  __device__ bool activate(std::uint32_t vertex, bool mine, int /*lane*/) const {
+    if (!mine) {
+      return false;
+    }
+    const float rank = first ? start : rank_of(vertex);
+    ranks[vertex] = rank;
+    residuals[vertex] = 0;
+    const std::uint64_t degree = offsets[vertex + std::uint64_t{1}] - offsets[vertex];
+    shares[vertex] = rank / static_cast<float>(degree);
+    return degree > 0;
+  }
+  __device__ Sum open(const WorkItem& /*item*/, Team /*team*/) const { return {}; }
+  __device__ void visit(Sum& sum, Vertex neighbour, Weight /*weight*/) const {
+    sum.of_lane += shares[neighbour];
+  }
+  __device__ void close(const WorkItem& item, const Sum& sum, Team team) const {
+    const double all = sum_of(sum.of_list + sum.of_lane, team);
+    if (all != 0 && speaks_for(team)) {
+      atomicAdd(residuals + item.vertex, all);  // of other parts of the list, too
+    }
+  }
+  __device__ void merge(Sum& list, const Sum& lane) const { atomicAdd(&list.of_list, lane.of_lane); }
+};
+
+template <class AnyProgram>
 class PrState {
  public:
-  using Program = PrProgram;
+  using Program = AnyProgram;
   explicit PrState(const PlacedGraph& graph)
       : view_(graph.view()),
         ranks_(graph.request().gpu, view_.vertices),
         residuals_(graph.request().gpu, view_.vertices),
         shares_(graph.request().gpu, view_.vertices) {}
 
-  [[nodiscard]] PrProgram program() const {
-    PrProgram program;
+  [[nodiscard]] Program program() const {
+    Program program;
     program.offsets = view_.offsets;
     program.ranks = ranks_.data();
     program.residuals = residuals_.data();
@@ -123,15 +164,19 @@ class PrState {
 }  // namespace
 
 std::unique_ptr<Traversal> make_pr(const PlacedGraph& graph, Access access) {
-  return std::make_unique<ProgramTraversal<PrState>>(graph, access);
+  return std::make_unique<ProgramTraversal<PrState<PrProgram>>>(graph, access);
+}
+
+std::unique_ptr<Traversal> make_pr_pull(const PlacedGraph& graph, Access access) {
+  return std::make_unique<ProgramTraversal<PrState<PrPullProgram>>>(graph, access);
 }
 
 std::unique_ptr<Traversal> make_pr_divided(Parts parts, Access access) {
-  return std::make_unique<DividedTraversal<PrState>>(parts, access);
+  return std::make_unique<DividedTraversal<PrState<PrProgram>>>(parts, access);
 }
 
 std::unique_ptr<Traversal> make_pr_subway(const Csr& graph, const SubwayRequest& request) {
-  return std::make_unique<CompactingTraversal<PrState>>(graph, request);
+  return std::make_unique<CompactingTraversal<PrState<PrProgram>>>(graph, request);
 }
 
 }  // namespace grainscope::graph

@@ -30,29 +30,37 @@ struct LevelKernels {
   void (*count)(GraphView, FrontierArrays, Program);
   void (*emit)(GraphView, FrontierArrays, Program);
   void (*walk)(WalkInput, Program);
-  void (*walk_traced)(WalkInput, Program);
-  void (*walk_counted)(WalkInput, Program);
-  bool together;  // blocks of a walk wait for each other: all must be on the GPU at once
-  bool by_warps;  // a warp reads an item, and warps side by side read lists side by side
+  void (*walk_noted)(WalkInput, Program);
+  bool together = false;  // blocks of a walk wait for each other: all must be on the GPU at once
+  bool by_warps = false;  // a warp reads an item, and warps side by side read lists side by side
+  FrontierShape shape = {};
 
   template <class Policy, class Target>
   static LevelKernels make() {
-    if constexpr (Policy::kAccess == Access::edge_gather) {
-      return {count_items<Policy, Program>,
-              list_vertices<Program>,
-              gather_edges<Target, Program, Note::nothing>,
-              gather_edges<Target, Program, Note::loads>,
-              gather_edges<Target, Program, Note::counts>,
-              true,
-              false};
+    constexpr Access kAccess = Policy::kAccess;
+    if constexpr (kAccess == Access::edge_gather) {
+      return {.count = count_items<Policy, Program>,
+              .emit = list_vertices<Program>,
+              .walk = gather_edges<Target, Program, Note::nothing>,
+              .walk_noted = gather_edges<Target, Program, Note::loads>,
+              .together = true};
+    } else if constexpr (kAccess == Access::block_mapped || kAccess == Access::merge_path) {
+      return {.count = count_items<Policy, Program>,
+              .emit = emit_items<Policy, Program>,
+              .walk = walk_tiles<Target, Policy, Program, Note::nothing>,
+              .walk_noted = walk_tiles<Target, Policy, Program, Note::loads>,
+              .by_warps = true,
+              .shape = {.tiles = kAccess == Access::merge_path}};
     } else {
-      return {count_items<Policy, Program>,
-              emit_items<Policy, Program>,
-              walk_lists<Target, Policy, Program, Note::nothing>,
-              walk_lists<Target, Policy, Program, Note::loads>,
-              walk_lists<Target, Policy, Program, Note::counts>,
-              false,
-              !Policy::kLaneOwnsItem};
+      LevelKernels kernels{.count = count_items<Policy, Program>,
+                           .emit = emit_items<Policy, Program>,
+                           .walk = walk_lists<Target, Policy, Program, Note::nothing>,
+                           .walk_noted = walk_lists<Target, Policy, Program, Note::loads>,
+                           .by_warps = !Policy::kLaneOwnsItem};
+      if constexpr (!Policy::kLaneOwnsItem) {
+        kernels.shape.piece = Policy::kPiece;
+      }
+      return kernels;
     }
   }
   template <class Policy>
@@ -60,17 +68,33 @@ struct LevelKernels {
     return edge_bytes == 4 ? make<Policy, std::uint32_t>() : make<Policy, std::uint64_t>();
   }
   static LevelKernels of(Access access, int edge_bytes) {
-    switch (access) {
-      case Access::naive:
-        return make<Naive>(edge_bytes);
-      case Access::merged:
-        return make<Merged>(edge_bytes);
-      case Access::merged_aligned:
-        return make<MergedAligned>(edge_bytes);
-      case Access::merged_aligned_chunked:
-        return make<MergedAlignedChunked>(edge_bytes);
-      case Access::edge_gather:
-        return make<EdgeGather>(edge_bytes);
+    if (access == Access::merged_aligned) {
+      return make<MergedAligned>(edge_bytes);
+    }
+    if (access == Access::edge_gather) {
+      return make<EdgeGather>(edge_bytes);
+    }
+    if constexpr (!Program::kPulls) {
+      switch (access) {
+        case Access::naive:
+          return make<Naive>(edge_bytes);
+        case Access::merged:
+          return make<Merged>(edge_bytes);
+        case Access::merged_aligned_by_16:
+          return make<MergedAlignedBy16>(edge_bytes);
+        case Access::merged_aligned_by_8:
+          return make<MergedAlignedBy8>(edge_bytes);
+        case Access::merged_aligned_by_4:
+          return make<MergedAlignedBy4>(edge_bytes);
+        case Access::merged_aligned_chunked:
+          return make<MergedAlignedChunked>(edge_bytes);
+        case Access::block_mapped:
+          return make<BlockMapped>(edge_bytes);
+        case Access::merge_path:
+          return make<MergePath>(edge_bytes);
+        default:
+          break;
+      }
     }
     throw UsageError(std::string("no kernels for the access ") + name(access));
   }
@@ -80,7 +104,7 @@ struct LevelKernels {
 struct LevelObserver {
   const LevelVisitor* visit = nullptr;
   std::vector<std::vector<WarpLoad>>* trace = nullptr;
-  BlockLoads* blocks = nullptr;  // [counted_grid()], device, cleared
+  BlockLoads* blocks = nullptr;  // [noted_grid()], device, cleared
 };
 
 // One GPU's part of a level: which of the vertices whose lists are placed for it are active, and the walk of
@@ -93,17 +117,15 @@ class LevelWorker {
         graph_(placed.view()),
         gpu_(placed.request().gpu),
         kernels_(LevelKernels<Program>::of(access, graph_.edge_bytes)),
-        frontier_(graph_, gpu_),
+        frontier_(graph_, gpu_, kernels_.shape),
         arrays_(frontier_.arrays()),
         small_grid_(static_cast<unsigned>(cuda::sm_count(gpu_)) * 8),
         over_link_(is_over_link(placed.request().placement)),
         from_host_(placed.request().placement == EdgePlacement::mapped),
         walk_grid_(walk_grid()),
-        trace_grid_(full_grid(kernels_.walk_traced)),
-        counted_grid_(kernels_.together ? std::min(walk_grid_, full_grid(kernels_.walk_counted))
-                                        : walk_grid_) {
+        noted_grid_(kernels_.together ? std::min(walk_grid_, full_grid(kernels_.walk_noted)) : walk_grid_) {
     if (kernels_.together) {
-      board_.emplace(gpu_, std::max(walk_grid_, trace_grid_));
+      board_.emplace(gpu_, walk_grid_);
     }
   }
 
@@ -122,13 +144,18 @@ class LevelWorker {
     frontier_.scan(stream_.get());
     kernels_.emit<<<small_grid_, kFrontierThreads, 0, stream_.get()>>>(graph_, arrays_, program);
     settle_level<<<1, 1, 0, stream_.get()>>>(arrays_, frontier_.item_count(), program);
+    if (kernels_.shape.tiles) {
+      find_tiles<<<small_grid_, kFrontierThreads, 0, stream_.get()>>>(frontier_.tiles(),
+                                                                      frontier_.item_count());
+    }
     cuda::check_launch("the kernels of a frontier");
   }
 
   void walk(const Program& program, const LevelObserver& observer) {
-    WalkInput input{arrays_.items, frontier_.item_count(), graph_, {}, observer.blocks, {}};
+    WalkInput input{arrays_.items,    frontier_.item_count(), graph_, {}, observer.blocks, {},
+                    frontier_.tiles()};
     if (observer.blocks != nullptr) {
-      launch(kernels_.walk_counted, counted_grid_, input, program);
+      launch(kernels_.walk_noted, noted_grid_, input, program);
       return;
     }
     if (observer.trace == nullptr) {
@@ -141,7 +168,7 @@ class LevelWorker {
     cuda::check(cudaMemset(count.data(), 0, count.bytes()), "clear a trace");
     input.trace = {static_cast<WarpLoad*>(loads.data()), static_cast<unsigned long long*>(count.data()),
                    graph_.edges};
-    launch(kernels_.walk_traced, trace_grid_, input, program);
+    launch(kernels_.walk_noted, noted_grid_, input, program);
     stream_.synchronize();
     unsigned long long recorded = 0;
     cuda::check(cudaMemcpy(&recorded, count.data(), sizeof(recorded), cudaMemcpyDefault), "read a trace");
@@ -170,7 +197,7 @@ class LevelWorker {
   [[nodiscard]] const GraphView& graph() const { return graph_; }
   [[nodiscard]] const LevelSummary* summary() const { return arrays_.summary; }  // device
   [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
-  [[nodiscard]] unsigned counted_grid() const { return counted_grid_; }  // blocks where loads are counted
+  [[nodiscard]] unsigned noted_grid() const { return noted_grid_; }  // blocks where loads are noted down
   [[nodiscard]] std::uint64_t gpu_bytes() const { return frontier_.bytes() + (board_ ? board_->bytes() : 0); }
 
  private:
@@ -210,8 +237,7 @@ class LevelWorker {
   bool over_link_;
   bool from_host_;
   unsigned walk_grid_;
-  unsigned trace_grid_;
-  unsigned counted_grid_;
+  unsigned noted_grid_;
   std::optional<GatherBoard> board_;
   cuda::Stream stream_;
 };
@@ -227,11 +253,16 @@ class LevelTimes {
   [[nodiscard]] std::size_t size() const { return levels_.size(); }
   void add(const LevelSummary& summary) { levels_.push_back({summary.active, summary.edges, 0, 0, 0}); }
   // The event after a level; those of earlier runs are used again.
-  [[nodiscard]] const cuda::Event& end(std::uint64_t level) {
-    while (ends_.size() <= level) {
-      ends_.emplace_back();
+  [[nodiscard]] const cuda::Event& end(std::uint64_t level) { return at(ends_, level); }
+  // The event before its lists are walked, in runs that ask how long it took to find and to cut them.
+  [[nodiscard]] const cuda::Event& cut(std::uint64_t level) { return at(cuts_, level); }
+  // Of all levels of such a run, from the end of the level before on.
+  [[nodiscard]] double cut_s() {
+    double sum = 0;
+    for (std::size_t level = 0; level < levels_.size(); ++level) {
+      sum += cuda::elapsed_s(level == 0 ? begun_ : ends_[level - 1], cuts_[level]);
     }
-    return ends_[level];
+    return sum;
   }
   // To the end of the level that was none.
   [[nodiscard]] double all_s() { return cuda::elapsed_s(begun_, end(levels_.size())); }
@@ -250,8 +281,16 @@ class LevelTimes {
   }
 
  private:
+  static const cuda::Event& at(std::deque<cuda::Event>& events, std::uint64_t level) {
+    while (events.size() <= level) {
+      events.emplace_back();
+    }
+    return events[level];
+  }
+
   cuda::Event begun_;
   std::deque<cuda::Event> ends_;
+  std::deque<cuda::Event> cuts_;
   std::vector<LevelResult> levels_;
 };
 
@@ -319,8 +358,10 @@ class LevelLoop {
 
   // Of the last run, with their times.
   [[nodiscard]] std::vector<LevelResult> levels() const { return times_.read(); }
+  // Of the last run, in which loads were counted.
+  [[nodiscard]] double frontier_s() { return times_.cut_s(); }
   [[nodiscard]] std::uint64_t gpu_bytes() const { return worker_.gpu_bytes(); }
-  [[nodiscard]] unsigned counted_grid() const { return worker_.counted_grid(); }
+  [[nodiscard]] unsigned noted_grid() const { return worker_.noted_grid(); }
   [[nodiscard]] const cuda::Stream& stream() const { return worker_.stream(); }
 
  private:
@@ -333,6 +374,9 @@ class LevelLoop {
       if (const std::vector<Vertex> active = worker_.active(); !active.empty()) {
         (*observer.visit)(active);
       }
+    }
+    if (observer.blocks != nullptr) {
+      times_.cut(level).record(stream());
     }
     worker_.walk(program, observer);
     times_.end(level).record(stream());
@@ -358,6 +402,7 @@ struct Others {
 };
 
 struct ProgramDefaults {
+  static constexpr bool kPulls = false;         // lists are of in-neighbours; by some accesses alone
   static constexpr bool kWeighted = false;      // reads weights
   static constexpr bool kMeasuresRest = false;  // has a rest_of(vertex), taken before activate()
   bool over_link = false;  // lists are read in place over a link; whoever walks them says so
@@ -387,10 +432,10 @@ __device__ inline std::uint32_t read_once(const std::uint32_t* value, Team team)
     return __ldcg(value);
   }
   std::uint32_t read = 0;
-  if (threadIdx.x % kWarpLanes == 0) {
+  if (speaks_for(team)) {
     read = __ldcg(value);
   }
-  return __shfl_sync(~0U, read, 0);
+  return __shfl_sync(~0U, read, 0, static_cast<int>(team));
 }
 
 // Of a graph that is divided among GPUs: the copy of the values that each of the others has, and the vertices
@@ -440,7 +485,7 @@ struct Lowering : ProgramDefaults {
     const std::uint32_t value = read_once(values + item.vertex, team);
     // It may have fallen since the level began. Pieces of a list that is cut may disagree on that: then what
     // the level began with stays.
-    if (item.whole != 0 && (team == Team::thread || threadIdx.x % kWarpLanes == 0)) {
+    if (item.whole != 0 && speaks_for(team)) {
       walked[item.vertex] = value;
     }
     return value;
@@ -507,10 +552,14 @@ class ProgramTraversal : public Traversal {
     return levels;
   }
   WalkStatistics statistics(Vertex source) override {
-    const DeviceArray<BlockLoads> blocks(gpu_, loop_.counted_grid());
+    const DeviceArray<BlockLoads> blocks(gpu_, loop_.noted_grid());
     blocks.fill_bytes(0, loop_.stream());
     start(source, {nullptr, nullptr, blocks.data()});
-    return statistics_of(blocks.read(loop_.counted_grid()));
+    WalkStatistics statistics = statistics_of(blocks.read(loop_.noted_grid()));
+    if constexpr (requires { loop_.frontier_s(); }) {
+      statistics.frontier_s = loop_.frontier_s();
+    }
+    return statistics;
   }
   [[nodiscard]] std::vector<std::uint32_t> answer() const override { return state_.answer(vertices_); }
   [[nodiscard]] std::vector<float> ranks() const override { return state_.ranks(vertices_); }

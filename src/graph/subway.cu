@@ -16,7 +16,8 @@ namespace grainscope::graph {
 namespace {
 
 // Without memory it tells `bytes`, what it needs.
-void scan(void* memory, std::size_t& bytes, const std::uint32_t* from, std::uint64_t* to, std::uint64_t count,
+template <class Count>
+void scan(void* memory, std::size_t& bytes, const Count* from, std::uint64_t* to, std::uint64_t count,
           cudaStream_t stream) {
   cuda::check(cub::DeviceScan::ExclusiveScan(memory, bytes, from, to, ::cuda::std::plus<std::uint64_t>{},
                                              std::uint64_t{0}, static_cast<int>(count), stream),
@@ -25,8 +26,10 @@ void scan(void* memory, std::size_t& bytes, const std::uint32_t* from, std::uint
 
 std::size_t scratch_bytes(std::uint64_t count) {
   std::size_t bytes = 0;
-  scan(nullptr, bytes, nullptr, nullptr, count, nullptr);
-  return std::max<std::size_t>(bytes, 1);
+  std::size_t wide_bytes = 0;
+  scan<std::uint32_t>(nullptr, bytes, nullptr, nullptr, count, nullptr);
+  scan<std::uint64_t>(nullptr, wide_bytes, nullptr, nullptr, count, nullptr);
+  return std::max({bytes, wide_bytes, std::size_t{1}});
 }
 
 }  // namespace
@@ -34,6 +37,12 @@ std::size_t scratch_bytes(std::uint64_t count) {
 CountsScan::CountsScan(int gpu, std::uint64_t most) : scratch_(gpu, scratch_bytes(most)) {}
 
 void CountsScan::submit(const std::uint32_t* from, std::uint64_t* to, std::uint64_t count,
+                        cudaStream_t stream) const {
+  std::size_t bytes = scratch_.bytes();
+  scan(scratch_.data(), bytes, from, to, count, stream);
+}
+
+void CountsScan::submit(const std::uint64_t* from, std::uint64_t* to, std::uint64_t count,
                         cudaStream_t stream) const {
   std::size_t bytes = scratch_.bytes();
   scan(scratch_.data(), bytes, from, to, count, stream);

@@ -125,7 +125,7 @@ class SubwayLoop {
         lists_(graph_, request.gpu, most_partition_items()),
         buffers_(graph, request, capacity_),
         walk_(walk_noting<Note::nothing>(graph_.edge_bytes)),
-        walk_counted_(walk_noting<Note::counts>(graph_.edge_bytes)),
+        walk_counted_(walk_noting<Note::loads>(graph_.edge_bytes)),
         count_grid_(static_cast<unsigned>(cuda::sm_count(request.gpu)) * 8) {
     int blocks = 0;
     cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, walk_, kWalkThreads, 0),
@@ -177,7 +177,7 @@ class SubwayLoop {
   [[nodiscard]] const std::vector<SubwayLevel>& parts() const { return buffers_.levels(); }
   [[nodiscard]] std::uint64_t gpu_bytes() const { return lists_.gpu_bytes() + buffers_.gpu_bytes(); }
   // Blocks of a walk.
-  [[nodiscard]] unsigned counted_grid() const { return walk_grid_; }
+  [[nodiscard]] unsigned noted_grid() const { return walk_grid_; }
   [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
 
  private:

@@ -145,9 +145,16 @@ Maker* maker_of(Algorithm algorithm, Maker* bfs, Maker* sssp, Maker* cc, Maker* 
 
 }  // namespace
 
-std::unique_ptr<Traversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm, Access access) {
+std::unique_ptr<Traversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm, Access access,
+                                          Direction direction) {
   if (graph.view().range != VertexRange{0, graph.view().vertices}) {
     throw UsageError("a part of a graph's lists, where the whole is wanted");
+  }
+  if (direction == Direction::pull) {
+    if (const char* const why = why_no_pull(algorithm, access); why != nullptr) {
+      throw UsageError(why);
+    }
+    return algorithm == Algorithm::bfs ? make_bfs_pull(graph, access) : make_pr_pull(graph, access);
   }
   return maker_of(algorithm, make_bfs, make_sssp, make_cc, make_pr)(graph, access);
 }

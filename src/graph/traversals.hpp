@@ -21,6 +21,10 @@ namespace grainscope::graph {
 [[nodiscard]] std::unique_ptr<Traversal> make_cc(const PlacedGraph& graph, Access access);
 [[nodiscard]] std::unique_ptr<Traversal> make_pr(const PlacedGraph& graph, Access access);
 
+// By pull.
+[[nodiscard]] std::unique_ptr<Traversal> make_bfs_pull(const PlacedGraph& graph, Access access);
+[[nodiscard]] std::unique_ptr<Traversal> make_pr_pull(const PlacedGraph& graph, Access access);
+
 // The same over several GPUs.
 using Parts = std::span<const PlacedGraph* const>;
 [[nodiscard]] std::unique_ptr<Traversal> make_bfs_divided(Parts parts, Access access);

@@ -133,11 +133,58 @@ Tally in_parts(std::size_t lists, const Grid& grid, const Work& work) {
   return sum;
 }
 
-Tally replay_lanes(const Walk& walk, std::span<const Vertex> active) {
+// Those that are not empty.
+std::vector<Vertex> lists_of(const Walk& walk, std::span<const Vertex> active) {
   std::vector<Vertex> lists;
   lists.reserve(active.size());
   std::copy_if(active.begin(), active.end(), std::back_inserter(lists),
                [&](Vertex v) { return walk.graph.degree(v) > 0; });
+  return lists;
+}
+
+// The element up to which the lists before list `first` reach; 0: there are none.
+graph::Edge end_before(const Walk& walk, std::span<const Vertex> active, std::size_t first) {
+  const auto listed = std::find_if(active.rend() - static_cast<std::ptrdiff_t>(first), active.rend(),
+                                   [&](Vertex v) { return walk.graph.degree(v) > 0; });
+  return listed == active.rend() ? 0 : walk.graph.offsets[*listed + std::uint64_t{1}];
+}
+
+// Tiles of so many lists, or of so many lists and edges.
+Tally replay_tiles(const Walk& walk, Access access, std::span<const Vertex> active) {
+  const std::vector<Vertex> lists = lists_of(walk, active);
+  std::vector<graph::Edge> ends(lists.size());
+  std::transform_inclusive_scan(lists.begin(), lists.end(), ends.begin(), std::plus<>(),
+                                [&](Vertex v) { return walk.graph.degree(v); });
+  const graph::Edge edges = ends.empty() ? 0 : ends.back();
+  const auto end_of = [&](std::uint64_t list) { return ends[list]; };
+  const auto begins = [&](std::uint64_t tile) {
+    if (access == Access::merge_path) {
+      return graph::merge_path_start(tile, lists.size(), edges, end_of);
+    }
+    const std::uint64_t list = std::min<std::uint64_t>(lists.size(), tile * graph::BlockMapped::kTileLists);
+    return graph::TileStart{list, list == 0 ? 0 : ends[list - 1]};
+  };
+  const std::uint64_t work = access == Access::merge_path ? lists.size() + edges : lists.size();
+  const std::uint64_t size =
+      access == Access::merge_path ? graph::MergePath::kTileWork : graph::BlockMapped::kTileLists;
+  const std::uint64_t tiles = (work + size - 1) / size;
+  return in_parts(tiles * kListsAPart, walk.grid, [&](std::size_t tile, Tally& tally) {
+    const graph::TileStart from = begins(tile);
+    const graph::TileStart to = begins(tile + std::uint64_t{1});
+    if (from.edge == to.edge) {
+      return;
+    }
+    const graph::Edge skip = from.edge - (from.list == 0 ? 0 : ends[from.list - 1]);
+    const graph::Edge before =
+        skip != 0 ? walk.graph.offsets[lists[from.list]] + skip : end_before(walk, lists, from.list);
+    const std::uint64_t last = std::min<std::uint64_t>(lists.size(), to.list + 1);
+    walk_tile(walk, std::span(lists).subspan(from.list, last - from.list), skip, to.edge - from.edge, tile,
+              before, tally);
+  });
+}
+
+Tally replay_lanes(const Walk& walk, std::span<const Vertex> active) {
+  const std::vector<Vertex> lists = lists_of(walk, active);
   return in_parts(lists.size(), walk.grid, [&](std::size_t part, Tally& tally) {
     walk_by_lanes(walk, part_of(lists, part), part * (kListsAPart / graph::kWarpLanes), tally);
   });
@@ -156,9 +203,13 @@ Tally replay_warps(const Walk& walk, Access access, std::span<const Vertex> acti
   std::partial_sum(first_item.begin(), first_item.end(), first_item.begin());
   return in_parts(active.size(), walk.grid, [&](std::size_t part, Tally& tally) {
     const std::size_t first = part * kListsAPart;
-    const auto listed = std::find_if(active.rend() - static_cast<std::ptrdiff_t>(first), active.rend(),
-                                     [&](Vertex v) { return walk.graph.degree(v) > 0; });
-    const graph::Edge before = listed == active.rend() ? 0 : walk.graph.offsets[*listed + std::uint64_t{1}];
+    const graph::Edge before = end_before(walk, active, first);
+    if (access == Access::merged_aligned_by_16 || access == Access::merged_aligned_by_8 ||
+        access == Access::merged_aligned_by_4) {
+      walk_by_teams(walk, access, active, {first, first + part_of(active, part).size()}, first_item[part],
+                    before, tally);
+      return;
+    }
     walk_by_warps(walk, access, part_of(active, part), first_item[part], before, tally);
   });
 }
@@ -222,7 +273,10 @@ Replayer::Replayer(const Csr& graph, Access access, const Layout& layout, const 
 void Replayer::level(std::span<const Vertex> active) {
   require_ascending(graph_, active);
   const Walk walk{graph_, layout_, grid_, seen_, first_weight_bit(graph_, layout_)};
-  Tally tally = access_ == Access::naive ? replay_lanes(walk, active) : replay_warps(walk, access_, active);
+  const bool tiles = access_ == Access::block_mapped || access_ == Access::merge_path;
+  Tally tally = access_ == Access::naive ? replay_lanes(walk, active)
+                : tiles                  ? replay_tiles(walk, access_, active)
+                                         : replay_warps(walk, access_, active);
   if (access_ == Access::edge_gather) {
     hand_out(tally);
   }

@@ -224,7 +224,253 @@ Edge walk_turn(const Walk& walk, Lanes& lanes, BySectorMask& masks) {
   return taken;
 }
 
+// Requests of one array's loads, each of which names its spans of elements in ascending order.
+class Asking {
+ public:
+  Asking(std::uint64_t at, unsigned bytes) : at_(at), bytes_(bytes) {}
+
+  // Elements [begin, end) of the load that is on. `anew(sector)`: whether nothing asked for it before.
+  template <class Anew>
+  void add(Edge begin, Edge end, const Anew& anew) {
+    const std::uint64_t last = (at_ + end * bytes_ - 1) / kSectorBytes;
+    for (std::uint64_t sector = (at_ + begin * bytes_) / kSectorBytes; sector <= last; ++sector) {
+      if (sector / kSectorsPerLine != line_) {
+        finish_request();
+        line_ = sector / kSectorsPerLine;
+      }
+      mask_ |= 1U << sector % kSectorsPerLine;
+      anew_ = anew(sector) || anew_;
+    }
+  }
+  // The load has no more.
+  void finish_load() {
+    finish_request();
+    line_ = UINT64_MAX;
+  }
+  void tell(Tally& tally) const {
+    add_masks(tally.requests, masks_);
+    tally.shared += shared_;
+  }
+
+ private:
+  void finish_request() {
+    if (mask_ != 0) {
+      ++masks_[mask_];
+      shared_ += anew_ ? 0 : 1;
+    }
+    mask_ = 0;
+    anew_ = false;
+  }
+
+  std::uint64_t at_;
+  unsigned bytes_;
+  std::uint64_t line_ = UINT64_MAX;
+  unsigned mask_ = 0;
+  bool anew_ = false;
+  BySectorMask masks_{};
+  std::uint64_t shared_ = 0;
+};
+
+// The arrays that a load reads from.
+std::vector<Asking> asking(const Walk& walk) {
+  std::vector<Asking> arrays{{walk.layout.edges_at, static_cast<unsigned>(walk.layout.edge_bytes)}};
+  if (walk.layout.weights) {
+    arrays.emplace_back(walk.layout.weights_at, 4U);
+  }
+  return arrays;
+}
+
+// Where a sector of one array stands among those of a turn's items, which ascend, and which have been asked
+// for.
+class TurnSectors {
+ public:
+  TurnSectors(std::uint64_t at, unsigned bytes) : at_(at), bytes_(bytes) {}
+
+  // `before`: the element up to which what was walked before reaches; 0: nothing was.
+  void begin(std::span<const graph::WorkItem> items, Edge before) {
+    seen_.fill(0);
+    count_ = items.size();
+    std::uint64_t next = before == 0 ? UINT64_MAX : (at_ + before * bytes_ - 1) / kSectorBytes;
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      first_[i] = (at_ + items[i].begin() * bytes_) / kSectorBytes;
+      const bool shares = first_[i] == next;  // with the end of what comes before
+      place_[i] = shares && i > 0 ? place - 1 : place;
+      if (shares && i == 0) {
+        set(place_[i]);
+      }
+      next = (at_ + items[i].end() * bytes_ - 1) / kSectorBytes;
+      place = place_[i] + static_cast<std::size_t>(next - first_[i]) + 1;
+    }
+  }
+  // Of an item. Whether it had not been asked for.
+  bool ask(std::size_t item, std::uint64_t sector) {
+    const std::size_t place = place_[item] + static_cast<std::size_t>(sector - first_[item]);
+    const bool anew = (seen_[place / 64] >> place % 64 & 1) == 0;
+    set(place);
+    return anew;
+  }
+
+ private:
+  void set(std::size_t place) { seen_[place / 64] |= std::uint64_t{1} << place % 64; }
+
+  std::uint64_t at_;
+  unsigned bytes_;
+  std::size_t count_ = 0;
+  std::array<std::uint64_t, kWarpLanes> first_{};
+  std::array<std::size_t, kWarpLanes> place_{};
+  // 256 elements of 8 bytes lie in 64 sectors, and each of at most 8 items may begin and end within one more.
+  std::array<std::uint64_t, 2> seen_{};
+};
+
+template <class Policy>
+void walk_teams(const Walk& walk, std::span<const Vertex> active, const ListRange& range,
+                std::uint64_t first_item, Edge before, Tally& tally) {
+  constexpr std::size_t kTeams = Policy::kItemsPerTurn;
+  const auto arrays = static_cast<std::uint64_t>(walk.arrays());
+  std::vector<Asking> askings = asking(walk);
+  std::vector<TurnSectors> sectors{{walk.layout.edges_at, static_cast<unsigned>(walk.layout.edge_bytes)}};
+  sectors.emplace_back(walk.layout.weights_at, 4U);
+  std::vector<graph::WorkItem> turn;
+  const auto walk_turn = [&](std::uint64_t number) {
+    for (std::size_t array = 0; array < arrays; ++array) {
+      sectors[array].begin(turn, before);
+    }
+    for (int step = 0; step < graph::kPieceSteps; ++step) {
+      std::uint64_t lanes = 0;
+      for (std::size_t i = 0; i < turn.size(); ++i) {
+        const graph::WorkItem& item = turn[i];
+        const auto from = static_cast<std::uint32_t>(step * Policy::kTeamLanes);
+        const Edge begin = item.first + std::max(from, item.skip);
+        const Edge end = item.first + std::min(from + static_cast<unsigned>(Policy::kTeamLanes), item.length);
+        if (begin >= end) {
+          continue;
+        }
+        lanes += end - begin;
+        for (std::size_t array = 0; array < arrays; ++array) {
+          askings[array].add(begin, end, [&](std::uint64_t sector) { return sectors[array].ask(i, sector); });
+        }
+      }
+      if (lanes != 0) {
+        for (std::size_t array = 0; array < arrays; ++array) {
+          askings[array].finish_load();
+        }
+        tally.requests.loads += arrays;
+        tally.requests.lanes += arrays * lanes;
+        tally.requests.elements += lanes;
+        tally.of_block[Turns(walk.grid, number).block()] += arrays;
+      }
+    }
+    before = turn.back().end();
+    turn.clear();
+  };
+  std::uint64_t number = first_item;
+  for (std::size_t list = range.first; list < active.size(); ++list) {
+    // A turn that begins in these lists is walked to its end; one that began before is others'.
+    if (list >= range.last && turn.empty()) {
+      break;
+    }
+    const Edge begin = walk.graph.offsets[active[list]];
+    const Edge end = walk.graph.offsets[active[list] + std::uint64_t{1}];
+    if (list < range.last && begin < end) {
+      tally.fresh_sectors += mark_list(walk, begin, end);
+    }
+    const std::uint64_t items = Policy::items(begin, end, walk.layout.edge_bytes);
+    for (std::uint64_t part = 0; part < items; ++part, ++number) {
+      const graph::WorkItem item = Policy::item(active[list], begin, end, part, walk.layout.edge_bytes);
+      if (turn.empty() && number % kTeams != 0) {
+        before = item.end();
+        continue;
+      }
+      if (turn.empty() && list >= range.last) {
+        break;
+      }
+      turn.push_back(item);
+      if (turn.size() == kTeams) {
+        walk_turn(number / kTeams);
+      }
+    }
+  }
+  if (!turn.empty()) {
+    walk_turn(number / kTeams);
+  }
+  for (const Asking& each : askings) {
+    each.tell(tally);
+  }
+}
+
 }  // namespace
+
+void walk_by_teams(const Walk& walk, Access access, std::span<const Vertex> active, const ListRange& range,
+                   std::uint64_t first_item, Edge before, Tally& tally) {
+  if (access == Access::merged_aligned_by_16) {
+    walk_teams<graph::MergedAlignedBy16>(walk, active, range, first_item, before, tally);
+  } else if (access == Access::merged_aligned_by_8) {
+    walk_teams<graph::MergedAlignedBy8>(walk, active, range, first_item, before, tally);
+  } else {
+    walk_teams<graph::MergedAlignedBy4>(walk, active, range, first_item, before, tally);
+  }
+}
+
+void walk_tile(const Walk& walk, std::span<const Vertex> lists, Edge skip, Edge edges, std::uint64_t tile,
+               Edge before, Tally& tally) {
+  const auto arrays = static_cast<std::uint64_t>(walk.arrays());
+  std::uint64_t& of_block = tally.of_block[tile % static_cast<std::uint64_t>(walk.grid.blocks)];
+  std::uint64_t loads = 0;
+  std::vector<Asking> askings = asking(walk);
+  // What was asked for last: elements ascend from load to load.
+  std::array<std::uint64_t, 2> asked{};
+  const std::array<std::uint64_t, 2> at{walk.layout.edges_at, walk.layout.weights_at};
+  const std::array<std::uint64_t, 2> bytes{static_cast<std::uint64_t>(walk.layout.edge_bytes), 4};
+  std::array<bool, 2> any{before != 0, before != 0};
+  for (std::size_t array = 0; array < 2 && before != 0; ++array) {
+    asked[array] = (at[array] + before * bytes[array] - 1) / kSectorBytes;
+  }
+  std::uint64_t lanes = 0;  // of the load that is on
+  const auto finish_load = [&] {
+    for (Asking& each : askings) {
+      each.finish_load();
+    }
+    loads += arrays;
+    lanes = 0;
+  };
+  Edge left = edges;
+  for (const Vertex v : lists) {
+    Edge begin = walk.graph.offsets[v] + skip;
+    const Edge end = std::min(walk.graph.offsets[v + std::uint64_t{1}], begin + left);
+    skip = 0;
+    if (begin < end) {
+      tally.fresh_sectors += mark_list(walk, begin, end);
+      left -= end - begin;
+    }
+    while (begin < end) {
+      const Edge take = std::min<Edge>(end - begin, kWarpLanes - lanes);
+      for (std::size_t array = 0; array < arrays; ++array) {
+        askings[array].add(begin, begin + take, [&](std::uint64_t sector) {
+          const bool anew = !any[array] || sector > asked[array];
+          any[array] = true;
+          asked[array] = sector;
+          return anew;
+        });
+      }
+      begin += take;
+      lanes += take;
+      if (lanes == kWarpLanes) {
+        finish_load();
+      }
+    }
+  }
+  if (lanes != 0) {
+    finish_load();
+  }
+  for (const Asking& each : askings) {
+    each.tell(tally);
+  }
+  tally.requests.loads += loads;
+  tally.requests.lanes += arrays * edges;
+  tally.requests.elements += edges;
+  of_block += loads;
+}
 
 std::uint64_t first_weight_bit(const graph::Csr& graph, const Layout& layout) {
   const std::uint64_t bytes =
@@ -242,16 +488,25 @@ std::uint64_t items_of(const Walk& walk, Access access, Vertex v) {
   const Edge begin = walk.graph.offsets[v];
   const Edge end = walk.graph.offsets[v + std::uint64_t{1}];
   const int bytes = walk.layout.edge_bytes;
-  return access == Access::naive    ? graph::Naive::items(begin, end, bytes)
-         : access == Access::merged ? graph::Merged::items(begin, end, bytes)
-                                    : graph::MergedAligned::items(begin, end, bytes);
+  switch (access) {
+    case Access::naive:
+      return graph::Naive::items(begin, end, bytes);
+    case Access::merged:
+      return graph::Merged::items(begin, end, bytes);
+    case Access::merged_aligned_by_16:
+      return graph::MergedAlignedBy16::items(begin, end, bytes);
+    case Access::merged_aligned_by_8:
+      return graph::MergedAlignedBy8::items(begin, end, bytes);
+    case Access::merged_aligned_by_4:
+      return graph::MergedAlignedBy4::items(begin, end, bytes);
+    default:
+      return graph::MergedAligned::items(begin, end, bytes);
+  }
 }
 
 void walk_by_warps(const Walk& walk, Access access, std::span<const Vertex> lists, std::uint64_t first_item,
                    Edge before, Tally& tally) {
   switch (access) {
-    case Access::naive:
-      break;
     case Access::merged:
       return walk_lists<graph::Merged, false>(walk, lists, first_item, before, tally);
     case Access::merged_aligned:
@@ -260,6 +515,8 @@ void walk_by_warps(const Walk& walk, Access access, std::span<const Vertex> list
       return walk_lists<graph::MergedAlignedChunked, false>(walk, lists, first_item, before, tally);
     case Access::edge_gather:
       return walk_lists<graph::MergedAligned, true>(walk, lists, first_item, before, tally);
+    default:
+      break;
   }
 }
 

@@ -79,6 +79,20 @@ struct Walk {
 void walk_by_warps(const Walk& walk, graph::Access access, std::span<const graph::Vertex> lists,
                    std::uint64_t first_item, graph::Edge before, Tally& tally);
 
+// Walks by teams of fewer lanes than a warp: those turns whose first item is of the lists [first, last) of
+// `active`. `first_item`: the level's number of the first of these lists' items. `before`: as above.
+struct ListRange {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+void walk_by_teams(const Walk& walk, graph::Access access, std::span<const graph::Vertex> active,
+                   const ListRange& range, std::uint64_t first_item, graph::Edge before, Tally& tally);
+
+// A tile of lists that a block shares: `edges` edges of `lists`, none of them empty, beginning with edge
+// `skip` of the first. `before`: as above.
+void walk_tile(const Walk& walk, std::span<const graph::Vertex> lists, graph::Edge skip, graph::Edge edges,
+               std::uint64_t tile, graph::Edge before, Tally& tally);
+
 // Walk by lanes: `lists`, none of them empty, begin a turn of 32, which is number `first_turn` of the level.
 void walk_by_lanes(const Walk& walk, std::span<const graph::Vertex> lists, std::uint64_t first_turn,
                    Tally& tally);

@@ -22,7 +22,7 @@ struct InDegreeProgram : ProgramDefaults {
 
   __device__ bool activate(std::uint32_t /*vertex*/, bool mine, int /*lane*/) const { return mine && first; }
   __device__ std::uint32_t open(const WorkItem& item, Team team) const {
-    if (team == Team::thread || threadIdx.x % kWarpLanes == 0) {
+    if (speaks_for(team)) {
       atomicAdd(visits + item.vertex, kOpen);
     }
     return item.vertex;
@@ -32,7 +32,7 @@ struct InDegreeProgram : ProgramDefaults {
   }
   // By what was opened, not by what it is closed with: they must be the same.
   __device__ void close(const WorkItem& /*item*/, std::uint32_t vertex, Team team) const {
-    if (team == Team::thread || threadIdx.x % kWarpLanes == 0) {
+    if (speaks_for(team)) {
       atomicSub(visits + vertex, kOpen);
     }
   }

@@ -131,6 +131,56 @@ TEST_F(Traversals, answer_right_from_interleaved_edges_of_many_pieces) {
   }
 }
 
+// Over the lists of in-neighbours; of a directed graph these are its transpose's.
+TEST_F(Traversals, by_pull_are_the_oracles) {
+  std::vector<BothWays> graphs = all_sample_graphs();
+  for (BothWays& both : larger_graphs()) {
+    graphs.push_back(std::move(both));
+  }
+  graphs.push_back(star(100'000));
+  for (const BothWays& both : graphs) {
+    for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::pr}) {
+      if (algorithm == Algorithm::pr && both.graph.directed) {
+        continue;  // its out-degrees are not in the transpose
+      }
+      for (const Access access : {Access::merged_aligned, Access::edge_gather}) {
+        for (const EdgePlacement placement : {EdgePlacement::mapped, EdgePlacement::device}) {
+          SCOPED_TRACE(testing::Message() << both.graph.name << ", " << name(algorithm) << ", "
+                                          << name(access) << ", " << name(placement));
+          PlacementRequest request;
+          request.placement = placement;
+          const auto placed = place_graph(both.in_edges(), request, {nullptr, &budget_});
+          const auto traversal = make_traversal(*placed, algorithm, access, Direction::pull);
+          EXPECT_GT(traversal->run(busiest(both.graph)), 0);
+          expect_right(both, algorithm, busiest(both.graph), *traversal);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Traversals, by_pull_look_at_all_that_is_not_reached_yet) {
+  const BothWays both = star(1000);  // its hub is the last
+  const auto placed = place(both.graph, EdgePlacement::device, 8);
+  const auto traversal = make_traversal(*placed, Algorithm::bfs, Access::merged_aligned, Direction::pull);
+  std::vector<std::size_t> active;
+  traversal->follow(0, [&](std::span<const Vertex> level) { active.push_back(level.size()); });
+  EXPECT_EQ(active, (std::vector<std::size_t>{1000, 999}));  // the hub is found, then all leaves
+}
+
+TEST_F(Traversals, refuse_a_pull_that_is_not_there) {
+  const BothWays both = star(10);
+  const auto placed = place(both.graph, EdgePlacement::device, 4);
+  for (const Algorithm algorithm : kAllAlgorithms) {
+    for (const Access access : kAllAccess) {
+      if (why_no_pull(algorithm, access) != nullptr) {
+        EXPECT_THROW(static_cast<void>(make_traversal(*placed, algorithm, access, Direction::pull)),
+                     UsageError);
+      }
+    }
+  }
+}
+
 TEST_F(Traversals, of_parts_tell_the_levels_of_the_whole) {
   const BothWays both = larger_graphs().front();
   const auto whole = place(both.graph, EdgePlacement::device, 8);

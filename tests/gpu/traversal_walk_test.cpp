@@ -123,7 +123,9 @@ TEST_F(Walks, of_every_algorithm_load_lists_as_the_model_says) {
               active.insert(load.vertex);
             }
             EXPECT_EQ(lanes_of(traced[i]), levels[i].edges) << i;
-            if (access != Access::naive) {  // whose loads name the first of many lists
+            if (access == Access::merged || access == Access::merged_aligned ||
+                access == Access::merged_aligned_chunked || access == Access::edge_gather) {
+              // Loads of the others name the first of several lists.
               EXPECT_EQ(traced[i],
                         expected_loads(both.graph, access, edge_bytes, {active.begin(), active.end()}));
             }
@@ -159,6 +161,33 @@ TEST_F(Walks, count_the_loads_that_they_trace) {
       EXPECT_LE(statistics.lane_use(), 1);
     }
   }
+}
+
+TEST_F(Walks, take_part_of_a_traversal_to_find_and_to_cut_lists) {
+  const BothWays both = std::move(larger_graphs().front());
+  const auto placed = place(both.graph, EdgePlacement::device, 8);
+  for (const Access access : kAllAccess) {
+    const auto traversal = make_traversal(*placed, Algorithm::bfs, access);
+    const WalkStatistics statistics = traversal->statistics(busiest(both.graph));
+    ASSERT_TRUE(statistics.frontier_s) << name(access);
+    EXPECT_GT(*statistics.frontier_s, 0) << name(access);
+    double all_s = 0;
+    for (const LevelResult& level : traversal->levels()) {
+      all_s += level.seconds;
+    }
+    EXPECT_LT(*statistics.frontier_s, all_s) << name(access);
+  }
+}
+
+// A block that got a hub's list whole would have most of all edges.
+TEST_F(Walks, of_merge_path_are_alike_for_all_blocks) {
+  const BothWays both = star(2'000'000);
+  const auto placed = place(both.graph, EdgePlacement::device, 8);
+  const auto imbalance = [&](Access access) {
+    return make_traversal(*placed, Algorithm::pr, access)->statistics(0).block_imbalance;
+  };
+  EXPECT_LT(imbalance(Access::merge_path), 1.5);
+  EXPECT_GT(imbalance(Access::block_mapped), 2 * imbalance(Access::merge_path));
 }
 
 TEST_F(Walks, hand_gathered_edges_to_more_lanes_than_lists_would_fill) {

@@ -57,21 +57,70 @@ using graph::WorkItem;
 template <class F>
 auto with_policy(Access access, const F& f) {
   switch (access) {
-    case Access::naive:
-      break;
     case Access::merged:
       return f(graph::Merged{});
     case Access::merged_aligned:
     case Access::edge_gather:
       return f(graph::MergedAligned{});
+    case Access::merged_aligned_by_16:
+      return f(graph::MergedAlignedBy16{});
+    case Access::merged_aligned_by_8:
+      return f(graph::MergedAlignedBy8{});
+    case Access::merged_aligned_by_4:
+      return f(graph::MergedAlignedBy4{});
     case Access::merged_aligned_chunked:
       return f(graph::MergedAlignedChunked{});
+    default:
+      break;
   }
   return decltype(f(graph::Merged{})){};
 }
 
+// Lanes that walk a list together.
+int team_lanes(Access access) {
+  return access == Access::merged_aligned_by_16  ? 16
+         : access == Access::merged_aligned_by_8 ? 8
+         : access == Access::merged_aligned_by_4 ? 4
+                                                 : 32;
+}
+
 std::size_t items_per_turn(Access access) {
-  return access == Access::naive ? 32 : access == Access::merged_aligned_chunked ? 8 : 1;
+  return access == Access::naive                    ? 32
+         : access == Access::merged_aligned_chunked ? 8
+                                                    : 32 / static_cast<std::size_t>(team_lanes(access));
+}
+
+// Edges, one by one, of the tiles that blocks share: whose each is, and its element.
+using TileEdges = std::vector<std::pair<Vertex, std::uint64_t>>;
+
+std::vector<TileEdges> tiles_of(const Csr& graph, Access access, std::span<const Vertex> active) {
+  std::vector<TileEdges> tiles;
+  std::uint64_t work = 0;  // what stands in the last tile: lists, or of merge_path edges and ends of lists
+  const auto work_on = [&](std::uint64_t most) {
+    if (tiles.empty() || work == most) {
+      tiles.emplace_back();
+      work = 0;
+    }
+    ++work;
+  };
+  for (const Vertex v : active) {
+    if (graph.offsets[v] == graph.offsets[v + std::uint64_t{1}]) {
+      continue;
+    }
+    if (access == Access::block_mapped) {
+      work_on(256);
+    }
+    for (std::uint64_t e = graph.offsets[v]; e < graph.offsets[v + std::uint64_t{1}]; ++e) {
+      if (access == Access::merge_path) {
+        work_on(2048);
+      }
+      tiles.back().emplace_back(v, e);
+    }
+    if (access == Access::merge_path) {
+      work_on(2048);
+    }
+  }
+  return tiles;
 }
 
 }  // namespace
@@ -116,12 +165,20 @@ LaneByLane::Turn LaneByLane::steps_of(std::span<const WorkItem> items) const {
       turn.push_back(elements);
     }
   }
-  for (const WorkItem& item : items) {
+  const int team = team_lanes(access_);
+  const std::size_t teams = 32 / static_cast<std::size_t>(team);
+  for (std::size_t first = 0; first < items.size(); first += teams) {
     for (int step = 0; step < graph::kPieceSteps; ++step) {
       Elements elements;
-      for (int lane = 0; lane < 32; ++lane) {
+      for (std::size_t lane = 0; lane < 32; ++lane) {
+        const std::size_t item = first + lane / static_cast<std::size_t>(team);
         const std::uint64_t element =
-            with_policy(access_, [&](auto policy) { return policy.index(item, step, lane); });
+            item < items.size()
+                ? with_policy(access_,
+                              [&](auto policy) {
+                                return policy.index(items[item], step, static_cast<int>(lane) % team);
+                              })
+                : graph::kNoElement;
         if (element != graph::kNoElement) {
           elements.push_back(element);
         }
@@ -132,6 +189,22 @@ LaneByLane::Turn LaneByLane::steps_of(std::span<const WorkItem> items) const {
     }
   }
   return turn;
+}
+
+void LaneByLane::walk_tiles(std::span<const graph::Vertex> active, Requests& sum) {
+  const std::vector<TileEdges> tiles = tiles_of(graph_, access_, active);
+  for (std::size_t tile = 0; tile < tiles.size(); ++tile) {
+    for (std::size_t first = 0; first < tiles[tile].size(); first += 32) {
+      Elements elements;
+      for (std::size_t i = first; i < std::min(first + 32, tiles[tile].size()); ++i) {
+        elements.push_back(tiles[tile][i].second);
+      }
+      for (int array = 0; array <= (layout_.weights ? 1 : 0); ++array) {
+        load(elements, array, sum);
+        ++loads_of_block_[tile % static_cast<std::size_t>(grid_.blocks)];
+      }
+    }
+  }
 }
 
 void LaneByLane::load(const Elements& elements, int array, Requests& sum) {
@@ -175,6 +248,10 @@ Requests LaneByLane::level(std::span<const graph::Vertex> active) {
   level_lines_.clear();
   level_requests_ = 0;
   Requests sum;
+  if (access_ == Access::block_mapped || access_ == Access::merge_path) {
+    walk_tiles(active, sum);
+    return sum;
+  }
   std::vector<std::uint64_t> edges_of_block(grid_.blocks);
   const std::vector<WorkItem> all = items(active);
   const std::size_t warps = static_cast<std::size_t>(grid_.blocks) * grid_.warps_per_block;
@@ -230,17 +307,37 @@ void add_lane(WarpLoad& load, int lane, Vertex vertex, std::uint64_t element) {
 
 template <class Policy>
 std::vector<WarpLoad> trace_items(const Csr& graph, int edge_bytes, std::span<const Vertex> active) {
+  constexpr std::size_t kTeams = graph::kWarpLanes / Policy::kTeamLanes;
+  const std::vector<WorkItem> items = items_of<Policy>(graph, edge_bytes, active);
   std::vector<WarpLoad> loads;
-  for (const WorkItem& item : items_of<Policy>(graph, edge_bytes, active)) {
-    for (std::uint32_t at = 0; at < item.length; at += graph::kWarpLanes) {
+  for (std::size_t first = 0; first < items.size(); first += kTeams) {
+    for (int step = 0; step < graph::kPieceSteps; ++step) {
       WarpLoad load;
       for (int lane = 0; lane < graph::kWarpLanes; ++lane) {
-        const std::uint64_t element = Policy::index(item, static_cast<int>(at) / graph::kWarpLanes, lane);
-        if (element != graph::kNoElement) {
-          add_lane(load, lane, item.vertex, element);
+        const std::size_t item = first + static_cast<std::size_t>(lane / Policy::kTeamLanes);
+        if (item < items.size()) {
+          const std::uint64_t element = Policy::index(items[item], step, lane % Policy::kTeamLanes);
+          if (element != graph::kNoElement) {
+            add_lane(load, lane, items[item].vertex, element);
+          }
         }
       }
-      loads.push_back(load);
+      if (load.lanes != 0) {
+        loads.push_back(load);
+      }
+    }
+  }
+  return loads;
+}
+
+std::vector<WarpLoad> trace_tiles(const Csr& graph, graph::Access access, std::span<const Vertex> active) {
+  std::vector<WarpLoad> loads;
+  for (const TileEdges& tile : tiles_of(graph, access, active)) {
+    for (std::size_t first = 0; first < tile.size(); first += graph::kWarpLanes) {
+      WarpLoad& load = loads.emplace_back();
+      for (std::size_t i = first; i < std::min(first + graph::kWarpLanes, tile.size()); ++i) {
+        add_lane(load, static_cast<int>(i - first), tile[i].first, tile[i].second);
+      }
     }
   }
   return loads;
@@ -281,8 +378,17 @@ std::vector<WarpLoad> trace_level(const Csr& graph, graph::Access access, int ed
     case graph::Access::merged_aligned:
     case graph::Access::edge_gather:
       return trace_items<graph::MergedAligned>(graph, edge_bytes, active);
+    case graph::Access::merged_aligned_by_16:
+      return trace_items<graph::MergedAlignedBy16>(graph, edge_bytes, active);
+    case graph::Access::merged_aligned_by_8:
+      return trace_items<graph::MergedAlignedBy8>(graph, edge_bytes, active);
+    case graph::Access::merged_aligned_by_4:
+      return trace_items<graph::MergedAlignedBy4>(graph, edge_bytes, active);
     case graph::Access::merged_aligned_chunked:
       return trace_items<graph::MergedAlignedChunked>(graph, edge_bytes, active);
+    case graph::Access::block_mapped:
+    case graph::Access::merge_path:
+      return trace_tiles(graph, access, active);
   }
   throw FailedError("there is no such access");
 }

@@ -51,6 +51,7 @@ class LaneByLane {
 
   [[nodiscard]] std::vector<graph::WorkItem> items(std::span<const graph::Vertex> active) const;
   [[nodiscard]] Turn steps_of(std::span<const graph::WorkItem> items) const;
+  void walk_tiles(std::span<const graph::Vertex> active, Requests& sum);
   void load(const Elements& elements, int array, Requests& sum);
   void hand_out(const std::vector<std::uint64_t>& edges_of_block, Requests& sum);
 

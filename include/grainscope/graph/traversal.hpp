@@ -126,6 +126,8 @@ struct WalkStatistics {
   std::uint64_t lanes = 0;     // lanes of these that had an edge
   int blocks = 0;              // of the grid
   double block_imbalance = 1;  // the most loaded block's loads over the mean of all blocks
+  // Of walks on one GPU: time in which each level's lists were found and cut into items or tiles.
+  std::optional<double> frontier_s = std::nullopt;
   [[nodiscard]] double lane_use() const {
     return loads == 0 ? 1 : static_cast<double>(lanes) / (static_cast<double>(loads) * kWarpLanes);
   }
@@ -202,14 +204,31 @@ class Traversal {
   }
 };
 
+// What a list is walked for: its vertex tells its neighbours something, or asks them.
+enum class Direction { push, pull };
+inline constexpr Direction kDirections[] = {Direction::push, Direction::pull};
+[[nodiscard]] constexpr const char* name(Direction direction) {
+  return direction == Direction::push ? "push" : "pull";
+}
+// Null where there is such a pull.
+[[nodiscard]] constexpr const char* why_no_pull(Algorithm algorithm, Access access) {
+  return algorithm != Algorithm::bfs && algorithm != Algorithm::pr
+             ? "sssp and cc tell and ask in one walk or push alone: direction=pull is of bfs and pr"
+         : access != Access::merged_aligned && access != Access::edge_gather
+             ? "direction=pull walks by merged_aligned and edge_gather"
+             : nullptr;
+}
+
 // Walks of lists where they lie. Offsets and the vertices' state are in GPU memory; the edge list, and
 // weights, are where the placement says. A traversal goes level by level: the vertices that the last one
 // changed are collected in ascending order, their lists cut into work items (access.hpp), and walked. Source:
 // EMOGI, VLDB 2020.
-// `graph` outlives it. Throws SkipError where the GPU has no room for the state, with the numbers, or
-// UsageError for sssp over a graph placed without weights; in a build without CUDA always SkipError.
+// By pull the lists are of in-neighbours, those of an undirected graph or of a transpose, and a level has all
+// vertices that may still change: of bfs those not yet reached, of pr all. `graph` outlives it. Throws
+// SkipError where the GPU has no room for the state, with the numbers, or UsageError for sssp over a graph
+// placed without weights, and for a pull that is not there; in a build without CUDA always SkipError.
 [[nodiscard]] std::unique_ptr<Traversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm,
-                                                        Access access);
+                                                        Access access, Direction direction = Direction::push);
 
 // The same over several GPUs. Each walks the lists of its own part, wherever that is placed for it, and keeps
 // the state of all vertices: what it finds of others' goes into its own copy. Before a level each GPU takes

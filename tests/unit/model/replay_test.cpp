@@ -267,8 +267,10 @@ TEST(Trace, warps_read_every_element_once) {
 TEST(Trace, has_the_loads_and_lanes_that_the_replay_counts) {
   const graph::Csr graph = random_graph(3000, 13);
   const auto frontier = random_frontier(3000, 50, 14);
-  for (const Access access :
-       {Access::naive, Access::merged, Access::merged_aligned, Access::merged_aligned_chunked}) {
+  for (const Access access : graph::kAllAccess) {
+    if (access == Access::edge_gather) {  // whose loads are hand-outs
+      continue;
+    }
     for (const int edge_bytes : {4, 8}) {
       Replayer replayer(graph, access, {edge_bytes, false, 0, 0});
       replayer.level(frontier);
@@ -281,6 +283,33 @@ TEST(Trace, has_the_loads_and_lanes_that_the_replay_counts) {
       EXPECT_EQ(lanes, replayer.result().total.lanes);
     }
   }
+}
+
+TEST(Trace, teams_of_fewer_lanes_walk_lists_side_by_side) {
+  const graph::Csr graph = graph_of({5, 3});
+  // Lists begin at elements 0 and 5; teams start at multiples of their lanes.
+  EXPECT_EQ(trace_level(graph, Access::merged_aligned_by_4, 8, all_vertices(graph)),
+            (std::vector<WarpLoad>{{0, 0, 0b1110'1111}, {4, 0, 0b1}}));
+  EXPECT_EQ(trace_level(graph, Access::merged_aligned_by_8, 8, all_vertices(graph)),
+            (std::vector<WarpLoad>{{0, 0, 0b1110'0000'0001'1111}}));
+  EXPECT_EQ(trace_level(graph, Access::merged_aligned_by_16, 8, all_vertices(graph)),
+            (std::vector<WarpLoad>{{0, 0, 0x00e0'001f}}));
+}
+
+// 40 lists of 100 edges: of 2048 pieces of work the first tile has 20 lists with their ends and 28 edges.
+TEST(Trace, tiles_of_merge_path_end_within_lists) {
+  const graph::Csr graph = graph_of(std::vector<graph::Edge>(40, 100));
+  const auto starts = [&](std::uint64_t tile) {
+    return graph::merge_path_start(tile, 40, 4000, [](std::uint64_t list) { return (list + 1) * 100; });
+  };
+  EXPECT_EQ(starts(0), (graph::TileStart{0, 0}));
+  EXPECT_EQ(starts(1), (graph::TileStart{20, 2028}));
+  EXPECT_EQ(starts(2), (graph::TileStart{40, 4000}));
+  const auto loads = trace_level(graph, Access::merge_path, 8, all_vertices(graph));
+  ASSERT_EQ(loads.size(), 64U + 62U);  // 2028 and 1972 edges
+  EXPECT_EQ(loads[63], (WarpLoad{2016, 20, 0xfff}));
+  EXPECT_EQ(loads[64], (WarpLoad{2028, 20, 0xffffffff}));
+  EXPECT_EQ(trace_level(graph, Access::block_mapped, 8, all_vertices(graph)).size(), 125U);
 }
 
 TEST(Trace, lanes_below_a_lists_start_are_masked) {
