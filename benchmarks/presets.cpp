@@ -106,7 +106,7 @@ transfer/memcpy
 
 transfer/host_copy
   smoke       path=pageable_to_pinned  flush=on,off  bytes=64KiB,1MiB
-  quick       path=pageable_to_pinned  flush=on,off  bytes=64KiB,1MiB,16MiB,64MiB,256MiB
+  quick       path=pageable_to_pinned  flush=on,off  bytes=64KiB,1MiB,16MiB,64MiB
   full        path=pageable_to_pinned  flush=on,off  bytes=4KiB..16MiB,16MiB..x4..256MiB
   paper       path=pageable_to_pinned  flush=on,off  bytes=4KiB..1GiB
   acceptance  path=pageable_to_pinned  flush=on,off  bytes=64KiB,16MiB,256MiB
@@ -172,8 +172,8 @@ transfer/managed
   quick       bytes=64KiB,1MiB,16MiB,64MiB           method=demand    path=host_to_gpu
   quick       bytes=64KiB,1MiB,16MiB,64MiB           method=prefetch  path=host_to_gpu,gpu_to_host
   quick       host_threads=1..x4..all  bytes=1MiB,64MiB  method=demand  path=gpu_to_host
-  quick       bytes=64MiB                            method=$page_calls  path=host_to_gpu
-  quick       bytes=64MiB  hint=none,read_mostly,accessed_by  method=demand  path=host_to_gpu
+  quick       bytes=16MiB                            method=$page_calls  path=host_to_gpu
+  quick       bytes=16MiB  hint=none,read_mostly,accessed_by  method=demand  path=host_to_gpu
   full        bytes=64KiB..16MiB,16MiB..x4..256MiB   method=demand    path=host_to_gpu
   full        bytes=64KiB..16MiB,16MiB..x4..256MiB   method=prefetch  path=host_to_gpu,gpu_to_host
   full        host_threads=1..x4..all  bytes=1MiB..16MiB,16MiB..x4..256MiB  method=demand  path=gpu_to_host
@@ -383,7 +383,7 @@ contention
   smoke                        path=$both_ways  what=engine_and_kernel                        bytes=1MiB
   quick                        path=$both_ways  what=$beside  method=copy_engine,kernel_copy  bytes=64MiB
   full paper acceptance        path=$both_ways  what=$beside  method=copy_engine,kernel_copy  bytes=128MiB
-  quick                        path=$both_ways  what=streams  streams=1,2,4,8                 bytes=64MiB
+  quick                        path=$both_ways  what=streams  streams=1,4                     bytes=64MiB
   acceptance                   path=$both_ways  what=streams  streams=1,2,4,8                 bytes=128MiB
   full paper                   path=$both_ways  what=streams  streams=1,2,3,4,6,8,16          bytes=128MiB
   quick                        path=$both_ways  what=beside_compute  method=kernel_copy  load=bulk  blocks=2  bytes=64MiB
@@ -543,7 +543,7 @@ reach/gather
   smoke       memory=host_alloc       locality=local   span=64MiB  order=sorted
   smoke       memory=managed_host     locality=local   span=64MiB  beside=host_write
   quick       memory=peer                              span=256MiB,2GiB
-  quick       memory=$other_memories  locality=local   span=2GiB
+  quick       memory=$other_memories  locality=local   span=1GiB
   quick       memory=managed_host     locality=local   span=2GiB  row=32,512
   quick       memory=host_alloc,managed_host  locality=local  gpu=first  span=2GiB  gpus=2
   quick       memory=host_alloc       locality=remote  span=256MiB,2GiB
@@ -595,7 +595,7 @@ gather
 
   quick  mode=cpu_gather  store=pageable  row=128,1028  span=256MiB
   quick  row=1024,1028,1040    span=1GiB    mode=naive,circular_shift,masked  width=element
-  quick  row=1024,1028,1040    span=1GiB    mode=masked,vector
+  quick  row=1024,1028,1040    span=1GiB    mode=masked
   quick  row=2312              span=1GiB    mode=naive,masked  width=element
   quick  row=512               span=1GiB    mode=masked,vector
   quick  row=128,512           span=2GiB    mode=masked,graphbolt,address_ordered
@@ -685,7 +685,6 @@ gather/bag
   smoke  span=64MiB  bags=256
   quick  span=1GiB  indices=uniform,zipf
   quick  span=1GiB  store=tiered
-  quick  span=1GiB  indices=uniform  memory=managed_host
   full   gpu=first  span=4GiB  indices=uniform,zipf
   full   gpu=first  span=4GiB  row=64,128,512  store=mapped,tiered
   full   gpu=first  span=16GiB  row=128  store=mapped,tiered  memory=managed_host
@@ -713,7 +712,6 @@ sm_share/gather
   quick       by=grid_cap        sms=8           span=256MiB
   quick       by=unlimited       width=4,16      span=256MiB
   quick       by=mps_percentage  percent=10      span=256MiB
-  quick       by=exec_affinity   sms=8           span=256MiB
   full        by=green_context   width=4,8,16    gpu=first  span=1GiB  sms=$some_sms
   full        by=grid_cap        width=4,16      gpu=first  span=1GiB  sms=$some_sms
   full        by=grid_cap        width=8         gpu=first  span=1GiB  sms=8,16,32
@@ -766,12 +764,13 @@ traversal
   smoke       graph=power             placement=mapped,managed,device  edge=8,4  algorithm=$program
   smoke       graph=power             placement=subway                 edge=8,4  algorithm=$program  access=compact
   smoke       graph=power             placement=managed                edge=8    algorithm=bfs       hint=$hints
-  smoke       graph=power             placement=mapped,device          edge=8,4  algorithm=$program  access=$shares
-  smoke       graph=power             placement=mapped,device          edge=8    algorithm=bfs,pr    access=$pulls                      direction=pull
+  smoke       graph=power             placement=mapped                 edge=8    algorithm=$program  access=$shares
+  smoke       graph=power             placement=device                 edge=4    algorithm=bfs,pr    access=$pulls                      direction=pull
   quick       graph=kron:19           placement=mapped                 edge=8    algorithm=bfs       access=$walks
   quick       graph=kron:19,urand:19  placement=mapped                 edge=4    algorithm=bfs       access=merged_aligned,edge_gather
-  quick       graph=kron:19,urand:19  placement=mapped,device          edge=8,4  algorithm=$program
-  quick       graph=kron:19,urand:19  placement=managed                edge=8    algorithm=bfs
+  quick       graph=kron:19,urand:19  placement=mapped,device          edge=8    algorithm=$program
+  quick       graph=kron:19           placement=mapped,device          edge=4    algorithm=$program
+  quick       graph=kron:19           placement=managed                edge=8    algorithm=bfs
   quick       graph=kron:19           placement=managed                edge=8    algorithm=bfs       hint=none,accessed_by
   quick       graph=kron:19,urand:19  placement=mapped                 edge=8    algorithm=bfs       memory=managed_host
   quick       graph=kron:19,urand:19  placement=subway                 edge=8    algorithm=$program  access=compact
@@ -821,7 +820,7 @@ lean
   smoke  graph=power             algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
   quick  graph=kron:19,urand:19  algorithm=bfs       lists=plain,compressed
   quick  graph=kron:19,urand:19  algorithm=bfs       lists=plain,compressed  tier=heads  hot=25
-  quick  graph=kron:19,urand:19  algorithm=cc,pr,sssp
+  quick  graph=kron:19           algorithm=cc,pr,sssp
   quick  graph=kron:19,urand:19  algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
   full   graph=$middle           algorithm=$program  lists=plain,compressed  gpu=first
   full   graph=$middle           algorithm=$program  lists=plain,compressed  memory=managed_host  gpu=first
@@ -950,7 +949,7 @@ let other_links    = pcie4x16,pcie6x16,nvlink-c2c
 
 model/traversal
   smoke  graph=power              algorithm=$program  link=pcie3x16               edge=8  access=$walks
-  smoke  graph=power              algorithm=$program  link=pcie3x16               edge=8  access=$shares
+  smoke  graph=power              algorithm=bfs       link=pcie3x16               edge=8  access=$shares
   smoke  graph=power              algorithm=$program  link=measured               edge=8  access=naive,merged,merged_aligned
   smoke  graph=power              algorithm=$program  link=measured               edge=4  access=merged_aligned
   quick  graph=power,pgp,kron:16  algorithm=$program  link=pcie3x16               edge=8  access=$walks
