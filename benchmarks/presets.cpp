@@ -78,7 +78,8 @@ transfer/memcpy
   smoke       path=$write_combined    flush=off     bytes=1MiB
   smoke       path=$managed_host      flush=off     bytes=1MiB
   smoke       path=$pinned  timed=submission  bytes=256,64KiB
-  quick       path=$pinned,$pageable  flush=on      bytes=256..x4..256MiB
+  quick       path=$pinned            flush=on      bytes=256..x4..256MiB,512..x4..8MiB
+  quick       path=$pageable          flush=on      bytes=256..x4..64MiB
   quick       path=$pinned,$pageable  flush=off     bytes=64KiB..x4..64MiB
   quick       path=$registered        flush=on      bytes=1MiB..x4..64MiB
   quick       path=$write_combined    flush=off     bytes=1MiB..x4..64MiB
@@ -113,7 +114,7 @@ transfer/host_copy
 
 transfer/kernel_copy
   smoke       path=$pinned  bytes=64KiB,1MiB
-  quick       path=$pinned  bytes=4KiB..x4..256MiB
+  quick       path=$pinned  bytes=4KiB..128MiB,256MiB
   full        path=$pinned  bytes=4KiB..16MiB,16MiB..x4..512MiB
   paper       path=$pinned  bytes=4KiB..512MiB
   acceptance  path=$pinned  bytes=64KiB,16MiB,256MiB
@@ -224,7 +225,7 @@ transfer/duplex
 
 transfer/local
   smoke       method=copy_engine,kernel_copy  bytes=64KiB,1MiB
-  quick       method=copy_engine,kernel_copy  bytes=64KiB..x4..1GiB
+  quick       method=copy_engine,kernel_copy  bytes=64KiB..1GiB
   full        method=copy_engine,kernel_copy  bytes=64KiB..16MiB,16MiB..x4..4GiB
   paper       method=copy_engine,kernel_copy  bytes=64KiB..4GiB
   acceptance  method=copy_engine,kernel_copy  bytes=64KiB,16MiB,256MiB
@@ -344,7 +345,7 @@ call
   full paper              what=$of_graphs             nodes=1,16,256
 # What memory costs that a GPU reads in place, and what a fork costs that holds some.
   smoke             node=nearest  what=$mapped  memory=host_alloc,managed_host   bytes=2MiB
-  quick             node=nearest  what=take_mapped  memory=managed_host  bytes=256MiB
+  quick             node=nearest  what=take_mapped  memory=managed_host  bytes=64MiB
   full              node=nearest  what=$mapped  memory=$kinds_on_host    bytes=2MiB,64MiB,1GiB
   paper             node=nearest  what=$mapped  memory=$kinds_on_host    bytes=2MiB..x4..2GiB
   smoke             node=nearest  what=$on_gpu                         bytes=4KiB
@@ -547,8 +548,9 @@ reach/gather
   quick       memory=managed_host     locality=local   span=2GiB  row=32,512
   quick       memory=host_alloc,managed_host  locality=local  gpu=first  span=2GiB  gpus=2
   quick       memory=host_alloc       locality=remote  span=256MiB,2GiB
-  quick       memory=host_alloc       locality=local   span=64MiB,256MiB..2GiB  row=128,4096
-  quick       memory=host_alloc       locality=local   span=64MiB,256MiB..2GiB  order=sorted
+  quick       memory=host_alloc       locality=local   span=64MiB,256MiB..2GiB
+  quick       memory=host_alloc       locality=local   span=64MiB,256MiB..1GiB  row=4096
+  quick       memory=host_alloc       locality=local   span=64MiB,256MiB..1GiB  order=sorted
   full        memory=peer                                         span=256MiB,1GiB,8GiB  order=as_asked,sorted
   full        memory=peer                                         span=256MiB,1GiB,8GiB  row=4096
   full        memory=$other_memories  locality=local   gpu=first  span=256MiB,1GiB,8GiB  order=as_asked,sorted
@@ -599,7 +601,6 @@ gather
   quick  row=2312              span=1GiB    mode=naive,masked  width=element
   quick  row=512               span=1GiB    mode=masked,vector
   quick  row=128,512           span=2GiB    mode=masked,graphbolt,address_ordered
-  quick  row=128               span=2GiB    mode=address_ordered  window=4
   quick  row=128               span=2GiB    mode=masked  memory=managed_host
   quick  row=128               span=256MiB  mode=masked,bulk
   quick  row=1024              span=1GiB    mode=bulk
@@ -733,7 +734,7 @@ sm_share/split
   smoke       by=green_context   consumer=products,graphsage  span=64MiB   percent=10
   quick       by=unlimited       consumer=products,graphsage  span=256MiB
   quick       by=grid_cap                                     span=256MiB  percent=10
-  quick       by=green_context                                span=256MiB  percent=5,10,25
+  quick       by=green_context                                span=256MiB  percent=10,25
   quick       by=mps_percentage                               span=256MiB  percent=10
   quick       by=green_context   consumer=graphsage           span=256MiB  percent=10
   full        by=grid_cap,green_context        consumer=products,graphsage  gpu=first  span=1GiB  percent=$some_percents

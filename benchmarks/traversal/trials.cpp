@@ -40,8 +40,10 @@ bool starts_somewhere(Algorithm algorithm) {
 }
 
 int trials_of(Algorithm algorithm, int asked) {
+  constexpr int kLeastAlike = 4;
   constexpr int kMostAlike = 16;
-  return starts_somewhere(algorithm) ? asked : std::clamp(asked / 2, 1, kMostAlike);
+  return starts_somewhere(algorithm) ? asked
+                                     : std::clamp(asked / 2, std::min(asked, kLeastAlike), kMostAlike);
 }
 
 double trials_s(const graph::GraphSpec& spec, Algorithm algorithm, int trials, std::uint64_t edge_bytes,
