@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from synthetic import KIB, MIB
 
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
-ACCESSES = ("naive", "merged", "merged_aligned", "merged_aligned_chunked", "edge_gather")
+ACCESSES = (
+    "naive", "merged", "merged_aligned", "merged_aligned_by_16", "merged_aligned_by_8", "merged_aligned_by_4",
+    "merged_aligned_chunked", "block_mapped", "merge_path", "edge_gather",
+)  # fmt: skip
 CARDS = (25, 50, 75, 100, 125)
 PAGES = (4 * KIB, 64 * KIB, 2 * MIB)
 SIZES = ("32", "64", "96", "128")

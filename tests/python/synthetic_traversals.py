@@ -16,7 +16,12 @@ SLOWER = {
     "naive": 4.6,
     "merged": 1.42,
     "merged_aligned": 1.08,
+    "merged_aligned_by_16": 1.12,
+    "merged_aligned_by_8": 1.3,
+    "merged_aligned_by_4": 1.75,
     "merged_aligned_chunked": 1.0,
+    "block_mapped": 1.35,
+    "merge_path": 1.5,
     "edge_gather": 1.2,
 }
 MANAGED = {"bfs": 3.1, "sssp": 1.6, "cc": 1.9, "pr": 1.05}

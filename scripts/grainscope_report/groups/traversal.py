@@ -27,7 +27,21 @@ ALGORITHMS = ("bfs", "sssp", "cc", "pr")
 MEASURED_FAMILIES = tuple(f"{TRAVERSAL}{algorithm}" for algorithm in ALGORITHMS)
 MODELLED_FAMILIES = tuple(f"{MODEL}{algorithm}" for algorithm in ALGORITHMS)
 FAMILIES = (*MEASURED_FAMILIES, *MODELLED_FAMILIES)
-ACCESSES = ("naive", "merged", "merged_aligned", "merged_aligned_chunked", "edge_gather", "compact")
+# Every way to walk lists, in the order in which figures have them, and what it is called there.
+SPOKEN = {
+    "naive": "naive",
+    "merged": "merged",
+    "merged_aligned": "aligned",
+    "merged_aligned_by_16": "aligned, by 16",
+    "merged_aligned_by_8": "aligned, by 8",
+    "merged_aligned_by_4": "aligned, by 4",
+    "merged_aligned_chunked": "aligned, chunked",
+    "block_mapped": "block-mapped",
+    "merge_path": "merge path",
+    "edge_gather": "edge gather",
+    "compact": "compact",
+}
+ACCESSES = tuple(SPOKEN)
 IN_GPUS = ("device", "peer", "interleaved")  # edges cross no link to the host
 ORDERS = ("original", "degree", "halo_like")
 HERE = "measured"  # the link that this machine's own rows describe
@@ -196,12 +210,8 @@ def fastest(runs: Iterable[Run]) -> Run | None:
 
 
 def spoken(access: str) -> str:
-    """`merged, aligned` for merged_aligned, `aligned, chunked` for the longest."""
-    return {
-        "merged_aligned": "aligned",
-        "merged_aligned_chunked": "aligned, chunked",
-        "edge_gather": "edge gather",
-    }.get(access, access)
+    """`aligned` for merged_aligned, `aligned, by 4` for the same by workers of 4 lanes."""
+    return SPOKEN.get(access, access)
 
 
 class Linked(Protocol):

@@ -19,7 +19,7 @@ from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, significant
 
 SIZES = (32, 64, 96, 128)
-MOST_BARS = 16
+MOST_BARS = 18
 FAMILIES = (f"{TRAVERSAL}bfs", f"{MODEL}bfs")
 SAME = 1e-3
 # The papers' graphs of the same kind as ours.
@@ -28,7 +28,17 @@ LIKE = {
     "urand": ("GU", "requests_128_aligned_over_merged_gu"),
 }
 SAVED = ("requests_saved_by_merging", "requests_saved_by_aligning")
-SHORT = {"merged_aligned": "aligned", "merged_aligned_chunked": "chunked"}
+# What accesses are called under bars, which have little room.
+SHORT = {
+    "merged_aligned": "aligned",
+    "merged_aligned_by_16": "by 16",
+    "merged_aligned_by_8": "by 8",
+    "merged_aligned_by_4": "by 4",
+    "merged_aligned_chunked": "chunked",
+    "block_mapped": "block-\nmapped",
+    "merge_path": "merge\npath",
+    "edge_gather": "gather",
+}
 HEIGHT = 1.6
 Rows = list[tuple[Panel, ...]]
 # A run for each graph and access.
@@ -150,7 +160,7 @@ def _mix(asked: Asked, label: str, graphs: Sequence[str], accesses: Sequence[str
     groups = tuple((graph, sum(one == graph for one, _ in places)) for graph in graphs)
     return BarPanel(
         f"requests by size, by graph ({label})",
-        tuple(SHORT.get(access, access.removeprefix("edge_")) for _, access in places),
+        tuple(SHORT.get(access, access) for _, access in places),
         series,
         "share of requests (%)",
         "%",

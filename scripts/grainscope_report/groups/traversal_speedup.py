@@ -39,6 +39,7 @@ CAPTION_MODELLED = "Managed memory under pressure is modelled (hatched)."
 SUBWAY, MANAGED, DEVICE = "Subway", "managed", "device memory"
 MEASURED = "measured (managed: cold, not oversubscribed)"
 HEIGHT = 1.6
+MOST_BARS = 48  # that have room for their seconds
 Index = dict[tuple[int, Work], list[Run]]
 
 
@@ -46,7 +47,8 @@ def build(machines: Sequence[Machine]) -> Figure:
     """Speedups over managed by algorithm, measured and modelled, and the papers' means beside ours."""
     here = _plain(machines, traversal.measured)
     model, pressed, link = modelled(machines)
-    graphs = _graphs([*here, *model], machines)
+    most = max(len(_measured_ways(here)), len(_modelled_ways(model)), 1)
+    graphs = _graphs([*here, *model], machines, min(traversal.MOST_COLUMNS, MOST_BARS // most))
     top = _panels(machines, here, graphs, _measured_ways(here), _over(here), "")
     below = _panels(
         _of(machines, model), [*model, *pressed], graphs, _modelled_ways(model), _pages(pressed), link
@@ -106,8 +108,9 @@ def _of(machines: Sequence[Machine], runs: Sequence[Run]) -> list[Machine]:
     return [machine for machine in machines if machine.index in own]
 
 
-def _graphs(runs: Sequence[Run], machines: Sequence[Machine]) -> list[str]:
-    return traversal.graphs(runs, max(1, (traversal.MOST_COLUMNS - 1) // len(machines)))
+def _graphs(runs: Sequence[Run], machines: Sequence[Machine], columns: int) -> list[str]:
+    """The largest graphs: as many as there are columns for, beside that of the means."""
+    return traversal.graphs(runs, max(1, (columns - 1) // len(machines)))
 
 
 def left_out_graphs(runs: Sequence[Run], shown: Sequence[str]) -> list[str]:
