@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from grainscope_report.groups.lean import Gain
     from grainscope_report.groups.programs import Predictions
     from grainscope_report.groups.transfer import Choice
-    from grainscope_report.groups.traversal_answers import Answer, Moved, Together
+    from grainscope_report.groups.traversal_answers import Answer, AtWork, Moved, Together
     from grainscope_report.groups.traversal_memory import Needs
     from grainscope_report.machine import Machine
 # How far a site must stay behind the best one to be named.
@@ -73,6 +73,13 @@ class Analysis:
         from grainscope_report.groups import traversal_answers
 
         return traversal_answers.together(self.machine)
+
+    @cached_property
+    def at_work(self) -> list[AtWork]:
+        """What lanes at work are worth to traversals."""
+        from grainscope_report.groups import traversal_answers
+
+        return traversal_answers.at_work(self.machine)
 
     @cached_property
     def needs(self) -> list[Needs]:

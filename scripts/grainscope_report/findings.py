@@ -96,6 +96,13 @@ TOPICS = (
         traversal_answers.together_as_json,
         lambda one: (one.run.row,),
     ),
+    Topic(
+        "lanes_at_work",
+        lambda run: run.at_work,
+        traversal_answers.at_work_as_json,
+        lambda one: (one.more.row, one.fewer.row),
+        figure="22",
+    ),
     Topic("managed_under_pressure", lambda run: run.pressed, traversal_answers.moved_as_json, figure="9"),
     Topic("fewer_bytes", lambda run: run.gains, lean.as_json, lambda one: (one.best.run.row,)),
     Topic(

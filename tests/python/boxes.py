@@ -61,7 +61,7 @@ def check_told_apart(panel: Panel) -> None:
         dash = "dotted" if curve.label == "modelled" else curve.dash
         names[curve.machine.index, style.colour(curve.method), dash, curve.marked].add(curve.name)
     for dot in (dot for row in getattr(panel, "rows", ()) for dot in getattr(row, "dots", ())):
-        names[dot.machine.index, style.colour(dot.method), dot.aside].add(dot.name)
+        names[dot.machine.index, style.colour(dot.method), dot.aside, dot.label].add(dot.name)
     for series in getattr(panel, "series", ()):
         # Papers' bars have their names in them.
         if series.label != "paper":
@@ -118,13 +118,15 @@ def check_dots(axes: Axes, panel: DotPanel, several: bool) -> None:
     low, high = axes.get_xlim()
     assert all(low <= dot.value.low and dot.value.high <= high for dot in dots)
     said = [one.get_text() for one in axes.texts if one.get_gid() == "row"]
-    for row in panel.rows:
+    # Names once for a run of rows, parts for each, and of one machine a number for each that has a value.
+    begins = sum(one.name != two.name for one, two in itertools.pairwise(panel.rows)) + 1
+    names = begins + sum(bool(row.part) for row in panel.rows) if panel.named else 0
+    numbers = 0 if several or not panel.numbered else sum(bool(row.dots) for row in panel.rows)
+    assert len(said) == names + numbers
+    for row in panel.rows if panel.named else ():
         assert row.name in said
         assert row.part in ("", *said)
-    # Names once for a run of rows, parts for each, and of one machine a number for each.
-    names = sum(one.name != two.name for one, two in itertools.pairwise(panel.rows)) + 1
-    numbers = 0 if several or not panel.numbered else len(panel.rows)
-    assert len(said) == names + sum(bool(row.part) for row in panel.rows) + numbers
+    assert sum(line.get_gid() == "rule" for line in axes.lines) == begins - 1
 
 
 def check_spans(axes: Axes, panel: SpanPanel) -> None:

@@ -9,6 +9,21 @@ ACCESSES = (
     "naive", "merged", "merged_aligned", "merged_aligned_by_16", "merged_aligned_by_8", "merged_aligned_by_4",
     "merged_aligned_chunked", "block_mapped", "merge_path", "edge_gather",
 )  # fmt: skip
+# Of a search of lists of many lengths: the share of lanes that have an edge, the most loaded block over the
+# mean, and the share of the time that finding and cutting lists takes, measured.
+BALANCE = {
+    "naive": (0.076, 9.7, 0.002),
+    "merged": (0.684, 1.08, 0.02),
+    "merged_aligned": (0.66, 1.06, 0.021),
+    "merged_aligned_by_16": (0.78, 1.05, 0.022),
+    "merged_aligned_by_8": (0.87, 1.05, 0.021),
+    "merged_aligned_by_4": (0.93, 1.04, 0.018),
+    "merged_aligned_chunked": (0.66, 1.13, 0.02),
+    "block_mapped": (0.97, 1.9, 0.019),
+    "merge_path": (0.985, 1.02, 0.06),
+    "edge_gather": (0.999, 1.26, 0.03),
+}
+MODELLED_IMBALANCE = 1.15  # over the measured one
 CARDS = (25, 50, 75, 100, 125)
 PAGES = (4 * KIB, 64 * KIB, 2 * MIB)
 SIZES = ("32", "64", "96", "128")

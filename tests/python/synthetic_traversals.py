@@ -8,7 +8,18 @@ import random
 
 from grainscope_report.statistics import percentile
 from synthetic import File
-from synthetic_graphs import ACCESSES, ALGORITHMS, BEST, GRAPHS, PAGES, WORK, graph_facts, question, traffic
+from synthetic_graphs import (
+    ACCESSES,
+    ALGORITHMS,
+    BALANCE,
+    BEST,
+    GRAPHS,
+    PAGES,
+    WORK,
+    graph_facts,
+    question,
+    traffic,
+)
 from synthetic_models import add_models
 
 SITE = {"numa": 0, "gpu": 0}
@@ -90,12 +101,15 @@ def add_traversal(
     crossed = read * edge * 1.9 if walk == "naive" else crossing["bytes"]
     rate = crossed / seconds / 1e9
     axes = question(algorithm, name, edge, access=access, placement=placement, order=order)
+    lanes, imbalance, finding = BALANCE[walk]
+    frontier_s = seconds * finding * (8 if placement == "device" else 1)
     counters = {
         "teps": len(made) / sum(1 / trial["counters"]["teps"] for trial in made),
         "amplification_data_set": crossing["bytes"] / (graph.entries * edge) / WORK[algorithm],
         "cached_amplification": crossing["amplification"] * (0.28 if walk == "naive" else 0.97),
-        "lane_use": 0.31 if walk == "naive" else 0.78,
-        "block_imbalance": 1.04,
+        "lane_use": lanes,
+        "block_imbalance": imbalance,
+        "frontier_s": frontier_s,
         "edges_read": float(read),
         "entries": float(graph.entries),
         "vertices": float(graph.vertices),
@@ -175,6 +189,7 @@ def add_others(
         ("merged_aligned", "managed", "original", best * MANAGED[algorithm], 0.0),
         ("merged_aligned", "device", "original", best * faster * 0.26, 0.0),
         ("merged_aligned_chunked", "device", "original", best * faster * 0.25, 0.0),
+        ("merge_path", "device", "original", best * faster * 0.27, 0.0),
         ("compact", "subway", "original", best * 2.3, 0.0),
         ("merged_aligned", "managed", "halo_like", best * MANAGED[algorithm] * 0.82, 3.4),
         ("merged_aligned", "managed", "degree", best * MANAGED[algorithm] * 0.9, 0.9),

@@ -79,9 +79,9 @@ FIGURES_OF = {
     "two_files": ("1", "2", "5", "6", "7"),
     "two_linked": ("13", "14"),
     "three_files": ("8", "d", "h"),
-    "traversing": ("8", "9", "10", "16", "17", "18"),
+    "traversing": ("8", "9", "10", "16", "17", "18", "22"),
     "modelling": ("8", "9", "10", "16", "17"),
-    "two_traversing": ("8", "9", "10", "16", "17"),
+    "two_traversing": ("8", "9", "10", "16", "17", "22"),
     "toys_too": ("8",),
     "busy": ("m", "n", "p", "s", "t"),
     "crowded": ("d", "m", "n"),
@@ -234,7 +234,9 @@ def test_legend_and_footer_explain_what_is_drawn(drawn, shown, number):
             )
             assert all(f"({region.letter})" in notes for region in panel.regions)
         if isinstance(panel, DotPanel):
-            assert {dot.name for row in panel.rows for dot in row.dots if dot.name} <= explained
+            dots = [dot for row in panel.rows for dot in row.dots]
+            assert {dot.name for dot in dots if dot.name} <= explained
+            assert (render.RING in explained) >= any(dot.label == "modelled" for dot in dots)
         kinds = {level.kind for level in panel.levels} & set(render.LEVEL_NAMES)
         assert {render.LEVEL_NAMES[kind] for kind in kinds} <= explained
     for machine in made.machines:

@@ -312,6 +312,7 @@ def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
     said += reach.said_of_readers(reach.readers(result))[:1]
     said += [f"multiprocessors: {text}" for text in grain.said(grain.fewest(result))][:1]
     said += traversal_answers.said(run)[:1]
+    said += traversal_answers.said_of_lanes(run.at_work)
     said += traversal_answers.said_together(run.together)[:1]
     said += contention.said(contention.at_once(result))[:1]
     head = [out.paint("Fastest by size, and where it changes", "bold")] if said else []

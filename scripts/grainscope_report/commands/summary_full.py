@@ -19,11 +19,12 @@ from grainscope_report.groups import (
     topology,
     transfer,
     traversal,
+    traversal_answers,
     traversal_memory,
 )
 from grainscope_report.groups.lean import Gain
 from grainscope_report.groups.programs import Quality
-from grainscope_report.groups.traversal_answers import Answer, Moved, Together
+from grainscope_report.groups.traversal_answers import Answer, AtWork, Moved, Together
 from grainscope_report.model import Result
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, known
@@ -158,6 +159,7 @@ def lines(result: Result, out: Terminal, every: bool = True) -> Iterator[str]:
         _links(result, out),
         _groups(facts("groups"), out),
         _traversals(facts("traversals"), out),
+        _lanes(facts("lanes_at_work"), out),
         _together(facts("several_gpus"), out),
         _pressed(facts("managed_under_pressure"), out),
         _fewer_bytes(facts("fewer_bytes"), out),
@@ -329,6 +331,7 @@ def document(result: Result) -> dict[str, Any]:
         **each(
             "groups",
             "traversals",
+            "lanes_at_work",
             "several_gpus",
             "managed_under_pressure",
             "fewer_bytes",
@@ -466,6 +469,12 @@ def _traversal_cells(answer: Answer, there: Sequence[Answer]) -> tuple[str, ...]
         _times(answer.over.get("managed")),
         _times(answer.over.get("device")),
     )
+
+
+def _lanes(found: Sequence[AtWork], out: Terminal) -> Iterator[str]:
+    """What lanes at work are worth; nothing where no rows tell."""
+    for sentence in traversal_answers.said_of_lanes(found):
+        yield out.wrap(f"{sentence}.", "")
 
 
 def _together(found: Sequence[Together], out: Terminal) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
@@ -39,7 +39,7 @@ def draw_dots(axes: Axes, panel: DotPanel, several: bool) -> None:
     """Dots with their intervals, a row for each line of the panel, the first row on top."""
     silent = several or not panel.numbered
     said = {} if silent else {order: _value(row, panel) for order, row in enumerate(panel.rows)}
-    names = _make_room(axes, panel, said.values())
+    names = _make_room(axes, panel.rows if panel.named else (), said.values())
     axes.set_ylim(len(panel.rows) - 0.4, -0.6)
     axes.set_yticks([])
     _x_axis(axes, panel)
@@ -67,20 +67,25 @@ def _value(row: DotRow, panel: DotPanel) -> str:
     if not row.dots:
         return ""
     value = row.dots[0].value.value
-    return format_time(value) if panel.y_unit == "s" else f"{significant(value)} {panel.y_unit}"
+    if panel.y_unit == "s":
+        return format_time(value)
+    return significant(value) if panel.y_unit == "ratio" else f"{significant(value)} {panel.y_unit}"
 
 
-def _make_room(axes: Axes, panel: DotPanel | SpanPanel, texts: Sequence[str]) -> float:
-    """Moves the axes' edges in, so that names and numbers fit beside them; gives the names' own width."""
-    names = max(style.text_width(row.name, style.SMALL) for row in panel.rows)
-    parts = max(style.text_width(row.part, style.SMALL) for row in panel.rows)
+def _make_room(axes: Axes, named: Sequence[DotRow | SpanRow], texts: Iterable[str]) -> float:
+    """Moves the axes' edges in, so that the rows' names and numbers fit beside them; gives the names' own
+    width, 0 where no row is to be named.
+    """
+    names = max((style.text_width(row.name, style.SMALL) for row in named), default=0.0)
+    parts = max((style.text_width(row.part, style.SMALL) for row in named), default=0.0)
     numbers = max((style.text_width(one, style.SMALL) for one in texts), default=0.0)
     page = axes.figure.get_size_inches()[0] * 72
     box = axes.get_position()
-    left = box.x0 + (names + parts + (2 + bool(parts)) * GAP - REACH) / page
+    gaps = (2 * bool(named) + bool(parts)) * GAP
+    left = box.x0 + (names + parts + gaps - REACH) / page
     right = box.x1 - (numbers + GAP) / page
     axes.set_position((left, box.y0, right - left, box.height))
-    return names + GAP
+    return names + GAP if named else 0.0
 
 
 def _x_axis(axes: Axes, panel: DotPanel) -> None:
@@ -92,7 +97,7 @@ def _x_axis(axes: Axes, panel: DotPanel) -> None:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
         return
     axes.set_xscale("log")
-    axes.set_xlim(low / 1.6, high * 1.6)
+    axes.set_xlim(min([low, *lines]) / 1.6, high * 1.6)
     spell: Callable[[float], str] = format_time if panel.y_unit == "s" else significant
     ticks = _ticks(axes, spell, DENSE) or _ticks(axes, spell, SPARSE) or _ends(axes, spell)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
@@ -133,18 +138,21 @@ def _ticks(axes: Axes, spell: Callable[[float], str], subs: tuple[int, ...]) -> 
 
 
 def _rows(axes: Axes, rows: Sequence[DotRow | SpanRow], names: float) -> None:
-    """The names, each once, a line under each run of them, and a faint line through each row."""
+    """The names, each once, a line under each run of them, and a faint line through each row.
+
+    Where the names have no width, the lines alone.
+    """
     width, _ = size_in_points(axes)
     parts = max(style.text_width(row.part, style.SMALL) for row in rows)
-    whole = names + parts + (1 + bool(parts)) * GAP
+    whole = names + parts + (1 + bool(parts)) * GAP if names else 0.0
     across = axes.get_yaxis_transform()
     axes.hlines(range(len(rows)), 0, 1, transform=across, color=FAINT, linewidth=0.5, zorder=0.5)
     for order, row in enumerate(rows):
-        _label(axes, 0, -GAP, order, row.part, "right")
-        if order and rows[order - 1].name == row.name:
-            continue
-        _label(axes, 0, -whole, order, row.name, "left")
-        if order:
+        begins = not order or rows[order - 1].name != row.name
+        if names:
+            _label(axes, 0, -GAP, order, row.part, "right")
+            _label(axes, 0, -whole, order, row.name if begins else "", "left")
+        if order and begins:
             axes.plot(
                 [-whole / width, 1],
                 [order - 0.5] * 2,
@@ -189,7 +197,8 @@ def _whiskers(axes: Axes, there: Sequence[tuple[Dot, float]]) -> None:
     """The dots' intervals, those of a colour at once."""
     alike: dict[tuple[str, bool], list[tuple[Dot, float]]] = defaultdict(list)
     for dot, at in there:
-        alike[dot.method, dot.aside].append((dot, at))
+        if dot.value.high > dot.value.low:
+            alike[dot.method, dot.aside].append((dot, at))
     for (method, aside), own in alike.items():
         values = [dot.value for dot, _ in own]
         axes.errorbar(
@@ -210,16 +219,18 @@ def _whiskers(axes: Axes, there: Sequence[tuple[Dot, float]]) -> None:
 
 def _dot(axes: Axes, dot: Dot, at: float, several: bool) -> None:
     colour = style.colour(dot.method)
+    ring = dot.label == "modelled"
+    size = style.RING["markersize"] if ring else MARK * (1.2 if dot.flags else 1)
     axes.plot(
         [dot.value.value],
         [at],
         linestyle="none",
         marker=style.marker(dot.machine.index),
-        markersize=MARK * (1.2 if dot.flags else 1) * (0.9 if several else 1) * (0.8 if dot.aside else 1),
-        markerfacecolor="white" if dot.flags else colour,
+        markersize=size * (0.9 if several else 1) * (0.8 if dot.aside else 1),
+        markerfacecolor="white" if dot.flags or ring else colour,
         markeredgecolor=colour,
-        markeredgewidth=0.9 if dot.flags else 0.3,
-        zorder=2.9 if dot.aside else 3.2,
+        markeredgewidth=0.9 if dot.flags or ring else 0.3,
+        zorder=2.9 if dot.aside or ring else 3.2,
         gid="dot",
     )
 
@@ -229,7 +240,7 @@ THICK = 0.74  # of a row: a lane's boxes
 
 def draw_spans(axes: Axes, panel: SpanPanel) -> None:
     """A box for each step of a lane, with its number where there is room; behind it how much it works."""
-    names = _make_room(axes, panel, [row.working.text for row in panel.rows])
+    names = _make_room(axes, panel.rows, [row.working.text for row in panel.rows])
     axes.set_ylim(len(panel.rows) - 0.4, -0.6)
     axes.set_yticks([])
     axes.set_xlim(*panel.x_range)

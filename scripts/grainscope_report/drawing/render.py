@@ -88,6 +88,7 @@ def of_column(figure: Figure, width: float) -> Figure:
     would land on each other.
     """
     drawn = [one for one in figure.panels if not isinstance(one, (TablePanel, DiagramPanel))]
+    drawn = [replace(one, named=True) if isinstance(one, DotPanel) else one for one in drawn]
     return replace(figure, rows=tuple((one,) for one in drawn if _has_room(one, width)))
 
 
@@ -382,6 +383,7 @@ REGION_NAMES = {
 PARTS = "each of the copies that ran at once"
 ROOF = "roof: requests in flight × size ÷ latency"
 MODELLED = "hatched: modelled, nothing was measured"
+RING = "ring: modelled, nothing was measured"
 PAPER = "hatched, grey: the paper's"
 HOLLOW = "hollow: wide interval or bimodal"
 SLOWER = "hollow: wide interval, bimodal, or slower alone than beside the other"
@@ -431,6 +433,8 @@ def _curve_entries(panel: CurvePanel, found: dict[str, Artist], several: bool) -
 
 
 def _dot_entries(panel: DotPanel, found: dict[str, Artist], several: bool) -> None:
+    if any(dot.label == "modelled" for row in panel.rows for dot in row.dots):
+        found.setdefault(RING, Line2D([], [], color=style.GREY, linestyle="none", **style.RING))
     for dot in (dot for row in panel.rows for dot in row.dots if dot.name):
         shape = "o" if several else style.marker(0)
         found.setdefault(

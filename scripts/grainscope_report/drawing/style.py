@@ -143,6 +143,8 @@ HATCHES = {"paper": "////", "modelled": "\\\\\\\\"}
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # One of several things at once, on the bar of all of them.
 PART = {"marker": "o", "markersize": 3.4, "markerfacecolor": "white", "markeredgewidth": 0.8}
+# What is modelled, around the dot of what was measured.
+RING = {"marker": "o", "markersize": 6.4, "markerfacecolor": "white", "markeredgewidth": 0.9}
 DASHES = {"none": "none", "solid": "-", "dashed": (0, (4, 1.8)), "dotted": (0, (1.2, 1.4))}
 LEVELS = {
     "peak": ("#000000", (0, (6, 2)), 0.8),

@@ -149,7 +149,7 @@ def _dot_panel(panel: DotPanel) -> Iterator[dict]:
     for row in panel.rows:
         for dot in row.dots:
             cells = {"value": dot.value, "y_unit": panel.y_unit, "flags": _flags(dot.flags)}
-            more = {"label": "measured", "note": _notes(dot.name, dot.note)}
+            more = {"label": dot.label, "note": _notes(dot.name, dot.note)}
             yield _line("dot", row.name, dot.machine, x=row.part, **cells, **more)
     for level in panel.levels:
         yield _level(panel.y_unit, level)

@@ -312,7 +312,8 @@ class MapPanel:
 class Dot:
     """A value in a row; `name` says what of the row it is where there is more than one kind.
 
-    What is `aside` stands a little lower, so that it does not cover what the row is about.
+    What is `aside` stands a little lower, so that it does not cover what the row is about. What is modelled
+    is a ring, which goes around the dot of the same value.
     """
 
     value: Estimate
@@ -322,6 +323,7 @@ class Dot:
     flags: frozenset[str] = frozenset()
     note: str = ""
     aside: bool = False
+    label: str = "measured"
 
 
 @dataclass(frozen=True)
@@ -337,7 +339,8 @@ class DotRow:
 class DotPanel:
     """Rows of dots along a horizontal axis; rows of one name follow one another and show it once.
 
-    Where `numbered`, of one machine the value of each row's first dot is written behind it.
+    Where `numbered`, of one machine the value of each row's first dot is written behind it. Unless `named`,
+    the rows are those of the panel to the left, which has their names.
     """
 
     title: str
@@ -349,6 +352,7 @@ class DotPanel:
     levels: tuple[Level, ...] = ()
     width: float = 1.5
     y_label: str = ""
+    named: bool = True
 
 
 @dataclass(frozen=True)

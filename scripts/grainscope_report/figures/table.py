@@ -33,6 +33,7 @@ from grainscope_report.groups import (
     transfer_duplex,
     transfer_requests,
     traversal_degrees,
+    traversal_lanes,
     traversal_links,
     traversal_speedup,
 )
@@ -235,8 +236,8 @@ def _dot(machine: Machine, case: MachineRow, rows: Sequence[Row], rated: bool) -
 
 SOURCES = (
     transfer_copies, transfer_duplex, transfer_requests, contention, traversal_speedup, traversal_degrees,
-    traversal_links, lean_figure, programs, gather_figure, gnn_figure, gnn_timeline, reach, grain, host,
-    shape, latency, topology,
+    traversal_links, traversal_lanes, lean_figure, programs, gather_figure, gnn_figure, gnn_timeline, reach,
+    grain, host, shape, latency, topology,
 )  # fmt: skip
 
 

@@ -42,7 +42,9 @@ SPOKEN = {
     "compact": "compact",
 }
 ACCESSES = tuple(SPOKEN)
+EMOGIS = "merged_aligned"
 IN_GPUS = ("device", "peer", "interleaved")  # edges cross no link to the host
+PUSH, PULL = DIRECTIONS = ("push", "pull")
 ORDERS = ("original", "degree", "halo_like")
 HERE = "measured"  # the link that this machine's own rows describe
 LINKS = ("pcie3x16", "pcie4x16", "pcie5x16", "pcie6x16", "nvlink-c2c", HERE)
@@ -77,6 +79,7 @@ class Run:
     label = property(lambda self: self.row.label)
     graph = property(lambda self: self.row.graph)
     site = property(lambda self: self.row.case.site)
+    direction = property(lambda self: _direction(self.row))
 
     @property
     def time(self) -> Estimate:
@@ -109,18 +112,18 @@ class Run:
         return self.graph.entries if self.graph else self.counter("entries") or 0.0
 
 
-def measured(machine: Machine) -> list[Run]:
+def measured(machine: Machine, directions: Sequence[str] = (PUSH,)) -> list[Run]:
     """What one GPU of this machine measured, at the site that most of its traversals were measured at.
 
     Rows from sources of their own (`sources:emogi`) are for the eye beside the papers' numbers: they are not
     of the same work as those from GAP's.
     """
-    return of_family(machine, TRAVERSAL)
+    return of_family(machine, TRAVERSAL, directions)
 
 
-def of_family(machine: Machine, prefix: str) -> list[Run]:
+def of_family(machine: Machine, prefix: str, directions: Sequence[str] = (PUSH,)) -> list[Run]:
     """What was measured of the families that begin so, at the site that most of them were measured at."""
-    rows = [row for row in _own(machine, prefix) if families.as_usual(row.case.axes)]
+    rows = [row for row in _own(machine, prefix, directions) if families.as_usual(row.case.axes)]
     places = grouped(rows, lambda row: (NEAREST.index(row.case.locality), row.case.site_key))
     home = max(places, key=lambda place: (len(places[place]), -place[0]), default=None)
     return _runs(machine, places[home]) if home else []
@@ -131,9 +134,10 @@ def together(machine: Machine) -> list[Run]:
     return _runs(machine, [row for row in _own(machine, TRAVERSAL) if row.case.axes.get("gpus", 1) > 1])
 
 
-def modelled(machine: Machine) -> list[Run]:
+def modelled(machine: Machine, directions: Sequence[str] = (PUSH,)) -> list[Run]:
     """What the model says of accesses over links."""
-    return _runs(machine, [row for row in _usable(machine, MODEL) if row.case.family in MODELLED_FAMILIES])
+    rows = _usable(machine, MODEL, directions)
+    return _runs(machine, [row for row in rows if row.case.family in MODELLED_FAMILIES])
 
 
 def paged(machine: Machine) -> list[Run]:
@@ -141,20 +145,26 @@ def paged(machine: Machine) -> list[Run]:
     return _runs(machine, [row for row in _usable(machine, MODEL) if CARD in row.case.axes])
 
 
-def _own(machine: Machine, prefix: str) -> list[Row]:
-    rows = _usable(machine, prefix)
+def _own(machine: Machine, prefix: str, directions: Sequence[str] = (PUSH,)) -> list[Row]:
+    rows = _usable(machine, prefix, directions)
     return [row for row in rows if row.label == "measured" and "sources" not in row.case.axes]
 
 
-def _usable(machine: Machine, prefix: str) -> list[Row]:
+def _usable(machine: Machine, prefix: str, directions: Sequence[str] = (PUSH,)) -> list[Row]:
     return [
         row
         for row in machine.result.rows
         if row.case.family.startswith(prefix)
         and row.ok
         and row.median_s
+        and _direction(row) in directions
         and families.in_usual_memory(row.case.family, row.case.axes)
     ]
+
+
+def _direction(row: Row) -> str:
+    """Whether a vertex writes to its neighbours or reads from them; rows that do not say so write."""
+    return str(row.case.axes.get("direction", PUSH))
 
 
 def _runs(machine: Machine, rows: Iterable[Row]) -> list[Run]:

@@ -5,21 +5,23 @@ memory would move on smaller cards, and sentences about them.
 original order. Managed memory as measured is cold and not oversubscribed; modelled, it is under pressure.
 """
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from grainscope_report import statistics
 from grainscope_report.analysis import Analysis
-from grainscope_report.figures.frame import grouped
+from grainscope_report.figures.frame import grouped, in_order
 from grainscope_report.groups import lean, traversal
 from grainscope_report.groups.lean import Gain
 from grainscope_report.groups.traversal import ORDERS, Run, Work
 from grainscope_report.machine import Machine
 from grainscope_report.model import MODEL, Level
 from grainscope_report.statistics import Estimate, plain
-from grainscope_report.units import significant
+from grainscope_report.units import format_percent, significant
 
 BASES = ("managed", "device")
 # What is no way to read edges of the host in place.
@@ -166,6 +168,77 @@ def together_as_json(one: Together) -> dict[str, Any]:
     }
 
 
+LANES = "lane_use"
+APART = 0.1  # of all lanes: what one access has at work more than another
+# Where edges lie, as it is said of a time.
+OVER = {"mapped": "over the link", "device": "in the GPU's memory"}
+
+
+@dataclass(frozen=True)
+class AtWork:
+    """Two accesses to a work, of which one has more lanes at work; their times clearly differ.
+
+    `slower` is the time of the access with `more` lanes over that of the one with `fewer`.
+    """
+
+    more: Run
+    fewer: Run
+    slower: Estimate
+
+
+def at_work(machine: Machine) -> list[AtWork]:
+    """For each placement what lanes at work are worth, by rows of which type A and B are known.
+
+    Of the first work in which an access with more lanes is slower, the one with most against the fastest, or
+    EMOGI's where that is as fast. Where there is none, of the first work that tells, the most lanes against
+    the fewest.
+    """
+    runs = [run for run in traversal.measured(machine) if run.order == ORDERS[0] and run.row.both_known]
+    runs = [run for run in runs if run.counter(LANES) is not None]
+    found = []
+    for placement in in_order({run.placement for run in runs}, tuple(OVER)):
+        there = [run for run in runs if run.placement == placement]
+        works = [list(_apart(there, work)) for work in _in_order({run.work for run in there}, there)]
+        slower = [[one for one in work if one.slower.low > 1] for work in works]
+        if pairs := next(filter(None, [*slower, *works]), []):
+            found.append(_most_telling(pairs))
+    return found
+
+
+def _apart(runs: Sequence[Run], work: Work) -> Iterator[AtWork]:
+    """Every two accesses to a work that differ in lanes and in time."""
+    for more, fewer in itertools.permutations([run for run in runs if run.work == work], 2):
+        slower = statistics.ratio(more.time, fewer.time)
+        apart = more.counter(LANES) - fewer.counter(LANES) >= APART
+        if apart and (slower.low > 1 or slower.high < 1):
+            yield AtWork(more, fewer, slower)
+
+
+def _most_telling(pairs: Sequence[AtWork]) -> AtWork:
+    most = max(one.more.counter(LANES) for one in pairs)
+    there = [one for one in pairs if one.more.counter(LANES) == most]
+    if there[0].slower.value < 1:
+        return min(there, key=lambda one: one.fewer.counter(LANES))
+    fastest = min(there, key=lambda one: one.fewer.time.value)
+    usual = [one for one in there if one.fewer.access == traversal.EMOGIS]
+    return next((one for one in usual if one.fewer.time.low <= fastest.fewer.time.high), fastest)
+
+
+def at_work_as_json(one: AtWork) -> dict[str, Any]:
+    """Everything, plain."""
+    work = one.more.work
+    sides = {"more": one.more, "fewer": one.fewer}
+    return {
+        "algorithm": work.algorithm,
+        "graph": work.graph,
+        "edge": work.edge,
+        "weights": work.weights or None,
+        "placement": one.more.placement,
+        **{name: _way(run) | {LANES: run.counter(LANES)} for name, run in sides.items()},
+        "more_over_fewer": plain(one.slower),
+    }
+
+
 def _in_order(works: Iterable[Work], runs: Sequence[Run]) -> list[Work]:
     """Algorithm by algorithm, the largest graph first, wide edges first."""
     algorithms, graphs = traversal.algorithms(runs), traversal.graphs(runs)
@@ -267,7 +340,7 @@ def said(run: Analysis) -> list[str]:
     """A sentence on what was measured, or where nothing was, on what is modelled; then what else there is."""
     found = run.traversals
     measured = [answer for answer in found if answer.label == "measured"]
-    fewer = [*_fewer_bytes(run.gains), *said_together(run.together)]
+    fewer = [*said_of_lanes(run.at_work), *_fewer_bytes(run.gains), *said_together(run.together)]
     there = measured or found
     if not there:
         return fewer
@@ -276,6 +349,25 @@ def said(run: Analysis) -> list[str]:
     what = "measured" if measured else f"modelled over {traversal.link_name(there[0].best.link)}"
     works = f"{len(there)} {what} traversal{'s' if len(there) > 1 else ''} of edges in host memory"
     return [f"Of {works} the fastest access is {ways}{_against(there)}", *fewer]
+
+
+def said_of_lanes(found: Sequence[AtWork]) -> list[str]:
+    """What lanes at work are worth, in a sentence; none where nothing tells."""
+    said = []
+    for one in found:
+        work, times = one.more.work, one.slower.value
+        where = OVER.get(one.more.placement, one.more.placement)
+        many, few = (
+            f"{traversal.spoken(run.access)} has {format_percent(run.counter(LANES))}"
+            for run in (one.more, one.fewer)
+        )
+        worth = "takes {} times as long" if times > 1 else "is {} times as fast"
+        said.append(
+            f"in {work.algorithm} of {work.graph} {where} {many} of lanes at work where {few}, and "
+            f"{worth.format(significant(max(times, 1 / times), 2))}"
+        )
+    text = "; ".join(said)
+    return [text[0].upper() + text[1:]] if text else []
 
 
 def said_together(found: Sequence[Together]) -> list[str]:

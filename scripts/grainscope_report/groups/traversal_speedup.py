@@ -260,7 +260,6 @@ def _mean(
     return Bar(ratio, f"{ratio.value:.2f}", note=f"geometric mean of {len(found)}")
 
 
-EMOGIS = "merged_aligned"
 COLUMNS = (
     "against", "application", "graph", "edges", "its time", "prepared in", "zero-copy, aligned", "speedup",
     "95 % interval",
@@ -297,7 +296,7 @@ def _rows(machine: Machine, several: bool) -> list[TableRow]:
     bases = {
         run.work: run
         for run in there
-        if (run.placement, run.access, run.order) == ("mapped", EMOGIS, ORDERS[0])
+        if (run.placement, run.access, run.order) == ("mapped", traversal.EMOGIS, ORDERS[0])
     }
     found: dict[tuple, Run] = {}
     for run in there:
