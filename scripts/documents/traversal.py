@@ -5,6 +5,7 @@ from statistics import median
 
 import documents
 from documents import clock, digits, only, part, quick_rows, raw, rows_of, table
+from grainscope_report.groups.traversal import ACCESSES
 
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
 COLUMNS = {("kron24", 8): "kron 24, 8 B", ("kron24", 4): "kron 24, 4 B"} | {
@@ -30,8 +31,10 @@ LEVELS = ((0, 1, 6), (2,), (3,), (4,), (5,))
 def accesses() -> str:
     """What each access asks for, and how long it takes."""
     rows = []
-    for access in ("naive", "merged", "merged_aligned", "merged_aligned_chunked", "edge_gather"):
-        row = quick_rows()[f"traversal/bfs/{access}/mapped/numa:0/gpu:0/graph:kron20/edge:8"]
+    for access in ACCESSES:
+        row = quick_rows().get(f"traversal/bfs/{access}/mapped/numa:0/gpu:0/graph:kron20/edge:8")
+        if row is None:
+            continue
         traffic = row["traffic"]
         shared = millions(row["counters"]["requests_with_cache"])
         rows.append(

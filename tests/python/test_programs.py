@@ -159,6 +159,16 @@ def test_programs_of_a_known_machine_are_predicted_back(known):
     assert bounds["masked", 256 * MIB].prediction.bound == "link"
 
 
+def test_traversals_that_pull_are_not_predicted_by_those_that_push(tmp_path, known):
+    file = predictable()
+    pulled = [row for row in file.rows if row["case"]["family"].startswith("traversal/")]
+    for row in pulled:
+        row["case"]["axes"]["direction"] = "pull"
+    found = programs.of(reader.read(file.write(tmp_path / "result.json")))
+    assert found.left_out == (("vertices that read from their neighbours do other work", len(pulled)),)
+    assert len(found.rows) == len(programs.of(known).rows) - len(pulled) > 0
+
+
 def test_the_memory_of_a_table_is_the_one_that_is_asked(known):
     managed = [one for one in programs.of(known, FITTED).rows if "memory" in one.row.case.axes]
     pinned = rates.of(known)

@@ -87,8 +87,9 @@ def test_figure_22_has_the_model_beside_what_was_measured(tmp_path):
     for access in ("naive", "merge_path"):
         for link in ("pcie3x16", "pcie4x16"):
             replay(file, access, link=link)
-    replay(file, "naive", graph=URAND)
-    replay(file, "naive", algorithm="pr")
+    replay(file, "edge_gather", graph=URAND)
+    replay(file, "edge_gather", algorithm="pr")
+    replay(file, "edge_gather", edge=4)
     rows = table(tmp_path, "22", file)
     assert values(rows, "x", panel=MAPPED, label="modelled") == {"naive": 8, "merge path": 98.5}
     replayed = values(rows, "x", kind="dot", panel=BALANCE, label="modelled")
@@ -252,6 +253,13 @@ def test_an_access_with_more_lanes_at_work_that_is_slower_is_told(tmp_path):
         f"In bfs of {KRON} over the link merge path has 98.5 % of lanes at work where aligned has 66.0 %, "
         "and takes 1.4 times as long"
     ]
+
+
+def test_emogi_s_access_is_told_where_it_is_as_fast_as_the_fastest(tmp_path):
+    for time_s, fastest in ((0.099, "aligned"), (0.08, "aligned, chunked")):
+        file = walked("merged_aligned", "merge_path")
+        walk(file, "merged_aligned_chunked", time_s)
+        assert f"where {fastest} has 66.0 %, and takes" in said(file, tmp_path)[0]
 
 
 def test_where_more_lanes_are_faster_the_fewest_are_told(tmp_path):
