@@ -24,6 +24,7 @@ BALANCE = {
     "edge_gather": (0.999, 1.26, 0.03),
 }
 MODELLED_IMBALANCE = 1.15  # over the measured one
+WALKS = ("naive", "merged", "merged_aligned", "merged_aligned_chunked", "edge_gather")
 CARDS = (25, 50, 75, 100, 125)
 PAGES = (4 * KIB, 64 * KIB, 2 * MIB)
 SIZES = ("32", "64", "96", "128")
@@ -76,6 +77,11 @@ LINKS = {
     "measured": (54.7, 12, 1.19e-6, 740),
 }
 WORK = {"bfs": 1.0, "sssp": 2.6, "cc": 1.9, "pr": 40.0}  # passes over the edges
+
+
+def accesses(algorithm: str) -> tuple[str, ...]:
+    """What presets have: of bfs every access, of others those of EMOGI and GraphPEG."""
+    return ACCESSES if algorithm == "bfs" else WALKS
 
 
 def share_128(graph: Graph, access: str, edge: int) -> float:

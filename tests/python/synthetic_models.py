@@ -2,7 +2,6 @@
 
 from synthetic import File
 from synthetic_graphs import (
-    ACCESSES,
     ALGORITHMS,
     BALANCE,
     CARDS,
@@ -11,6 +10,7 @@ from synthetic_graphs import (
     MODELLED_IMBALANCE,
     PAGES,
     WORK,
+    accesses,
     graph_facts,
     question,
     traffic,
@@ -49,7 +49,7 @@ def add_models(file: File, names: tuple[str, ...], *, measured: bool, pages: tup
                 continue
             for edge in (8, 4):
                 for link in links:
-                    for access in ACCESSES:
+                    for access in accesses(algorithm):
                         add_access(file, algorithm, name, access, edge, link)
             for link in ("pcie3x16", "pcie4x16", *(["measured"] if measured else [])):
                 add_paging(file, algorithm, name, link, pages)

@@ -16,6 +16,7 @@ from synthetic_graphs import (
     GRAPHS,
     PAGES,
     WORK,
+    accesses,
     graph_facts,
     question,
     traffic,
@@ -172,7 +173,7 @@ def add_all(file: File, names: tuple[str, ...], *, faster: float = 1.0, site: di
                 continue
             for edge in (8, 4):
                 best = best_s(algorithm, name, edge) / faster
-                for access in ACCESSES:
+                for access in accesses(algorithm):
                     seconds = best * SLOWER[access]
                     add_traversal(
                         file, algorithm, name, access, "mapped", seconds, edge=edge, site=site, **more

@@ -31,15 +31,15 @@ def test_validate_of_good_files(files, capsys):
         "valid, 496 rows",
         "valid, 382 rows",
         "valid, 382 rows",
-        "valid, 1456 rows",
-        "valid, 776 rows",
-        "valid, 484 rows",
+        "valid, 1751 rows",
+        "valid, 924 rows",
+        "valid, 584 rows",
         "valid, 325 rows",
         "valid, 325 rows",
         "valid, 49 rows",
-        "valid, 832 rows",
+        "valid, 980 rows",
         "valid, 51 rows",
-        "valid, 783 rows",
+        "valid, 930 rows",
     ]
 
 

@@ -165,7 +165,7 @@ def test_traversals_that_pull_are_not_predicted_by_those_that_push(tmp_path, kno
     for row in pulled:
         row["case"]["axes"]["direction"] = "pull"
     found = programs.of(reader.read(file.write(tmp_path / "result.json")))
-    assert found.left_out == (("vertices that read from their neighbours do other work", len(pulled)),)
+    assert found.left_out == (("vertices that ask their neighbours do other work", len(pulled)),)
     assert len(found.rows) == len(programs.of(known).rows) - len(pulled) > 0
 
 

@@ -160,7 +160,7 @@ def pulled(file: File, access: str, time_s: float) -> dict:
     return row
 
 
-def test_figure_22_alone_has_vertices_that_read_from_their_neighbours(tmp_path):
+def test_figure_22_alone_has_vertices_that_ask_their_neighbours(tmp_path):
     file = walked("naive", "merged_aligned")
     pulled(file, "merged_aligned", 0.001)
     row = walk(file, "merge_path")

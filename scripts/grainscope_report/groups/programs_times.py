@@ -235,7 +235,7 @@ def _traversal(row: Row, rates: Rates, work: Work) -> Parts:
     if not families.as_usual(row.case.axes):
         raise UnpredictedError("several GPUs share the work")
     if row.case.axes.get("direction") == "pull":
-        raise UnpredictedError("vertices that read from their neighbours do other work")
+        raise UnpredictedError("vertices that ask their neighbours do other work")
     if not row.levels:
         raise UnpredictedError("their levels are not written")
     launches = launches_s(row, rates)

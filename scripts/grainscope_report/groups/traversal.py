@@ -163,7 +163,7 @@ def _usable(machine: Machine, prefix: str, directions: Sequence[str] = (PUSH,)) 
 
 
 def _direction(row: Row) -> str:
-    """Whether a vertex writes to its neighbours or reads from them; rows that do not say so write."""
+    """Whether the vertex of a list tells its neighbours or asks them; rows that do not say so tell."""
     return str(row.case.axes.get("direction", PUSH))
 
 

@@ -205,7 +205,7 @@ def _notes(machines: Sequence[Machine], found: Sequence[Block], shown: Sequence[
             "edges. Both in the manner of Gunrock."
         )
     if any(direction == PULL for direction, _ in ways):
-        notes.append("Pull: vertices read from their neighbours; all others write to them.")
+        notes.append("Pull: the vertex of a list asks its neighbours; else it tells them.")
     if any(block.modelled for block in shown):
         notes.append("Modelled imbalance is over a grid of the model's own: docs/traversal.md.")
     edges = " and ".join(map(str, sorted({block.work.edge for block in shown}, reverse=True)))

@@ -37,7 +37,6 @@ SHORT = {
     "merged_aligned_chunked": "chunked",
     "block_mapped": "block-\nmapped",
     "merge_path": "merge\npath",
-    "edge_gather": "gather",
 }
 HEIGHT = 1.6
 Rows = list[tuple[Panel, ...]]
@@ -160,7 +159,7 @@ def _mix(asked: Asked, label: str, graphs: Sequence[str], accesses: Sequence[str
     groups = tuple((graph, sum(one == graph for one, _ in places)) for graph in graphs)
     return BarPanel(
         f"requests by size, by graph ({label})",
-        tuple(SHORT.get(access, access) for _, access in places),
+        tuple(SHORT.get(access, access.removeprefix("edge_")) for _, access in places),
         series,
         "share of requests (%)",
         "%",
