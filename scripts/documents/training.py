@@ -337,6 +337,7 @@ def wide() -> str:
 # A process for each GPU, beside one process that has all of them.
 
 EACH_RUN = "two-h100-processes.json.gz"
+HOST_RUN = "two-h100-ranks.json.gz"  # where the CPU samples
 EACH = (
     ("masked device", {}),
     ("masked mapped", {}),
@@ -348,21 +349,22 @@ EACH = (
 BY_GPUS = EACH[:3]  # which sample and gather
 
 
-def by_processes(feed: str, **more) -> tuple[Row, Row | None]:
-    """A step on two GPUs by one process, and the same by a process for each, where it was measured."""
+def by_processes(feed: str, **more) -> tuple[Row, Row]:
+    """A step on two GPUs by one process, and the same by a process for each."""
     mode, store = feed.split()
     wanted = (mode, store, more.get("hot"), more.get("placement"))
     found = {
         row.case.axes.get("processes"): row
-        for row in rows_of(EACH_RUN)
+        for row in rows_of(HOST_RUN if more.get("placement") else EACH_RUN)
         if axes_of(row, "mode", "store", "hot", "placement") == wanted
     }
-    return found[None], found.get("per_gpu")
+    return found[None], found["per_gpu"]
 
 
 def by_visit(row: Row) -> str:
     """The time of a step in each visit."""
-    return " and ".join(digits(1e3 * visit.median_s) for visit in row.visits) + " ms"
+    *first, last = (digits(1e3 * visit.median_s) for visit in row.visits)
+    return f"{', '.join(first)} and {last} ms"
 
 
 @part("pipeline.each")
@@ -373,7 +375,7 @@ def each() -> str:
         hot = f", {more['hot']} % hot" if "hot" in more else ""
         cells = [NAMES[feed] + hot, "the CPU" if more.get("placement") else "each GPU"]
         for row in by_processes(feed, **more):
-            cells += [by_visit(row), f"{row.counters['seeds_per_s'] / 1e3:.0f}"] if row else ["", ""]
+            cells += [by_visit(row), f"{row.counters['seeds_per_s'] / 1e3:.0f}"]
         rows.append(cells)
     heads = ["one process: a step", "thousand seeds/s", "one for each: a step", "thousand seeds/s"]
     return table(["fed by", "lists sampled by", *heads], rows)
@@ -392,12 +394,17 @@ def of_each_over_one() -> str:
     return f"{min(times):.2f} to {max(times):.2f}"
 
 
+@part("pipeline.each_faster")
+def each_faster(mode: str) -> str:
+    """Where the CPU samples: how many times as fast a step is with a process for each GPU."""
+    (feed,) = (feed for feed, more in EACH if more.get("placement") and feed.startswith(mode))
+    return f"{1 / each_over_one(feed, placement='host'):.2f}"
+
+
 @part("pipeline.each_visit")
-def of_each_visit(which: str, visit: str, placement: str = "gpu") -> str:
-    """A step by gathers of the CPU in a visit, by `one` process or `each`; `stolen`: the CPUs' time then."""
-    more = {} if placement == "gpu" else {"placement": placement}
-    one, several = by_processes(CPU_GATHERS, **more)
-    chosen = (one if which == "one" else several).visits[int(visit) - 1]
+def of_each_visit(which: str, visit: str) -> str:
+    """A step by gathers of the CPU in a visit by a process for `each`; `stolen`: the CPUs' time then."""
+    chosen = by_processes(CPU_GATHERS)[1].visits[int(visit) - 1]
     return f"{digits(chosen.stolen_s)} s" if which == "stolen" else clock(chosen.median_s)
 
 
@@ -411,5 +418,5 @@ def of_each_cpu(which: str) -> str:
 
 @part("pipeline.each_alone")
 def of_each_alone(which: str, counter: str) -> str:
-    """What a stage takes alone where the CPU samples and gathers, by `one` process or `each`."""
-    return clock(by_processes(CPU_GATHERS, placement="host")[which == "each"].counters[counter])
+    """What a stage takes alone where the CPU samples for gathers of GPUs, by `one` process or `each`."""
+    return clock(by_processes("masked mapped", placement="host")[which == "each"].counters[counter])

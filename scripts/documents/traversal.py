@@ -1,6 +1,9 @@
 """docs/traversal.md: EMOGI's traversals over the link, their levels, and EMOGI's own code beside them."""
 
-from collections.abc import Sequence
+import csv
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import cache
 from statistics import median
 
 import documents
@@ -54,6 +57,150 @@ def accesses() -> str:
 
 def millions(count: float) -> str:
     return f"{digits(count / 1e6)} M"
+
+
+def walked(name: str, graph: str, placement: str, *, algorithm: str = "bfs", direction: str = "push") -> dict:
+    """Rows of a run by access, of edges as they are and one GPU."""
+    of = {}
+    for row in raw(name):
+        axes = row["case"]["axes"]
+        asked = (
+            axes["graph"],
+            axes["placement"],
+            axes.get("direction", "push"),
+            axes.get("order", "original"),
+        )
+        if row["case"]["family"] == f"traversal/{algorithm}" and asked == (
+            graph,
+            placement,
+            direction,
+            "original",
+        ):
+            of[axes["access"]] = row
+    return of
+
+
+WALKED = {"kron22": "kron 22", "urand22": "urand 22", "road20": "road 20"}
+
+
+def by_access(heads: Sequence[str], cells: Callable[[dict, dict], list[str]]) -> str:
+    """Cells of every access and graph, by its rows over the link and in the GPU's memory."""
+    runs = {
+        graph: [walked("h100-walks.json.gz", graph, place) for place in ("mapped", "device")]
+        for graph in WALKED
+    }
+    rows = [
+        [
+            f"`{access}`",
+            *(cell for mapped, device in runs.values() for cell in cells(mapped[access], device[access])),
+        ]
+        for access in runs["kron22"][0]
+    ]
+    return table(
+        ["access", *(f"{graph}: {head}" for graph in WALKED.values() for head in heads)], rows, right=True
+    )
+
+
+@part("traversal.balance")
+def balance() -> str:
+    """Lanes and blocks of every access, over edges in the GPU."""
+
+    def cells(_: dict, device: dict) -> list[str]:
+        counters = device["counters"]
+        return [f"{100 * counters['lane_use']:.0f} %", digits(counters["block_imbalance"])]
+
+    return by_access(("lanes", "blocks"), cells)
+
+
+@part("traversal.walks")
+def walks() -> str:
+    """Milliseconds of bfs by every access."""
+    return by_access(("`mapped`", "`device`"), lambda *rows: [digits(1e3 * row["median_s"]) for row in rows])
+
+
+@part("traversal.share_of")
+def share_of(graph: str, placement: str, access: str) -> str:
+    """Percent of a search in which lists are found and cut."""
+    row = walked("h100-walks.json.gz", graph, placement)[access]
+    return f"{100 * row['counters']['frontier_s'] / row['median_s']:.0f}"
+
+
+@part("traversal.faster_than")
+def faster_than(graph: str, placement: str, access: str, other: str) -> str:
+    """Percent by which a search by one access takes less time than by another."""
+    rows = walked("h100-walks.json.gz", graph, placement)
+    return f"{100 * (1 - rows[access]['median_s'] / rows[other]['median_s']):.0f}"
+
+
+GUNROCK = ("merge_path", "block_mapped", "thread_mapped")
+
+
+@cache
+def beside_gunrock() -> dict[str, dict[str, float]]:
+    """Milliseconds by graph, of ours and of Gunrock's: the median of three sources, each of three rounds."""
+    times: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    with (documents.REFERENCE / "gunrock-bfs.csv").open(newline="") as file:
+        for line in csv.DictReader(file):
+            times[line["graph"], "Gunrock " + line["balance"]][line["source"]].append(
+                float(line["median_ms"])
+            )
+    sources = {(graph, source) for (graph, _), each in times.items() for source in each}
+    for number in (1, 2, 3):
+        for row in raw(f"h100-card-walks-{number}.json.gz"):
+            graph = row["case"]["axes"]["graph"]
+            for trial in row["trials"]:
+                source = trial["label"].split(":")[1]
+                if (graph, source) in sources:
+                    times[graph, row["case"]["axes"]["access"]][source] += [1e3 * trial["samples_s"][0]]
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for (graph, what), each in times.items():
+        found[graph][what] = median(median(values) for values in each.values())
+    return found
+
+
+@part("traversal.gunrock")
+def gunrock() -> str:
+    """bfs in the GPU's memory, ours and Gunrock's."""
+    ours = ("merge_path", "block_mapped", "merged_aligned", "merged_aligned_by_16")
+    rows = []
+    for graph, of in beside_gunrock().items():
+        theirs = [digits(of[f"Gunrock {what}"]) if f"Gunrock {what}" in of else "" for what in GUNROCK]
+        rows.append([graph, *(digits(of[what]) for what in ours), *theirs])
+    return table(
+        ["", *(f"`{what}`" for what in ours), *(f"Gunrock, {what}" for what in GUNROCK)], rows, right=True
+    )
+
+
+@part("traversal.over_gunrock")
+def over_gunrock(which: str) -> str:
+    """Our merge path's time over Gunrock's, the least or the most of all graphs."""
+    ratios = [of["merge_path"] / of["Gunrock merge_path"] for of in beside_gunrock().values()]
+    return f"{(min if which == 'least' else max)(ratios):.2f}"
+
+
+@part("traversal.pulls")
+def pulls() -> str:
+    """Push and pull, by walks of whole lists and by edges handed out."""
+    rows = []
+    for algorithm in ("bfs", "pr"):
+        for graph in ("kron22", "urand22"):
+            for access in ("merged_aligned", "edge_gather"):
+                cells = [algorithm, graph, f"`{access}`"]
+                for place in ("mapped", "device"):
+                    for direction in ("push", "pull"):
+                        of = walked(
+                            "h100-pulls.json.gz", graph, place, algorithm=algorithm, direction=direction
+                        )
+                        cells.append(digits(1e3 * of[access]["median_s"]))
+                edges = [
+                    walked("h100-pulls.json.gz", graph, "device", algorithm=algorithm, direction=direction)[
+                        access
+                    ]["counters"]["edges_read"]
+                    for direction in ("push", "pull")
+                ]
+                rows.append([*cells, f"{edges[1] / edges[0]:.2f}"])
+    heads = ["`mapped`, push", "pull", "`device`, push", "pull", "edges read, pull over push"]
+    return table(["", "", "access", *heads], rows, right=True)
 
 
 @part("traversal.placements")
@@ -182,7 +329,9 @@ TOGETHER = {"kron24": "kron 24, 8 B", "urand24": "urand 24, 8 B", "kron26": "kro
 FOUR = "four"
 TRAVERSED[FOUR] = "four-h200-traversal.json.gz"
 # sssp and cc again, by the program of today: what lowers is seen within a level.
-LOWERED = dict.fromkeys(("kron24", "urand24"), "two-h100-lower24.json.gz")
+LOWERED = dict.fromkeys(("kron24", "urand24"), "two-h100-lower24.json.gz") | {
+    "kron26": "two-h100-lower26.json.gz"
+}
 LOWERING = ("sssp", "cc")
 HELD = "mapped, managed_host"
 PLACED = ("mapped", HELD, "peer", "interleaved", "device")
@@ -275,7 +424,7 @@ def more_edges(name: str, graph: str) -> float:
 @part("traversal.more_edges")
 def most_more_edges() -> str:
     """By how many percent two GPUs read more edges or fewer, at most."""
-    apart = [abs(more_edges(name, graph) - 1) for name in LOWERING for graph in LOWERED]
+    apart = [abs(more_edges(name, graph) - 1) for name in LOWERING for graph in ("kron24", "urand24")]
     return f"{100 * max(apart):.1f}"
 
 
@@ -387,6 +536,21 @@ def held_visits() -> str:
 
 def _held_rows(name: str) -> list:
     return [row for row in rows_of("h100-kron24-held.json.gz") if row.case.family == f"traversal/{name}"]
+
+
+@part("traversal.held27")
+def held27(name: str) -> str:
+    """The same of kron 27."""
+    rows = [row for row in rows_of("h100-kron27-held.json.gz") if row.case.family == f"traversal/{name}"]
+    pinned, held = sorted(rows, key=lambda row: "memory" in row.case.axes)
+    return f"{100 * (held.median_s / pinned.median_s - 1):.1f}"
+
+
+@part("traversal.vertices")
+def by_vertices(name: str) -> str:
+    """How many times as fast two GPUs are as one by parts of as many vertices."""
+    row = only("two-h100-vertices.json.gz", f"traversal/{name}", "divide=vertices")
+    return f"{2 * row.counters['scaling']:.2f}"
 
 
 @part("traversal.held_most")
