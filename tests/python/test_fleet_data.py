@@ -17,6 +17,7 @@ import pytest
 import synthetic_fleet
 from grainscope_report import loading, resources
 from grainscope_report.cli import main
+from grainscope_report.errors import ReportError
 from grainscope_report.fleet import changes, digest, sources, store
 from references import ROOT as REFERENCE
 
@@ -219,6 +220,12 @@ def test_bad_input_is_named_and_the_rest_is_kept(tmp_path, capsys):
     (nodes / "node-00005" / name).write_bytes(b"nothing of the kind")
     later = re.sub(rb'"schema_version":\d+', b'"schema_version":99', lines[0])
     (nodes / "node-00006" / name).write_bytes(gzip.compress(later + b"".join(lines[1:])))
+    half = (
+        lines[0]
+        .replace(b'"environment":{', b'"environment":{"half":"\\uD800",')
+        .replace(b'"environment": {', b'"environment": {"half":"\\ud800",')
+    )
+    (nodes / "node-00007" / name).write_bytes(gzip.compress(half + b"".join(lines[1:])))
     with zipfile.ZipFile(nodes / "locked.zip", "w") as archive:
         archive.writestr(f"node/{name}", good)
     locked = bytearray((nodes / "locked.zip").read_bytes())
@@ -240,14 +247,36 @@ def test_bad_input_is_named_and_the_rest_is_kept(tmp_path, capsys):
     assert "is not JSON" in told["node-00005"]
     assert "is an unfinished run" in captured.err
     assert "is a digest of format 1 and schema version 99" in told["node-00006"]
+    assert "is damaged in its first line" in told["node-00007"]
     assert f"{nodes / 'gone'} does not exist" in captured.err
     assert f"{os.devnull} is neither a file nor a folder" in captured.err
     assert "locked.zip cannot be unpacked" in captured.err
-    assert "6 runs taken in" in captured.out
-    assert "10 refused" in captured.out
+    assert "5 runs taken in" in captured.out
+    assert "11 refused" in captured.out
     assert {node for (node,) in rows_of(tmp_path / "store", "SELECT DISTINCT node FROM cases")} == {
-        f"node-{node:05}" for node in (0, 7, 8, 9, 10, 11)
+        f"node-{node:05}" for node in (0, 8, 9, 10, 11)
     }
+
+
+@pytest.mark.parametrize("damage", [
+    lambda data: data[: len(data) // 2],
+    lambda data: data[:-4],
+    lambda data: data[:-8] + b"sum!" + data[-4:],
+    lambda data: data[:1000] + b"\xff\0\xff" + data[1003:],
+    lambda data: data + b"more",
+])  # fmt: skip
+def test_damage_is_said_alike_however_a_digest_is_unpacked(monkeypatch, damage):
+    fast = pytest.importorskip("isal.igzip").decompress
+    whole = synthetic_fleet.digest_of(0, families=FEW)
+    said = []
+    for unpack in (fast, gzip.decompress):
+        monkeypatch.setattr(sources, "decompress", unpack)
+        assert sources.read(sources.Source("n", whole)).count
+        with pytest.raises(ReportError) as refused:
+            sources.read(sources.Source("n", damage(whole)))
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    assert "copy it again" in said[0]
 
 
 @needs_engine

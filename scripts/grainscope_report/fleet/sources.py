@@ -14,9 +14,15 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
+
+try:
+    from isal.igzip import decompress
+except ModuleNotFoundError:
+    from gzip import decompress
 
 from grainscope_report import loading
 from grainscope_report.errors import ReportError
@@ -187,7 +193,9 @@ def _unpacked(source: Source) -> bytes:
         data = loading.raw(Path(source.name)) if source.content is None else source.content
         if not data.startswith(GZIP):
             return data
-        return gzip.decompress(data)
+        with suppress(Exception):
+            return decompress(data)
+        return gzip.decompress(data)  # which says in one way what is wrong
     except EOFError:
         raise ReportError(f"{source.name} is cut off after {len(data)} bytes: copy it again") from None
     except (OSError, zlib.error) as error:
@@ -199,11 +207,19 @@ def _is_digest(data: bytes) -> bool:
     return first.startswith(b'{"context":') and b'"digest":' in first
 
 
+def _whole(content: bytes) -> Any:
+    """Parsed JSON; ValueError where half a character is in it, too, which nothing else can be made of."""
+    found = json.loads(content)
+    if b"\\ud" in content.lower():
+        json.dumps(found, ensure_ascii=False).encode()
+    return found
+
+
 def _of_digest(source: Source, data: bytes) -> Taken:
     name = source.name
     begin = data.find(b"\n") + 1
     try:
-        head = json.loads(data[:begin])
+        head = _whole(data[:begin])
         count, context = head["rows"], head["context"]
         form, schema = head["digest"], context["schema_version"]
     except (ValueError, LookupError, TypeError):
@@ -236,7 +252,7 @@ def _as_written(data: bytes) -> Taken | None:
         return None
     rows = data[begin + len(_ROWS) - 1 : end + 1].split(b"\n")
     try:
-        around = json.loads(b"".join((data[:begin], b'"benchmarks": []', data[end + len(_END) :])))
+        around = _whole(b"".join((data[:begin], b'"benchmarks": []', data[end + len(_END) :])))
         if around["context"]["schema_version"] != SCHEMA_VERSION:
             return None
     except (ValueError, LookupError, TypeError):
