@@ -51,16 +51,26 @@ _USUAL = f"""
 CREATE TEMP TABLE usual AS
 WITH few AS (SELECT run, kind, row_number() OVER (PARTITION BY kind ORDER BY machine) AS place
   FROM chosen WHERE back = 1)
-SELECT c.kind, c.question, median(ln(coalesce(c.operation_s, c.median_s))) AS y
-FROM cases c JOIN few ON few.run = c.run AND few.place <= {SAMPLED} WHERE {_TIMED} GROUP BY c.kind,
-  c.question"""
+SELECT kind, question, family, clock, y, dense_rank() OVER (ORDER BY kind, family, clock) AS part
+FROM (SELECT c.kind, question, any_value(family) AS family, any_value(clock) AS clock,
+    median(ln(coalesce(operation_s, median_s))) AS y
+  FROM cases c JOIN few ON few.run = c.run AND few.place <= {SAMPLED} WHERE {_TIMED}
+  GROUP BY c.kind, question)"""
+# Kinds, families, clocks and software are few: the engine compares their places in the alphabet.
+_NUMBERED = """
+CREATE TYPE word AS ENUM (SELECT DISTINCT word FROM (SELECT unnest([kind, family, clock]) AS word FROM usual
+  UNION ALL SELECT unnest([kind, software]) FROM chosen) WHERE word IS NOT NULL ORDER BY word);
+ALTER TABLE chosen ALTER kind TYPE word;
+ALTER TABLE chosen ALTER software TYPE word"""
 _EFFECT = f"""
 CREATE TEMP TABLE effect AS
-SELECT c.kind, c.run, c.family, c.clock, c.gpu, CAST(count(*) AS INTEGER) AS questions,
-  avg(ln(coalesce(c.operation_s, c.median_s)) - u.y) AS x, sum(coalesce(a, 0) ** 2) / count(*) ** 2 AS a2,
-  avg(coalesce(b, 0)) ** 2 AS b2, coalesce(min(b_freedom), 1e9) AS b_freedom
-FROM cases c JOIN usual u ON u.kind = c.kind AND u.question = c.question WHERE {_TIMED}
-GROUP BY c.kind, c.run, c.family, c.clock, c.gpu"""
+WITH each AS (SELECT run, part, gpu, CAST(count(*) AS INTEGER) AS questions,
+    avg(ln(coalesce(operation_s, median_s)) - y) AS x, coalesce(sum(a * a), 0) / count(*) ** 2 AS a2,
+    avg(coalesce(b, 0)) ** 2 AS b2, coalesce(min(b_freedom), 1e9) AS b_freedom
+  FROM cases JOIN usual USING (kind, question) WHERE {_TIMED} GROUP BY run, part, gpu),
+  parts AS (SELECT DISTINCT part, CAST(kind AS word) AS kind, CAST(family AS word) AS family,
+    CAST(clock AS word) AS clock FROM usual)
+SELECT * EXCLUDE (part) FROM each JOIN parts USING (part)"""
 # Each node's last run, over the median of what nodes with its software have, where these are enough.
 _NODES = f"""
 CREATE TEMP TABLE nodes AS
@@ -80,7 +90,7 @@ SELECT kind, family, clock, count(DISTINCT machine), count(DISTINCT gpu),
   median(b2), median(b_freedom), count(*)
 FROM nodes JOIN middle USING (kind, family, clock) GROUP BY kind, family, clock ORDER BY ALL"""
 _LIMITS = """
-CREATE TEMP TABLE limits(kind VARCHAR, family VARCHAR, clock VARCHAR, variance DOUBLE, freedom DOUBLE,
+CREATE TEMP TABLE limits(kind word, family word, clock word, variance DOUBLE, freedom DOUBLE,
   critical DOUBLE, a2 DOUBLE)"""
 _SLOW = """
 SELECT n.kind, n.machine, n.node, n.run, n.started, n.gpu, n.family, n.clock, n.questions, n.far,
@@ -291,7 +301,7 @@ class Screen:
 
 def screen(connection: Any, threshold: float) -> Screen:
     """Looks at a data set; less than `threshold`, a share of the time, is not worth a word."""
-    for statement in (_CHOSEN, _USUAL, _EFFECT, _NODES):
+    for statement in (_CHOSEN, _USUAL, _NUMBERED, _EFFECT, _NODES):
         connection.execute(statement)
     labels = _labels(connection)
     said = Screen(threshold)
