@@ -1,12 +1,17 @@
 """How long comparing and deciding take, by the processors' time: other work on the machine counts little.
 
+It counts a little, since processors share caches, memory and often a core: the same work has taken up to
+twice the time of a processor while others worked. So a yardstick is timed before and after each try, and what
+that is slowed down by is taken off; the best of a few tries is what counts.
 `report` has its own in test_report.py. Limits are twice what issue and docs promise on two processors.
 """
 
+import gzip
 import json
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -20,12 +25,38 @@ from references import ROOT as REFERENCE
 
 DIGESTS = 100  # one batch
 FILES = 8  # a quarter of the 32 that are promised in 20 s
+YARDSTICK = REFERENCE / "acceptance" / "h100-a.json.gz"
+YARDSTICK_S = 0.07  # to unpack and parse it, with nothing beside it, where all that is promised holds
+MOST_SLOWED = 3.0
+TRIES = 3
 CANDIDATES = {"V": 1.0, "W": 1.05, "X": 1.1, "Y": 1.15, "Z": 1.2}
 
 
 def cpu_s() -> float:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def yardstick_s() -> float:
+    """What work takes now that nothing in this package changes."""
+    before = cpu_s()
+    json.loads(gzip.decompress(YARDSTICK.read_bytes()))
+    return cpu_s() - before
+
+
+def least_s(limit_s: float, work: Callable[[int], None]) -> float:
+    """The least time of a few tries, or the first within the limit, as it were with nothing beside it."""
+    least = float("inf")
+    for number in range(TRIES):
+        beside = yardstick_s()
+        before = cpu_s()
+        work(number)
+        took = cpu_s() - before
+        slowed = min(MOST_SLOWED, (beside + yardstick_s()) / 2 / YARDSTICK_S)
+        least = min(least, took / max(1.0, slowed))
+        if least <= limit_s:
+            break
+    return least
 
 
 @pytest.fixture
@@ -48,47 +79,49 @@ def fleet(tmp_path):
 
 def test_a_quick_run_is_loaded_at_once():
     """Promised: 1,371 rows in a quarter of a second."""
-    took = []
-    for _ in range(5):
-        before = cpu_s()
+
+    def load(_: int) -> None:
         assert len(reader.read(REFERENCE / "h100-quick.json").rows) == 1371
-        took.append(cpu_s() - before)
-    assert min(took) <= 2 * 0.25
+
+    assert least_s(2 * 0.25, load) <= 2 * 0.25
 
 
 def test_the_screen_of_a_quick_run_is_there_at_once():
     """Promised: half a second for the whole command."""
     launcher = PROJECT / "scripts" / "grainscope-report"
-    took = []
-    for _ in range(5):
-        before = cpu_s()
+
+    def show(_: int) -> None:
         command = [sys.executable, launcher, "summary", REFERENCE / "h100-quick.json"]
         assert subprocess.run(command, capture_output=True, check=True).stdout
-        took.append(cpu_s() - before)
-    assert min(took) <= 2 * 0.5
+
+    assert least_s(2 * 0.5, show) <= 2 * 0.5
 
 
 def test_many_full_runs_are_compared_soon(fleet, tmp_path, capsys):
-    before = cpu_s()
-    assert main(["compare", *fleet, "--format", "csv", "-o", str(tmp_path / "all.csv")]) == 5
-    assert cpu_s() - before <= 2 * 2 * 20 * FILES / 32
+    limit_s = 2 * 2 * 20 * FILES / 32
+
+    def compare(_: int) -> None:
+        assert main(["compare", *fleet, "--format", "csv", "-o", str(tmp_path / "all.csv")]) == 5
+
+    assert least_s(limit_s, compare) <= limit_s
     capsys.readouterr()
     assert (tmp_path / "all.csv").read_text().count("\n") > FILES * 1000
 
 
 def test_digests_of_many_nodes_are_taken_in_soon(tmp_path):
-    """Promised: 400 a second on two processors."""
+    """Promised: 400 a second on two processors. So few have the start of a process in their time, too."""
     pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'grainscope-report[fleet]'")
     from grainscope_report.fleet import sources, store
 
     for at in range(DIGESTS):
         synthetic_fleet.write(tmp_path / "nodes", at, level=1)
-    assert (
-        store.add(tmp_path / "first", sources.found([tmp_path / "nodes/node-00000"]), processes=1).runs == 1
-    )
-    before = cpu_s()
-    assert store.add(tmp_path / "store", sources.found([tmp_path / "nodes"]), processes=1).runs == DIGESTS
-    assert cpu_s() - before <= 2 * 2 / 400 * DIGESTS
+    limit_s = 1.5 * 2 / 400 * DIGESTS
+
+    def add(number: int) -> None:
+        found = sources.found([tmp_path / "nodes"])
+        assert store.add(tmp_path / f"store-{number}", found, processes=1).runs == DIGESTS
+
+    assert least_s(limit_s, add) <= limit_s
 
 
 def test_the_screen_of_many_nodes_is_there_soon(tmp_path):
@@ -108,10 +141,13 @@ def test_the_screen_of_many_nodes_is_there_soon(tmp_path):
                 f"COPY (SELECT * EXCLUDE (more) REPLACE ({renamed}) FROM read_parquet('{file}'), "
                 f"range(1, {times}) each(more)) TO '{file.with_name('more.parquet')}' (FORMAT parquet)"
             )
-    before = cpu_s()
-    with store.opened(place) as connection:
-        assert screening.screen(connection, 0.01).nodes == times * DIGESTS
-    assert cpu_s() - before <= 2 * 2 * 5 * times * DIGESTS / 10_000
+    limit_s = 2 * 5 * times * DIGESTS / 10_000
+
+    def ask(_: int) -> None:
+        with store.opened(place) as connection:
+            assert screening.screen(connection, 0.01).nodes == times * DIGESTS
+
+    assert least_s(limit_s, ask) <= limit_s
 
 
 def test_full_files_of_many_nodes_are_taken_in_soon(tmp_path):
@@ -120,10 +156,12 @@ def test_full_files_of_many_nodes_are_taken_in_soon(tmp_path):
     from grainscope_report.fleet import sources, store
 
     names = sorted((REFERENCE / "acceptance").glob("h*00-*.json.gz"))
-    store.add(tmp_path / "first", sources.found(names[:1]), processes=1)
-    before = cpu_s()
-    assert store.add(tmp_path / "store", sources.found(names), processes=1).runs == len(names)
-    assert cpu_s() - before <= 2 * 2 / 40 * len(names)
+    limit_s = 2 * 2 / 40 * len(names)
+
+    def add(number: int) -> None:
+        assert store.add(tmp_path / f"store-{number}", sources.found(names), processes=1).runs == len(names)
+
+    assert least_s(limit_s, add) <= limit_s
 
 
 def test_10000_draws_over_five_candidates_are_evaluated_soon(tmp_path):
@@ -136,9 +174,11 @@ def test_10000_draws_over_five_candidates_are_evaluated_soon(tmp_path):
     offers = " ".join(f"{name}={price},700" for price, name in enumerate(CANDIDATES, 100))
     tail = "[cost]\nyears = 5\nper_kwh = 0.25\npue = 1.3\n"
     (tmp_path / "w.toml").write_text(workload(candidates=offers, tail=tail))
-    before = cpu_s()
-    assert main(["evaluate", str(tmp_path / "w.toml"), "-o", str(tmp_path / "out")]) == 0
-    assert cpu_s() - before <= 2 * 10
+
+    def decide(_: int) -> None:
+        assert main(["evaluate", str(tmp_path / "w.toml"), "-o", str(tmp_path / "out")]) == 0
+
+    assert least_s(2 * 10, decide) <= 2 * 10
     verdict = json.loads((tmp_path / "out" / "verdict.json").read_text())
     assert verdict["draws"] == 10_000
     assert len(verdict["candidates"]) == 5
