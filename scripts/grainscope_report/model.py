@@ -23,9 +23,6 @@ FROM_PEER = "from_peer"
 OPPOSITE = {HOST_TO_GPU: GPU_TO_HOST, GPU_TO_HOST: HOST_TO_GPU, TO_PEER: FROM_PEER, FROM_PEER: TO_PEER}
 _DIRECTIONS = {"read": HOST_TO_GPU, "write": GPU_TO_HOST}
 MODEL = "model/"  # what only a model answers
-# Families whose kernels only read what is far away; how families begin that read the edges of graphs.
-READERS = frozenset(families.having("reads"))
-WALKS = tuple(f"{name}/" for name in families.having("walks"))
 
 Ends = tuple[str, str]
 SCHEMA_VERSION = 2
@@ -42,14 +39,12 @@ Flag = Literal["wide_interval", "bimodal", "slower_alone", "unsettled", "visits_
 
 def ends(site: Mapping[str, int], direction: str | None) -> Ends | None:
     """Where bytes come from and go to, `("host:0", "gpu:1")`; None where the site does not say."""
-    near, far = site.get("gpu"), site.get("peer")
-    if direction in (TO_PEER, FROM_PEER):
-        pair = (f"gpu:{near}", f"gpu:{far}")
-        known = near is not None and far is not None
-        return (pair if direction == TO_PEER else pair[::-1]) if known else None
-    pair = (f"host:{site.get('numa')}", f"gpu:{near}")
-    known = direction is not None and near is not None and "numa" in site
-    return (pair if direction == HOST_TO_GPU else pair[::-1]) if known else None
+    peers = direction in (TO_PEER, FROM_PEER)
+    near, far = site.get("gpu"), site.get("peer" if peers else "numa")
+    if None in (near, far, direction):
+        return None
+    pair = (f"gpu:{near}", f"gpu:{far}") if peers else (f"host:{far}", f"gpu:{near}")
+    return pair if direction in (TO_PEER, HOST_TO_GPU) else pair[::-1]
 
 
 class Case(Record):
@@ -202,7 +197,7 @@ class Link(Record):
     @property
     def ends(self) -> Ends:
         """Where the copied bytes come from and go to."""
-        return ends({end: at for end, at in vars(self).items() if at is not None}, self.direction) or ("", "")
+        return ends(vars(self), self.direction) or ("", "")
 
     @property
     def negotiated(self) -> str | None:
@@ -448,12 +443,10 @@ class Row(Record):
         """
         if self.median_s is None:
             return None
-        interval = self.interval_s or self.within_s
-        if interval is None and len(self.samples_s) >= FEWEST_FOR_INTERVAL:
-            interval = median_interval(self.samples_s)
-        elif interval is None:
-            interval = min(self.samples_s, default=self.median_s), max(self.samples_s, default=self.median_s)
-        return Estimate(self.median_s, *interval, len(self.visits) or 1)
+        times = self.samples_s or (self.median_s,)
+        few = len(times) < FEWEST_FOR_INTERVAL
+        trials = (min(times), max(times)) if few else median_interval(times)
+        return Estimate(self.median_s, *(self.interval_s or self.within_s or trials), len(self.visits) or 1)
 
     def _sum(self, what: str) -> float | None:
         """What all visits took together; None where one does not tell."""

@@ -19,14 +19,13 @@ from typing import Any, NamedTuple
 from grainscope_report import families, machine, resources, typed, uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
-from grainscope_report.model import READERS, SCHEMA_VERSION, WALKS, Ends, File, Link, Result, Row, ends
+from grainscope_report.model import SCHEMA_VERSION, Ends, File, Link, Result, Row, ends
 from grainscope_report.statistics import mad, median, median_interval, percentile
 from grainscope_report.typed import Problem
 from grainscope_report.uncertainty import middle_visit
 from grainscope_report.units import plural
 
 ROUNDING = 1e-6  # numbers that follow from others in the file may differ by what printing rounds away
-SHARED = frozenset(families.having("spread_links"))  # their rows may be a share of one of their links
 PARTS = ("visits", "traffic", "counted", "lanes", "trials", "timeline")  # what rules are of within a row
 HEADING = re.compile(r"\[(glance )?(\w+)(?: of (.*?))?(?: if (.*))?\]")
 WORD = re.compile(r"(\w+)(?:\((.*?)\))? = (.*)")
@@ -65,18 +64,13 @@ def _sentence(path: Path, what: str, problems: Sequence[Problem]) -> str:
 def problems(found: Path, document: Mapping[str, Any]) -> list[Problem]:
     """Everything in which a file is off the format, or where nothing is, contradicts itself."""
     result, off = parsed(found, document)
-    return off if result is None else _all_contradictions(result)
+    return off if result is None else contradictions(result) or uncertainty.problems(result)
 
 
 def require_right(found: Path, document: Mapping[str, Any]) -> None:
     """Refuses a file that is off the format or contradicts itself in anything."""
-    if wrong := _all_contradictions(result := parse(found, document)):
+    if wrong := contradictions(result := parse(found, document)) or uncertainty.problems(result):
         raise ReportError(contradicts(replace(result, contradictions=wrong)))
-
-
-def _all_contradictions(result: Result) -> list[Problem]:
-    """Those of a whole file: uncertainties follow from all rows."""
-    return contradictions(result) or uncertainty.problems(result)
 
 
 def parsed(found: Path, document: Mapping[str, Any]) -> tuple[Result | None, list[Problem]]:
@@ -248,15 +242,14 @@ def crossed(row: Row) -> list[Ends]:
 
 def shares(row: Row, links: Mapping[Ends, Link]) -> list[float]:
     """What a row may be of copy peaks: of all links of its lanes together, or of its own link."""
-    pairs, case = crossed(row), row.case
+    pairs, case, known = crossed(row), row.case, families.of(row.case.family)
     peaks = machine.together(pairs, links) if pairs and links.keys() >= {*pairs} else []
-    for pair, link in links.items() if not pairs or case.family in SHARED else ():
+    for pair, link in links.items() if not pairs or known.spread_links else ():
         alike = all(case.site.get(end) == getattr(link, end) for end in ("gpu", "numa", "peer"))
         peaks += [link.peak_gb_s] * (pair == case.ends if case.direction else alike)
     # The rate over the link, too, where a family counts it.
-    counts = case.family.startswith(WALKS) or case.family in READERS
-    rates = (row.counters.get("link_gb_s") if counts else None, row.bandwidth_gb_s)
-    return [rate / peak for rate in rates if rate is not None for peak in peaks]
+    counted = row.counters.get("link_gb_s") if known.reads or known.walks else None
+    return [rate / peak for rate in (counted, row.bandwidth_gb_s) if rate is not None for peak in peaks]
 
 
 if __name__ == "__main__":

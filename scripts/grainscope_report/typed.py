@@ -12,7 +12,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin
@@ -54,13 +54,11 @@ class Record:
 
 
 class _Shape(NamedTuple):
-    """A hint as schema and as what reads a value; which classes stay as they are, numbers `within` what."""
+    """A hint as schema and as what reads a value; a scalar that `fits` stays as it is."""
 
     schema: Schema
     read: Callable[[Any, Path, list[Fault]], Any]
-    are_fine: Callable[[Collection[Any]], bool] = lambda _values: False
-    classes: Collection[type] = ()
-    within: tuple[Collection[type], float, float] = ((), -math.inf, math.inf)
+    fits: Callable[[Any], bool] = lambda _value: False
 
 
 def read(kind: type[Record], value: Any) -> tuple[Any, list[Problem]]:
@@ -91,7 +89,7 @@ def _record(kind: type[Record]) -> _Shape:
     for one in (field for field in fields(kind) if field.name != "raw"):
         must = one.default is one.default_factory is MISSING
         name, shape = _resolved(hints[one.name])[1].get("name", one.name), _shape(hints[one.name], must)
-        properties[name], known[name] = shape.schema, (one.name, shape.read, shape.classes, *shape.within)
+        properties[name], known[name] = shape.schema, (one.name, shape.read, shape.fits)
         required += [name] * must
         makers |= {} if one.default_factory is MISSING else {one.name: one.default_factory}
     needs = {"required": required} | kind.NEEDS
@@ -104,9 +102,8 @@ def _record(kind: type[Record]) -> _Shape:
         found |= {name: make() for name, make in makers.items()} if makers else ()
         for name, item in value.items():
             if name in known:
-                attribute, read_one, classes, numbers, low, high = known[name]
-                fine = type(item) in classes or (type(item) in numbers and low <= item <= high)
-                found[attribute] = item if fine else read_one(item, (path, name), faults)
+                attribute, read_one, fits = known[name]
+                found[attribute] = item if fits(item) else read_one(item, (path, name), faults)
             elif not kind.OPEN:
                 faults.append(((path, name), "is not a field of the format"))
         # Objects with the same fields and words need the same.
@@ -161,25 +158,25 @@ def _shape(hint: Any, must: bool = False) -> _Shape:
 
 
 def _scalar(rule: Schema, names: list[str]) -> _Shape:
-    classes = {one for name in names for one in _CLASSES[name]}
+    classes = frozenset(one for name in names for one in _CLASSES[name])
+    words = frozenset(rule.get("enum", [rule.get("const")]))
     low, high = rule.get("minimum", -math.inf), rule.get("maximum", math.inf)
     low = math.nextafter(rule["exclusiveMinimum"], math.inf) if "exclusiveMinimum" in rule else low
-    numbers = classes & {int, float} if (low, high) != (-math.inf, math.inf) else set()
-    words = frozenset(rule.get("enum", [rule.get("const")]))
+
+    def within(value: Any) -> bool:
+        return type(value) in classes and (value is None or low <= value <= high)
 
     def read(value: Any, path: Path, faults: list[Fault]) -> Any:
-        fits = type(value) in classes and (not numbers or value is None or low <= value <= high)
-        if fits or (type(value) is str and value in words):
+        if fits(value):
             return value
         if type(value) is float and value.is_integer() and "integer" in names:
             return read(int(value), path, faults)
         return faults.append((path, why)) if (why := _fault(value, rule)) else value
 
-    def are_fine(values: Collection[Any]) -> bool:
-        known = values and set(map(type, values)) <= classes
-        return known and (not numbers or low <= min(values) <= max(values) <= high)
-
-    return _Shape(rule, read, are_fine, classes - numbers, (numbers, low, high))
+    bounded = (low, high) != (-math.inf, math.inf)
+    known = within if bounded else lambda value: type(value) in classes
+    fits = known if names else lambda value: type(value) is str and value in words
+    return _Shape(rule, read, fits)
 
 
 def _container(rule: Schema, holder: type, make: Callable[[Any], Any], inner: _Shape) -> _Shape:
@@ -191,7 +188,7 @@ def _container(rule: Schema, holder: type, make: Callable[[Any], Any], inner: _S
             return faults.append((path, why)) if (why := _fault(value, rule)) else value
         if "required" in rule:
             faults += _unmet(rule, value, path)
-        if not inner.are_fine(value.values() if holder is dict else value):
+        if not all(map(inner.fits, value.values() if holder is dict else value)):
             steps = value.items() if holder is dict else enumerate(value)
             read = [inner.read(item, (path, step), faults) for step, item in steps]
             value = dict(zip(value, read, strict=True)) if holder is dict else read
