@@ -73,17 +73,15 @@ class Case(Record):
     @property
     def direction(self) -> str | None:
         """Which way bytes cross the link to the host or to the peer; None where both or neither."""
-        said = self.axes.get("direction")
+        said, path = self.axes.get("direction"), str(self.axes.get("path", ""))
         known = families.of(self.family)
         reads = known.reads or known.walks
+        if "peer" in self.site and self.axes.get("between"):
+            return None
         if "peer" in self.site:
-            if self.axes.get("between"):
-                return None
-            fetched = said == "read" or reads or self.axes.get("path") == "peer_to_gpu"
-            return FROM_PEER if fetched else TO_PEER
+            return FROM_PEER if said == "read" or reads or path == "peer_to_gpu" else TO_PEER
         if said in _DIRECTIONS:
             return _DIRECTIONS[said]
-        path = str(self.axes.get("path", ""))
         if path.endswith("_to_gpu") or (reads and "gpu" in self.site):
             return HOST_TO_GPU
         return GPU_TO_HOST if path.startswith("gpu_to_") else None
@@ -489,11 +487,8 @@ class Result:
     @cached_property
     def remote(self) -> set[tuple[int | None, int | None]]:
         """GPUs and nodes of which rows say that they are far apart."""
-        return {
-            (row.case.site.get("gpu"), row.case.site.get("numa"))
-            for row in self.rows
-            if row.case.locality == "remote"
-        }
+        sites = (row.case.site for row in self.rows if row.case.locality == "remote")
+        return {(site.get("gpu"), site.get("numa")) for site in sites}
 
     def of(self, *families: str) -> list[Row]:
         """The rows of these families, in file order, whatever their status."""

@@ -98,8 +98,7 @@ def _record(kind: type[Record]) -> _Shape:
     def read(value: Any, path: Path, faults: list[Fault]) -> Any:
         if type(value) is not dict:
             return faults.append((path, _fault(value, {"type": "object"})))
-        found = {"raw": value} if kind.OPEN else {}
-        found |= {name: make() for name, make in makers.items()} if makers else ()
+        found = {name: make() for name, make in makers.items()} | ({"raw": value} if kind.OPEN else {})
         for name, item in value.items():
             if name in known:
                 attribute, read_one, fits = known[name]

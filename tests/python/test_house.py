@@ -1,7 +1,9 @@
 """Rules of the house that a reader of the sources could check."""
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,7 +18,9 @@ PACKAGE = ROOT / "scripts" / "grainscope_report"
 # What reads a result file, declares its format, with what others ask of cases and results, and checks its
 # numbers. Not counted: loading.py finds, unpacks and parses JSON; analysis.py works out what a run says.
 READER = ("typed.py", "model.py", "reader.py")
-READER_LINES = 1014
+READER_LINES = 1008  # all of them
+READER_CODE = 700  # without blank lines, comments and docstrings
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 SAMPLED = re.compile(r"virtual double \w+\(\) = 0")
 
 
@@ -137,5 +141,23 @@ def test_a_file_that_names_a_family_of_another_group_would_be_seen(tmp_path):
 
 
 def test_the_reader_and_its_checks_do_not_grow():
-    lines = {name: len((PACKAGE / name).read_text(encoding="utf-8").splitlines()) for name in READER}
+    texts = {name: (PACKAGE / name).read_text(encoding="utf-8") for name in READER}
+    lines = {name: len(text.splitlines()) for name, text in texts.items()}
     assert sum(lines.values()) <= READER_LINES, lines
+    code = {name: code_lines(text) for name, text in texts.items()}
+    assert sum(code.values()) <= READER_CODE, code
+
+
+def code_lines(text: str) -> int:
+    """How many lines of a module have more than a comment or a docstring."""
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, DOCUMENTED)]
+    docstrings = [node.body[0] for node in nodes if ast.get_docstring(node) is not None]
+    spoken = {line for one in docstrings for line in range(one.lineno, one.end_lineno + 1)}
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    rows = {
+        line
+        for one in tokens
+        if one.type not in (tokenize.COMMENT, tokenize.ENDMARKER) and one.string.strip()
+        for line in range(one.start[0], one.end[0] + 1)
+    }
+    return len(rows - spoken)
