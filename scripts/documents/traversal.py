@@ -132,6 +132,7 @@ def faster_than(graph: str, placement: str, access: str, other: str) -> str:
     return f"{100 * (1 - rows[access]['median_s'] / rows[other]['median_s']):.0f}"
 
 
+ROUNDS = ("h100-card-walks-1.json.gz", "h100-card-walks-2.json.gz", "h100-card-walks-3.json.gz")
 GUNROCK = ("merge_path", "block_mapped", "thread_mapped")
 
 
@@ -145,8 +146,8 @@ def beside_gunrock() -> dict[str, dict[str, float]]:
                 float(line["median_ms"])
             )
     sources = {(graph, source) for (graph, _), each in times.items() for source in each}
-    for number in (1, 2, 3):
-        for row in raw(f"h100-card-walks-{number}.json.gz"):
+    for run in ROUNDS:
+        for row in raw(run):
             graph = row["case"]["axes"]["graph"]
             for trial in row["trials"]:
                 source = trial["label"].split(":")[1]

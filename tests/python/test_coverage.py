@@ -53,7 +53,6 @@ def axes(family: str) -> dict[str, str]:
 @needs_program
 def test_axes_that_are_said_to_be_missing_are():
     assert axes("traversal")["placement"] == "mapped, managed, device, peer, interleaved or subway"
-    assert not re.search("merge_path|lanes", axes("traversal")["access"])
     assert "row_dma" not in axes("pipeline/graphsage")["mode"]
 
 
@@ -97,7 +96,8 @@ IN_PAPER = (
     "pipeline/graphsage/.*multi_gpu",
     "transfer/zero_copy/.*flush:off",
     "traversal/bfs/.*graph:road",
-    "traversal/(bfs|sssp|cc|pr)/(naive|merged|edge_gather)/(device|peer|interleaved)",
+    "traversal/(bfs|sssp|cc|pr)/(naive|merged|edge_gather)/(peer|interleaved)",
+    "traversal/(sssp|cc|pr)/(merge_path|block_mapped|merged_aligned_by_4)/device",
     "gather/.*neighbours:1",
 )
 
@@ -137,14 +137,17 @@ ABSENT = {
     "real graphs on a GPU": lambda case: (
         case["axes"].get("graph") in ("power", "pgp") and case["family"].startswith(("traversal/", "lean/"))
     ),
-    "other accesses than merged_aligned over edges in GPUs": lambda case: (
+    "other accesses than merged_aligned over edges in peers": lambda case: (
         case["family"].startswith("traversal/")
         and case["axes"].get("access") != "merged_aligned"
-        and case["axes"].get("placement") in ("device", "peer", "interleaved")
+        and case["axes"].get("placement") in ("peer", "interleaved")
     ),
-    "traversals by more than four GPUs, over more than two, or by parts of as many vertices": lambda case: (
+    "traversals by more than four GPUs, or over more than two": lambda case: (
         case["family"].startswith("traversal/")
-        and (case["axes"].get("gpus", 1) > 4 or case["axes"].get("over", 2) > 2 or "divide" in case["axes"])
+        and (case["axes"].get("gpus", 1) > 4 or case["axes"].get("over", 2) > 2)
+    ),
+    "sssp and pr by parts of as many vertices": lambda case: (
+        case["family"] in ("traversal/sssp", "traversal/pr") and "divide" in case["axes"]
     ),
     "large rows in training by gathers of the CPU": lambda case: (
         case["family"] == "pipeline/graphsage"
@@ -172,9 +175,6 @@ ABSENT = {
         case["family"] == "pipeline/graphsage"
         and case["axes"]["store"] == "multi_gpu"
         and case["axes"]["hot"] not in (10, 25)
-    ),
-    "roads by edge_gather": lambda case: (
-        str(case["axes"].get("graph", "")).startswith("road") and case["axes"].get("access") == "edge_gather"
     ),
     "gathers and copies of several neighbours": lambda case: (
         case["family"] in ("gather", "transfer/relay") and case["axes"].get("neighbours", 0) > 1
@@ -245,6 +245,8 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
         ("h100-quick-now.json.gz", 1, None),
         ("two-h100-processes.json.gz", 2, None),
         ("two-h100-processes.json.gz", 2, "per_gpu"),
+        ("two-h100-ranks.json.gz", 2, None),
+        ("two-h100-ranks.json.gz", 2, "per_gpu"),
     }
 
 

@@ -284,16 +284,23 @@ def test_a_process_for_each_gpu_changes_no_step_where_gpus_sample_and_gather():
         assert training.each_over_one(feed, **more) == pytest.approx(1, abs=0.02)
 
 
-def test_of_processes_whose_rows_cpus_gather_one_visit_is_disturbed_and_their_intervals_say_so():
-    for more, faster in (({}, 0.99), ({"placement": "host"}, 0.85)):
-        one, each = training.by_processes(training.CPU_GATHERS, **more)
-        assert meet(one, each)
-        assert "visits_differ" in each.flags
-        quiet, disturbed = each.visits
-        assert quiet.median_s < faster * min(visit.median_s for visit in one.visits)
-        assert disturbed.median_s > 2.5 * quiet.median_s
-        assert quiet.stolen_s < 0.1 < 4 < disturbed.stolen_s
-    assert training.by_processes("masked mapped", placement="host")[1] is None
+def test_a_visit_of_processes_whose_rows_cpus_gather_is_disturbed_and_their_interval_says_so():
+    one, each = training.by_processes(training.CPU_GATHERS)
+    assert meet(one, each)
+    assert "visits_differ" in each.flags
+    quiet, disturbed = each.visits
+    assert quiet.median_s < 0.99 * min(visit.median_s for visit in one.visits)
+    assert disturbed.median_s > 2.5 * quiet.median_s
+    assert quiet.stolen_s < 0.1 < 4 < disturbed.stolen_s
+
+
+def test_processes_gain_where_cpus_sample_and_gpus_gather_and_may_where_cpus_do_both():
+    one, each = training.by_processes("masked mapped", placement="host")
+    assert max(visit.median_s for visit in each.visits) < 0.8 * min(visit.median_s for visit in one.visits)
+    assert each.counters["sample_s"] < 0.7 * one.counters["sample_s"]
+    one, each = training.by_processes(training.CPU_GATHERS, placement="host")
+    assert meet(one, each)
+    assert max(visit.median_s for visit in each.visits) > min(visit.median_s for visit in one.visits)
 
 
 def test_training_of_the_second_gpu_waits_for_its_next_gather_where_cpus_gather_for_processes():
@@ -610,13 +617,13 @@ def test_two_gpus_are_as_much_faster_as_the_doc_says():
         for graph in traversal.TOGETHER
         if traversal.newest_times(name, graph) < 1.75
     }
-    assert slow == {("cc", "kron26")}
+    assert not slow
     older = {graph: traversal.times_faster("cc", graph) for graph in traversal.LOWERED}
-    assert all(traversal.newest_times("cc", graph) > 1.2 * times for graph, times in older.items())
+    assert all(traversal.newest_times("cc", graph) > 1.1 * times for graph, times in older.items())
     assert all(
         0.98 < traversal.more_edges(name, graph) < 1.02
         for name in traversal.LOWERING
-        for graph in traversal.LOWERED
+        for graph in ("kron24", "urand24")
     )
     for name in ("bfs", "pr"):
         alone, both = (traversal.traversed(name, "urand24", gpus=gpus) for gpus in (1, 2))
