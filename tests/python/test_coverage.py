@@ -217,7 +217,10 @@ def test_one_stored_run_has_copies_by_all_hints_and_some_of_gathers():
             if row["status"] == "ok" and "hint" in axes:
                 of.setdefault(row["case"]["family"], {}).setdefault(name, set()).add(axes["hint"])
     assert of.keys() == {"transfer/managed", "gather", "traversal/bfs"}
-    assert of["transfer/managed"] == {"h100-quick-now.json.gz": HINTS}
+    assert of["transfer/managed"] == {
+        "h100-quick-now.json.gz": HINTS,
+        "h100-quick-short.json.gz": {"read_mostly", "accessed_by"},
+    }
     assert of["gather"]["h100-quick-now.json.gz"] == {"read_mostly", "accessed_by"}
     assert of["traversal/bfs"]["h100-quick-now.json.gz"] == {"none", "accessed_by"}
 
@@ -243,6 +246,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
     }
     assert found == {
         ("h100-quick-now.json.gz", 1, None),
+        ("h100-quick-short.json.gz", 1, None),
         ("two-h100-processes.json.gz", 2, None),
         ("two-h100-processes.json.gz", 2, "per_gpu"),
         ("two-h100-ranks.json.gz", 2, None),
