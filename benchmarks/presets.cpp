@@ -755,17 +755,18 @@ let middle  = kron:21,urand:21,web:20
 let large   = kron:24,urand:24,dense:18,web:22
 let program = bfs,cc,pr,sssp
 let walks   = naive,merged,merged_aligned,merged_aligned_chunked,edge_gather
-let shares  = merged_aligned_by_16,merged_aligned_by_8,merged_aligned_by_4,block_mapped,merge_path
+let balance = merged_aligned_by_16,merged_aligned_by_8,merged_aligned_by_4,block_mapped,merge_path
 let pulls   = merged_aligned,edge_gather
 
-# Every way to walk over the link, one elsewhere to compare with. Bringing managed edges back before each trial
+# Every way to walk over the link, one elsewhere to compare with. A search by pull reads what is not reached yet in
+# every level: over a graph of many levels, which a user may name, that takes hours. Bringing managed edges back before each trial
 # takes longer than the trial: a short run does so for bfs alone. In full one graph of three is walked in every
 # way, and any that the user names.
 traversal
   smoke       graph=power             placement=mapped,managed,device  edge=8,4  algorithm=$program
   smoke       graph=power             placement=subway                 edge=8,4  algorithm=$program  access=compact
   smoke       graph=power             placement=managed                edge=8    algorithm=bfs       hint=$hints
-  smoke       graph=power             placement=mapped                 edge=8    algorithm=$program  access=$shares
+  smoke       graph=power             placement=mapped                 edge=8    algorithm=$program  access=$balance
   smoke       graph=power             placement=device                 edge=4    algorithm=bfs,pr    access=$pulls                      direction=pull
   quick       graph=kron:19           placement=mapped                 edge=8    algorithm=bfs       access=$walks
   quick       graph=kron:19,urand:19  placement=mapped                 edge=4    algorithm=bfs       access=merged_aligned,edge_gather
@@ -782,8 +783,9 @@ traversal
   full        graph=$middle,given     placement=mapped,device          edge=8,4  algorithm=$program  gpu=first
   full        graph=$middle,given     placement=mapped                 edge=8    algorithm=$program  memory=managed_host  gpu=first
   full        graph=$middle,given     placement=mapped                 edge=8    algorithm=$program  gpus=2,all  gpu=first
-  full        graph=kron:21,given     placement=mapped,device          edge=8    algorithm=bfs       access=$walks,$shares              gpu=first
-  full        graph=kron:21,given     placement=mapped,device          edge=8    algorithm=bfs,pr    access=$pulls                      direction=pull  gpu=first
+  full        graph=kron:21,given     placement=mapped,device          edge=8    algorithm=bfs       access=$walks,$balance              gpu=first
+  full        graph=kron:21           placement=mapped,device          edge=8    algorithm=bfs       access=$pulls                      direction=pull  gpu=first
+  full        graph=kron:21,given     placement=mapped,device          edge=8    algorithm=pr        access=$pulls                      direction=pull  gpu=first
   full        graph=kron:21,given     placement=peer,interleaved       edge=8    algorithm=$program  gpu=first
   full        graph=urand:21,web:20   placement=managed                edge=8    algorithm=bfs       gpu=first
   full        graph=kron:21           placement=managed                edge=8    algorithm=$program  gpu=first
@@ -799,8 +801,8 @@ traversal
   paper       graph=$large            placement=mapped                 edge=8,4  algorithm=$program  gpus=2,all
   paper       graph=$large            placement=mapped                 edge=8    algorithm=$program  gpus=2,all  divide=vertices
   paper       graph=$large            placement=device                 edge=8    algorithm=$program  gpus=2,all
-  paper       graph=$large,road:20    placement=mapped,device          edge=8    algorithm=bfs       access=$walks,$shares
-  paper       graph=kron:24,road:20   placement=device                 edge=8    algorithm=sssp,cc,pr  access=$walks,$shares
+  paper       graph=$large,road:20    placement=mapped,device          edge=8    algorithm=bfs       access=$walks,$balance
+  paper       graph=kron:24,road:20   placement=device                 edge=8    algorithm=sssp,cc,pr  access=$walks,$balance
   paper       graph=kron:24,urand:24  placement=mapped,device          edge=8    algorithm=bfs,pr    access=$pulls                      direction=pull
   paper       graph=$large            placement=peer,interleaved       edge=8    algorithm=bfs       access=$walks
   paper       graph=$large            placement=peer,interleaved       edge=8    algorithm=$program
@@ -950,7 +952,7 @@ let other_links    = pcie4x16,pcie6x16,nvlink-c2c
 
 model/traversal
   smoke  graph=power              algorithm=$program  link=pcie3x16               edge=8  access=$walks
-  smoke  graph=power              algorithm=bfs       link=pcie3x16               edge=8  access=$shares
+  smoke  graph=power              algorithm=bfs       link=pcie3x16               edge=8  access=$balance
   smoke  graph=power              algorithm=$program  link=measured               edge=8  access=naive,merged,merged_aligned
   smoke  graph=power              algorithm=$program  link=measured               edge=4  access=merged_aligned
   quick  graph=power,pgp,kron:16  algorithm=$program  link=pcie3x16               edge=8  access=$walks
@@ -959,14 +961,14 @@ model/traversal
   quick  graph=power,pgp,kron:16  algorithm=$program  link=measured               edge=8  access=naive,merged,merged_aligned
   quick  graph=power,pgp,kron:16  algorithm=$program  link=measured               edge=4  access=merged_aligned
   full   graph=$modelled          algorithm=$program  link=pcie3x16,pcie5x16      edge=8  access=$walks                       gpu=first
-  full   graph=$modelled          algorithm=bfs       link=pcie3x16               edge=8  access=$shares                      gpu=first
+  full   graph=$modelled          algorithm=bfs       link=pcie3x16               edge=8  access=$balance                     gpu=first
   full   graph=$modelled          algorithm=$program  link=pcie3x16               edge=4  access=naive,merged,merged_aligned  gpu=first
   full   graph=road:16            algorithm=$program  link=pcie3x16               edge=8  access=naive,merged_aligned         gpu=first
   full   graph=$modelled          algorithm=$program  link=pcie5x16,measured      edge=4  access=merged_aligned               gpu=first
   full   graph=$modelled          algorithm=$program  link=$other_links           edge=8  access=merged_aligned               gpu=first
   full   graph=$modelled          algorithm=$program  link=measured               edge=8  access=naive,merged,merged_aligned  gpu=first
   paper  graph=$large_modelled    algorithm=$program  link=pcie3x16,pcie5x16      edge=8  access=$walks                       sources_at_most=16
-  paper  graph=$large_modelled    algorithm=bfs       link=pcie3x16               edge=8  access=$shares                      sources_at_most=16
+  paper  graph=$large_modelled    algorithm=bfs       link=pcie3x16               edge=8  access=$balance                     sources_at_most=16
   paper  graph=$large_modelled    algorithm=$program  link=pcie3x16               edge=4  access=naive,merged,merged_aligned  sources_at_most=16
   paper  graph=$large_modelled    algorithm=$program  link=pcie5x16,measured      edge=4  access=merged_aligned               sources_at_most=16
   paper  graph=$large_modelled    algorithm=$program  link=$other_links           edge=8  access=merged_aligned               sources_at_most=16

@@ -463,8 +463,9 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
   if (placement == EdgePlacement::mapped) {
     const std::vector<Vertex> heaviest =
         replay(point, graph, *traversal, first, l2_bytes(session.machine(), point), measurement);
+    // Loads of small teams are slower without the work: what else takes time there is not known.
     if (point.algorithm == Algorithm::bfs && point.access != Access::edge_gather &&
-        point.where.others.empty()) {
+        graph::team_lanes(point.access) == graph::kWarpLanes && point.where.others.empty()) {
       hold_against_toy(point, graph, placed.first(), *traversal, first, heaviest, measurement);
     }
     hold_against_links(session, point, measurement);
@@ -530,16 +531,17 @@ namespace {
 // Before each level it takes from the others' copies, over what joins the GPUs, what they found of its
 // vertices. counters.alone_s is the time of the first GPU by itself with the whole graph, after the trials
 // and from the first three sources, and `scaling` that over the time of all times their number. They are
-// absent where a second copy of the edges has no room. counters.frontier_s is the time in which the levels of
-// one run on one GPU found their lists and cut them, and of merge_path its tiles: what balancing costs before
-// the first edge is read; that run counts loads, which slows its walks alone. direction=pull: lists are
-// walked of vertices that may still change, which ask their neighbours. `traffic` is the model's count of
-// requests over that trial's frontiers, with no cache. TEPS: adjacency entries of what was reached, half of
-// them in undirected graphs, over the time; the harmonic mean over sources. Source: EMOGI sections 4 and 5;
-// dissertation chapter 2; GAP's sources, conventions and tolerance. Of managed edges counters.moved_bytes are
-// the pages that left the host in a trial: none where a hint has them read in place, and read-mostly ones are
-// counted, of which the host keeps its own. Limits: managed edges are cold in each trial, and oversubscribed
-// only where
+// absent where a second copy of the edges has no room. counters.frontier_s is, of one run on one GPU,
+// the time between the end of a walk and the beginning of the next, in which levels find their lists and cut
+// them, and merge_path its tiles; waits for the host are in it. That run counts loads, which slows its walks
+// alone. direction=pull: lists are walked of vertices that may still change, which ask their neighbours.
+// `traffic` is the model's
+// count of requests over that trial's frontiers, with no cache. TEPS: adjacency entries of what was reached,
+// half of them in undirected graphs, over the time; the harmonic mean over sources. Source: EMOGI sections 4
+// and 5; dissertation chapter 2; GAP's sources, conventions and tolerance. Of managed edges
+// counters.moved_bytes are the pages that left the host in a trial: none where a hint has them read in place,
+// and read-mostly ones are counted, of which the host keeps its own. Limits: managed edges are cold in each
+// trial, and oversubscribed only where
 // --allow-managed-oversubscription lets them: else the papers' thrashing is model/uvm's.
 
 using graph::GraphSpec;
@@ -580,7 +582,8 @@ Explanation explain(const TraversalPoint& point) {
       "the time of a whole " + std::string(name(point.algorithm)) + " whose edges lie " +
           (point.subway ? "on the host, gathered and copied level by level (after Subway, all of it timed)"
                         : link_text(point.where.request)) +
-          (point.gpus > 1 ? ", by several GPUs, each the lists of its own part of the vertices" : ""),
+          (point.gpus > 1 ? ", by several GPUs, each the lists of its own part of the vertices" : "") +
+          (point.direction == graph::Direction::pull ? ", by pull: its vertices ask their neighbours" : ""),
       std::string("everything on the GPU between two events, from ") +
           (point.is_managed() && point.where.request.hint == cuda::Hint::prefetch
                ? "the prefetch of the edges and "
@@ -758,9 +761,10 @@ class Lister {
     constexpr double kLink_gb_s = 45;
     constexpr double kMemory_gb_s = 400;
     const bool mapped = !point.subway && point.where.request.placement == EdgePlacement::mapped;
-    benchmark.samples_s = trials_s(
-        point.spec, point.algorithm, point.trials, point.element_bytes(),
-        (mapped || point.subway || point.is_managed() ? kLink_gb_s : kMemory_gb_s) * point.gpus, mapped);
+    benchmark.samples_s =
+        trials_s(point.spec, point.algorithm, point.trials, point.element_bytes(),
+                 (mapped || point.subway || point.is_managed() ? kLink_gb_s : kMemory_gb_s) * point.gpus,
+                 mapped, point.direction);
     benchmark.other_gpus = others_of(point);
     const bool runs = benchmark.skip.empty();
     const auto graph_claim = runs ? graphs_->claim(point.where.graph, scope_.visits_here) : nullptr;

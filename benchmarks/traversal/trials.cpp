@@ -47,7 +47,7 @@ int trials_of(Algorithm algorithm, int asked) {
 }
 
 double trials_s(const graph::GraphSpec& spec, Algorithm algorithm, int trials, std::uint64_t edge_bytes,
-                double gb_s, bool followed) {
+                double gb_s, bool followed, graph::Direction direction) {
   constexpr double kCertificate_s = 1e-10;  // an entry
   constexpr double kLevel_s = 40e-6;
   constexpr double kFollowedLevel_s = 3e-4;
@@ -69,7 +69,9 @@ double trials_s(const graph::GraphSpec& spec, Algorithm algorithm, int trials, s
   const double steps = spec.kind == graph::GraphSpec::Kind::road
                            ? 2 * std::sqrt(static_cast<double>(spec.vertices().value_or(0)))
                            : 10;
-  return trials * (passes * entries * static_cast<double>(edge_bytes) / (gb_s * 1e9) +
+  // A search by pull reads in each level what is not reached yet.
+  const bool again = direction == graph::Direction::pull && algorithm == Algorithm::bfs;
+  return trials * ((again ? steps / 2 : passes) * entries * static_cast<double>(edge_bytes) / (gb_s * 1e9) +
                    entries * kCertificate_s + steps * levels * kLevel_s) +
          (followed ? steps * levels * kFollowedLevel_s : 0);
 }

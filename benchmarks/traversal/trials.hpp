@@ -29,7 +29,8 @@ namespace grainscope::harness {
 // About how long so many trials take, with their certificates, where lists are read at `gb_s` and an edge has
 // so many bytes: by H100s and hosts of 32 CPUs. `followed`: one more is followed level by level on the host.
 [[nodiscard]] double trials_s(const graph::GraphSpec& spec, graph::Algorithm algorithm, int trials,
-                              std::uint64_t edge_bytes, double gb_s, bool followed);
+                              std::uint64_t edge_bytes, double gb_s, bool followed,
+                              graph::Direction direction = graph::Direction::push);
 // "source:17" of an algorithm that starts somewhere, else "trial:2".
 [[nodiscard]] std::string trial_name(graph::Algorithm algorithm, int trial, graph::Vertex source);
 

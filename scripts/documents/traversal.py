@@ -120,7 +120,7 @@ def walks() -> str:
 
 @part("traversal.share_of")
 def share_of(graph: str, placement: str, access: str) -> str:
-    """Percent of a search in which lists are found and cut."""
+    """Time between the walks of one search over the median of all, in percent."""
     row = walked("h100-walks.json.gz", graph, placement)[access]
     return f"{100 * row['counters']['frontier_s'] / row['median_s']:.0f}"
 

@@ -57,7 +57,8 @@ struct BfsProgram : ProgramDefaults {
 };
 
 // The same by pull: every vertex that is not reached yet looks among its in-neighbours for one that the level
-// before reached. Lists are read to their ends: what hands edges out does not know whose they are.
+// before reached. Lists are read to their ends: all loads of a piece are on their way before its first edge
+// is looked at.
 struct BfsPullProgram : BfsProgram {
   static constexpr bool kPulls = true;
   static constexpr bool kMeasuresRest = true;

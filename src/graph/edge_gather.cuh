@@ -74,10 +74,6 @@ __device__ inline std::uint32_t share_of_room(const WorkingList& list, std::uint
   return take < rest ? cut_to_steps(list.start, take, element_bytes) : take;
 }
 
-template <class Program>
-using ListSource =
-    decltype(static_cast<Program*>(nullptr)->open(*static_cast<const WorkItem*>(nullptr), Team::thread));
-
 // Shared memory of a block.
 template <class Program>
 struct GatherMemory {

@@ -170,8 +170,8 @@ __global__ void settle_level(FrontierArrays arrays, std::uint64_t* item_count, P
 
 // The GPU memory of a frontier and its work items, and the scan between counting and emitting them.
 
-// Work items that all lists together can be cut into, at most, of `piece` elements and so many lanes an
-// eighth of that: ceil((degree + lanes - 1) / piece) each.
+// Work items that all lists together can be cut into, at most: ceil((degree + lanes - 1) / piece) each, a
+// piece being kPieceSteps steps of a team of so many lanes.
 inline std::uint64_t most_items(const GraphView& graph, std::uint64_t piece) {
   const std::uint64_t lists = graph.range.last - graph.range.first;
   return lists + lists / kPieceSteps + graph.edges / piece + 1;

@@ -77,8 +77,8 @@ struct PrProgram : ProgramDefaults {
   void next_level() { first = false; }
 };
 
-// PageRank by pull, GAP's own way: in each step every vertex adds up what its in-neighbours carry, until a
-// step changes less than the tolerance.
+// PageRank by pull, as GAP's own but for that a step sees only the step before it: every vertex adds up what
+// its in-neighbours carry, until a step changes less than the tolerance.
 struct PrPullProgram : PrProgram {
   static constexpr bool kPulls = true;
 

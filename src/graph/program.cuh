@@ -32,7 +32,7 @@ struct LevelKernels {
   void (*walk)(WalkInput, Program);
   void (*walk_noted)(WalkInput, Program);
   bool together = false;  // blocks of a walk wait for each other: all must be on the GPU at once
-  bool by_warps = false;  // a warp reads an item, and warps side by side read lists side by side
+  bool by_warps = false;  // warps read lists side by side, not a lane each
   FrontierShape shape = {};
 
   template <class Policy, class Target>
@@ -44,7 +44,7 @@ struct LevelKernels {
               .walk = gather_edges<Target, Program, Note::nothing>,
               .walk_noted = gather_edges<Target, Program, Note::loads>,
               .together = true};
-    } else if constexpr (kAccess == Access::block_mapped || kAccess == Access::merge_path) {
+    } else if constexpr (is_tiled(kAccess)) {
       return {.count = count_items<Policy, Program>,
               .emit = emit_items<Policy, Program>,
               .walk = walk_tiles<Target, Policy, Program, Note::nothing>,
@@ -92,7 +92,8 @@ struct LevelKernels {
           return make<BlockMapped>(edge_bytes);
         case Access::merge_path:
           return make<MergePath>(edge_bytes);
-        default:
+        case Access::merged_aligned:
+        case Access::edge_gather:
           break;
       }
     }
@@ -204,7 +205,7 @@ class LevelWorker {
   void launch(void (*kernel)(WalkInput, Program), unsigned grid, WalkInput input, Program program) {
     if (!board_) {
       kernel<<<grid, kWalkThreads, 0, stream_.get()>>>(input, program);
-      cuda::check_launch("walk_lists");
+      cuda::check_launch("a walk of lists");
       return;
     }
     board_->clear(stream_);
@@ -413,7 +414,7 @@ struct ProgramDefaults {
   template <class Source>
   __device__ void close(const WorkItem& /*item*/, const Source& /*source*/, Team /*team*/) const {}
   // What one edge's visit left with its lane, for what its list keeps in a block's shared memory: of walks
-  // that hand edges out one by one (edge_gather.cuh). Lanes of the block do so at once.
+  // that hand edges out one by one, by edge_gather and in tiles. Lanes of the block do so at once.
   template <class Source>
   __device__ void merge(Source& /*list*/, const Source& /*lane*/) const {}
   // Of state that several GPUs keep a copy of each: how many vertices a thread brings together at once. The

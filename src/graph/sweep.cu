@@ -22,7 +22,7 @@ struct SweepProgram : ProgramDefaults {
       atomicAdd(total, static_cast<unsigned long long>(sum));
       return;
     }
-    sum = cuda::sum_of_warp(sum);
+    sum = cuda::sum_of_warp(sum);  // of all teams of the warp, for which its first lane speaks
     if (threadIdx.x % kWarpLanes == 0) {
       atomicAdd(total + (blockIdx.x % kTotals), static_cast<unsigned long long>(sum));
     }

@@ -1,9 +1,9 @@
 #ifndef GRAINSCOPE_SRC_GRAPH_WALK_CUH
 #define GRAINSCOPE_SRC_GRAPH_WALK_CUH
 
-// How a grid walks work items: one function for lists that a warp walks, one for lists that a thread walks.
-// What is done with an edge is the program's: `open` says what it takes from the list's vertex, `visit` what
-// it does to a neighbour, `close` what it gives back to the vertex.
+// How a grid walks work items: lists that a team of lanes walks, lists that a thread walks, and tiles of
+// lists whose edges a block shares. What is done with an edge is the program's: `open` says what it takes
+// from the list's vertex, `visit` what it does to a neighbour, `close` what it gives back to the vertex.
 
 #include <algorithm>
 #include <cstdint>
@@ -90,10 +90,6 @@ class GatherBoard {
   cuda::DeviceBuffer timed_out_;  // outlives levels
   std::uint64_t patience_ns_;
 };
-
-// How a grid walks work items: one function for lists that a warp walks, one for lists that a thread walks.
-// What is done with an edge is the program's: `open` says what it takes from the list's vertex, `visit` what
-// it does to a neighbour, `close` what it gives back to the vertex.
 
 // Who walks an item together, and so calls `open` and `close` together: so many lanes of a warp, aligned, or
 // one thread. Teams of several lanes call so for all teams of their warp at once; a team that got no item has
@@ -290,11 +286,16 @@ static __global__ void find_tiles(TileView tiles, const std::uint64_t* count) {
   }
 }
 
+// What a program takes from a list's vertex.
+template <class Program>
+using ListSource =
+    decltype(static_cast<Program*>(nullptr)->open(*static_cast<const WorkItem*>(nullptr), Team::thread));
+
 // A block's lists of one tile, in shared memory. Edge e of the tile is of the first list that ends after it,
 // and element bases[list] + e of the edge arrays.
 template <class Policy, class Program>
 struct TileMemory {
-  using Source = decltype(Program{}.open(WorkItem{}, Team::thread));
+  using Source = ListSource<Program>;
   std::uint64_t ends[Policy::kTileLists];   // edges of the tile up to the list's last
   std::uint64_t bases[Policy::kTileLists];  // modulo 2^64
   Vertex vertices[Policy::kTileLists];
@@ -308,8 +309,6 @@ struct TileMemory {
 struct Tile {
   std::uint64_t first = 0;  // list
   std::uint32_t lists = 0;
-  std::uint64_t edge = 0;   // merge_path: of all lists', with which it begins
-  std::uint64_t edges = 0;  // merge_path: in it
 };
 
 template <class Policy, class Program>
@@ -333,8 +332,7 @@ class TileWalk {
       const TileStart to = input_.tiles.starts[number + 1];
       // The list with which the next tile begins has edges here if that begins behind its first.
       const bool cut = to.list < count_ && to.edge > input_.tiles.edges_before[to.list];
-      tile_ = {from.list, static_cast<std::uint32_t>(to.list - from.list) + (cut ? 1U : 0U), from.edge,
-               to.edge - from.edge};
+      tile_ = {from.list, static_cast<std::uint32_t>(to.list - from.list) + (cut ? 1U : 0U)};
       for (std::uint32_t list = threadIdx.x; list < tile_.lists; list += kWalkThreads) {
         const std::uint64_t before = input_.tiles.edges_before[tile_.first + list];
         const std::uint64_t end = input_.tiles.edges_before[tile_.first + list + 1];

@@ -105,14 +105,16 @@ void require_ascending(const Csr& graph, std::span<const Vertex> active) {
   }
 }
 
+std::size_t parts_of(std::span<const Vertex> lists) {
+  return (lists.size() + kListsAPart - 1) / kListsAPart;
+}
 std::span<const Vertex> part_of(std::span<const Vertex> lists, std::size_t part) {
   return lists.subspan(part * kListsAPart, std::min(kListsAPart, lists.size() - part * kListsAPart));
 }
 
 // work(part, tally) for all parts; the sum of the tallies.
 template <class Work>
-Tally in_parts(std::size_t lists, const Grid& grid, const Work& work) {
-  const std::size_t parts = (lists + kListsAPart - 1) / kListsAPart;
+Tally in_parts(std::size_t parts, const Grid& grid, const Work& work) {
   Tally sum(grid);
 #pragma omp parallel if (parts > 1)
   {
@@ -168,7 +170,7 @@ Tally replay_tiles(const Walk& walk, Access access, std::span<const Vertex> acti
   const std::uint64_t size =
       access == Access::merge_path ? graph::MergePath::kTileWork : graph::BlockMapped::kTileLists;
   const std::uint64_t tiles = (work + size - 1) / size;
-  return in_parts(tiles * kListsAPart, walk.grid, [&](std::size_t tile, Tally& tally) {
+  return in_parts(tiles, walk.grid, [&](std::size_t tile, Tally& tally) {
     const graph::TileStart from = begins(tile);
     const graph::TileStart to = begins(tile + std::uint64_t{1});
     if (from.edge == to.edge) {
@@ -185,13 +187,13 @@ Tally replay_tiles(const Walk& walk, Access access, std::span<const Vertex> acti
 
 Tally replay_lanes(const Walk& walk, std::span<const Vertex> active) {
   const std::vector<Vertex> lists = lists_of(walk, active);
-  return in_parts(lists.size(), walk.grid, [&](std::size_t part, Tally& tally) {
+  return in_parts(parts_of(lists), walk.grid, [&](std::size_t part, Tally& tally) {
     walk_by_lanes(walk, part_of(lists, part), part * (kListsAPart / graph::kWarpLanes), tally);
   });
 }
 
 Tally replay_warps(const Walk& walk, Access access, std::span<const Vertex> active) {
-  const std::size_t parts = (active.size() + kListsAPart - 1) / kListsAPart;
+  const std::size_t parts = parts_of(active);
   std::vector<std::uint64_t> first_item(parts + 1);
 #pragma omp parallel for if (parts > 1)
   for (std::size_t part = 0; part < parts; ++part) {
@@ -201,11 +203,10 @@ Tally replay_warps(const Walk& walk, Access access, std::span<const Vertex> acti
                         [&](std::uint64_t sum, Vertex v) { return sum + items_of(walk, access, v); });
   }
   std::partial_sum(first_item.begin(), first_item.end(), first_item.begin());
-  return in_parts(active.size(), walk.grid, [&](std::size_t part, Tally& tally) {
+  return in_parts(parts, walk.grid, [&](std::size_t part, Tally& tally) {
     const std::size_t first = part * kListsAPart;
     const graph::Edge before = end_before(walk, active, first);
-    if (access == Access::merged_aligned_by_16 || access == Access::merged_aligned_by_8 ||
-        access == Access::merged_aligned_by_4) {
+    if (graph::team_lanes(access) < graph::kWarpLanes) {
       walk_by_teams(walk, access, active, {first, first + part_of(active, part).size()}, first_item[part],
                     before, tally);
       return;
@@ -273,9 +274,8 @@ Replayer::Replayer(const Csr& graph, Access access, const Layout& layout, const 
 void Replayer::level(std::span<const Vertex> active) {
   require_ascending(graph_, active);
   const Walk walk{graph_, layout_, grid_, seen_, first_weight_bit(graph_, layout_)};
-  const bool tiles = access_ == Access::block_mapped || access_ == Access::merge_path;
   Tally tally = access_ == Access::naive ? replay_lanes(walk, active)
-                : tiles                  ? replay_tiles(walk, access_, active)
+                : is_tiled(access_)      ? replay_tiles(walk, access_, active)
                                          : replay_warps(walk, access_, active);
   if (access_ == Access::edge_gather) {
     hand_out(tally);

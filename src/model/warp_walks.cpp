@@ -5,6 +5,9 @@
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <string>
+
+#include "grainscope/core/error.hpp"
 
 namespace grainscope::model {
 namespace {
@@ -284,6 +287,8 @@ std::vector<Asking> asking(const Walk& walk) {
 // for.
 class TurnSectors {
  public:
+  static constexpr std::size_t kMost = 128;
+
   TurnSectors(std::uint64_t at, unsigned bytes) : at_(at), bytes_(bytes) {}
 
   // `before`: the element up to which what was walked before reaches; 0: nothing was.
@@ -319,14 +324,15 @@ class TurnSectors {
   std::size_t count_ = 0;
   std::array<std::uint64_t, kWarpLanes> first_{};
   std::array<std::size_t, kWarpLanes> place_{};
-  // 256 elements of 8 bytes lie in 64 sectors, and each of at most 8 items may begin and end within one more.
-  std::array<std::uint64_t, 2> seen_{};
+  std::array<std::uint64_t, kMost / 64> seen_{};
 };
 
 template <class Policy>
 void walk_teams(const Walk& walk, std::span<const Vertex> active, const ListRange& range,
                 std::uint64_t first_item, Edge before, Tally& tally) {
   constexpr std::size_t kTeams = Policy::kItemsPerTurn;
+  // 256 elements of 8 bytes, and of each item a sector more at either end.
+  static_assert(graph::kWarpLanes * graph::kPieceSteps * 8 / kSectorBytes + 2 * kTeams <= TurnSectors::kMost);
   const auto arrays = static_cast<std::uint64_t>(walk.arrays());
   std::vector<Asking> askings = asking(walk);
   std::vector<TurnSectors> sectors{{walk.layout.edges_at, static_cast<unsigned>(walk.layout.edge_bytes)}};
@@ -403,12 +409,15 @@ void walk_teams(const Walk& walk, std::span<const Vertex> active, const ListRang
 
 void walk_by_teams(const Walk& walk, Access access, std::span<const Vertex> active, const ListRange& range,
                    std::uint64_t first_item, Edge before, Tally& tally) {
-  if (access == Access::merged_aligned_by_16) {
-    walk_teams<graph::MergedAlignedBy16>(walk, active, range, first_item, before, tally);
-  } else if (access == Access::merged_aligned_by_8) {
-    walk_teams<graph::MergedAlignedBy8>(walk, active, range, first_item, before, tally);
-  } else {
-    walk_teams<graph::MergedAlignedBy4>(walk, active, range, first_item, before, tally);
+  switch (graph::team_lanes(access)) {
+    case graph::MergedAlignedBy16::kTeamLanes:
+      return walk_teams<graph::MergedAlignedBy16>(walk, active, range, first_item, before, tally);
+    case graph::MergedAlignedBy8::kTeamLanes:
+      return walk_teams<graph::MergedAlignedBy8>(walk, active, range, first_item, before, tally);
+    case graph::MergedAlignedBy4::kTeamLanes:
+      return walk_teams<graph::MergedAlignedBy4>(walk, active, range, first_item, before, tally);
+    default:
+      throw FailedError(std::string("no walk by teams is called ") + name(access));
   }
 }
 
@@ -499,9 +508,15 @@ std::uint64_t items_of(const Walk& walk, Access access, Vertex v) {
       return graph::MergedAlignedBy8::items(begin, end, bytes);
     case Access::merged_aligned_by_4:
       return graph::MergedAlignedBy4::items(begin, end, bytes);
-    default:
+    case Access::merged_aligned:
+    case Access::merged_aligned_chunked:
+    case Access::edge_gather:
       return graph::MergedAligned::items(begin, end, bytes);
+    case Access::block_mapped:
+    case Access::merge_path:
+      return graph::WholeLists::items(begin, end, bytes);
   }
+  throw FailedError("there is no such access");
 }
 
 void walk_by_warps(const Walk& walk, Access access, std::span<const Vertex> lists, std::uint64_t first_item,

@@ -54,7 +54,7 @@ struct Tally {
   Requests requests;
   std::vector<std::uint64_t> of_block;  // loads of each block; of edge_gather its edges
   std::uint64_t fresh_sectors = 0;      // that nothing had read before
-  std::uint64_t shared = 0;             // requests for nothing but what the step before asked for as well
+  std::uint64_t shared = 0;             // requests for nothing but what steps before asked for as well
 };
 
 // What the threads share.

@@ -177,6 +177,16 @@ TEST_F(Walks, take_part_of_a_traversal_to_find_and_to_cut_lists) {
     }
     EXPECT_LT(*statistics.frontier_s, all_s) << name(access);
   }
+  // A lane that walks a hub's list alone takes far longer than what finds it.
+  const BothWays hub = star(2'000'000);
+  const auto placed_hub = place(hub.graph, EdgePlacement::device, 8);
+  const auto traversal = make_traversal(*placed_hub, Algorithm::pr, Access::naive);
+  const WalkStatistics statistics = traversal->statistics(0);
+  double all_s = 0;
+  for (const LevelResult& level : traversal->levels()) {
+    all_s += level.seconds;
+  }
+  EXPECT_LT(*statistics.frontier_s, 0.5 * all_s);
 }
 
 // A block that got a hub's list whole would have most of all edges.

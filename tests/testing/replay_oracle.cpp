@@ -76,18 +76,11 @@ auto with_policy(Access access, const F& f) {
   return decltype(f(graph::Merged{})){};
 }
 
-// Lanes that walk a list together.
-int team_lanes(Access access) {
-  return access == Access::merged_aligned_by_16  ? 16
-         : access == Access::merged_aligned_by_8 ? 8
-         : access == Access::merged_aligned_by_4 ? 4
-                                                 : 32;
-}
-
 std::size_t items_per_turn(Access access) {
-  return access == Access::naive                    ? 32
-         : access == Access::merged_aligned_chunked ? 8
-                                                    : 32 / static_cast<std::size_t>(team_lanes(access));
+  return access == Access::naive ? 32
+         : access == Access::merged_aligned_chunked
+             ? 8
+             : 32 / static_cast<std::size_t>(graph::team_lanes(access));
 }
 
 // Edges, one by one, of the tiles that blocks share: whose each is, and its element.
@@ -165,7 +158,7 @@ LaneByLane::Turn LaneByLane::steps_of(std::span<const WorkItem> items) const {
       turn.push_back(elements);
     }
   }
-  const int team = team_lanes(access_);
+  const int team = graph::team_lanes(access_);
   const std::size_t teams = 32 / static_cast<std::size_t>(team);
   for (std::size_t first = 0; first < items.size(); first += teams) {
     for (int step = 0; step < graph::kPieceSteps; ++step) {
@@ -248,7 +241,7 @@ Requests LaneByLane::level(std::span<const graph::Vertex> active) {
   level_lines_.clear();
   level_requests_ = 0;
   Requests sum;
-  if (access_ == Access::block_mapped || access_ == Access::merge_path) {
+  if (is_tiled(access_)) {
     walk_tiles(active, sum);
     return sum;
   }

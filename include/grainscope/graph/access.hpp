@@ -16,7 +16,7 @@ namespace grainscope::graph {
 
 inline constexpr int kWarpLanes = 32;
 inline constexpr std::uint64_t kLineBytes = 128;
-inline constexpr int kPieceSteps = 8;  // warp-wide steps of one work item: what a warp keeps in flight
+inline constexpr int kPieceSteps = 8;  // steps of one work item, all of whose loads are in flight at once
 inline constexpr std::uint64_t kNoElement = UINT64_MAX;
 
 // A piece of one adjacency list: elements [begin, end) of the edge arrays, walked from `first`, which is
@@ -81,6 +81,19 @@ inline constexpr Access kAllAccess[] = {
       return "edge_gather";
   }
   return "?";
+}
+
+// Lanes of a warp that walk a list together; of naive each walks one by itself.
+[[nodiscard]] constexpr int team_lanes(Access access) {
+  return access == Access::merged_aligned_by_16  ? 16
+         : access == Access::merged_aligned_by_8 ? 8
+         : access == Access::merged_aligned_by_4 ? 4
+         : access == Access::naive               ? 1
+                                                 : kWarpLanes;
+}
+// Whether blocks share tiles of lists.
+[[nodiscard]] constexpr bool is_tiled(Access access) {
+  return access == Access::block_mapped || access == Access::merge_path;
 }
 
 // An item is a whole list.

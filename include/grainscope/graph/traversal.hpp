@@ -126,7 +126,9 @@ struct WalkStatistics {
   std::uint64_t lanes = 0;     // lanes of these that had an edge
   int blocks = 0;              // of the grid
   double block_imbalance = 1;  // the most loaded block's loads over the mean of all blocks
-  // Of walks on one GPU: time in which each level's lists were found and cut into items or tiles.
+  // Of walks on one GPU, in this run: time between the end of a walk and the beginning of the next, in which
+  // lists are found and cut into items or tiles. The clearing of the state and waits for the host are in it,
+  // the last look, which finds nothing, is not.
   std::optional<double> frontier_s = std::nullopt;
   [[nodiscard]] double lane_use() const {
     return loads == 0 ? 1 : static_cast<double>(lanes) / (static_cast<double>(loads) * kWarpLanes);
@@ -213,7 +215,7 @@ inline constexpr Direction kDirections[] = {Direction::push, Direction::pull};
 // Null where there is such a pull.
 [[nodiscard]] constexpr const char* why_no_pull(Algorithm algorithm, Access access) {
   return algorithm != Algorithm::bfs && algorithm != Algorithm::pr
-             ? "sssp and cc tell and ask in one walk or push alone: direction=pull is of bfs and pr"
+             ? "direction=pull is for bfs and pr: cc asks and tells in one walk, and sssp only pushes"
          : access != Access::merged_aligned && access != Access::edge_gather
              ? "direction=pull walks by merged_aligned and edge_gather"
              : nullptr;

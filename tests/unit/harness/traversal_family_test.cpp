@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -49,7 +50,11 @@ TEST(Traversal, walks_a_graph_that_the_user_names_in_every_way) {
     return name.find(std::string("/graph:") + graph + "/") != std::string::npos;
   };
   const auto counted = [&](const char* graph) {
-    return std::count_if(all.begin(), all.end(), [&](const auto& name) { return is_of(graph, name); });
+    // But for searches by pull, which take hours over a graph of many levels.
+    const std::regex pulled("traversal/bfs/.*direction:pull");
+    return std::count_if(all.begin(), all.end(), [&](const auto& name) {
+      return is_of(graph, name) && !std::regex_search(name, pulled);
+    });
   };
   EXPECT_GT(counted("kron21"), counted("urand21"));
   EXPECT_GT(own.size(), static_cast<std::size_t>(counted("kron21")));
