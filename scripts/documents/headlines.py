@@ -10,7 +10,7 @@ from grainscope_report.resources import COMM_SCOPE, DISSERTATION, EMOGI, GRAPHPE
 
 FULL, TWO, SCORES = "h100-full.json.gz", "h200x2-full.json.gz", "no-gpu-scores.json.gz"
 KRON24, BFS24 = "h100-kron24.json", "h100-bfs24.json.gz"
-WAYS = "two-h200-training.json.gz"
+WAYS, WALKS = "two-h200-training.json.gz", "h100-walks.json.gz"
 
 
 def cell(run: str, family: str, axes: str, what: str = "GB/s") -> Cell:
@@ -897,9 +897,10 @@ OF_GRAPHPEG = (
     Headline(
         GRAPHPEG,
         "overhead_of_gunrock",
-        "overhead of Gunrock's load balancing",
+        "Gunrock's load balancing on lists of two or three edges: merge path over a warp a list, time",
+        faster("merge_path device 8", "merged_aligned device 8", WALKS, "road20"),
+        "In Gunrock's manner, by our own kernels, over a generated road network.",
         side="above",
-        absent="Gunrock's load balancing is not among the accesses",
     ),
 )
 

@@ -332,7 +332,8 @@ void walk_teams(const Walk& walk, std::span<const Vertex> active, const ListRang
                 std::uint64_t first_item, Edge before, Tally& tally) {
   constexpr std::size_t kTeams = Policy::kItemsPerTurn;
   // 256 elements of 8 bytes, and of each item a sector more at either end.
-  static_assert(graph::kWarpLanes * graph::kPieceSteps * 8 / kSectorBytes + 2 * kTeams <= TurnSectors::kMost);
+  static_assert(std::size_t{graph::kWarpLanes} * graph::kPieceSteps * 8 / kSectorBytes + 2 * kTeams <=
+                TurnSectors::kMost);
   const auto arrays = static_cast<std::uint64_t>(walk.arrays());
   std::vector<Asking> askings = asking(walk);
   std::vector<TurnSectors> sectors{{walk.layout.edges_at, static_cast<unsigned>(walk.layout.edge_bytes)}};
