@@ -194,8 +194,8 @@ def _notes(machines: Sequence[Machine], found: Sequence[Block], shown: Sequence[
     ]
     if any(_time_to_find(run) is not None for block in shown for run in block.measured.values()):
         notes.append(
-            "Time to find lists: what counting a level's lists, summing and cutting them takes, of merge "
-            "path its partition, too, over the median time of the traversal: what balance costs."
+            "Time to find lists: between the walks of one traversal, while lists are counted and cut, "
+            "of merge path summed, too, and the host is waited for; over the median time of all traversals."
         )
     if any("aligned_by" in access for access in accesses):
         notes.append("By 16, 8 and 4: workers of so many lanes walk a list each (EMOGI 4.3.1).")
