@@ -285,7 +285,7 @@ TEST(SmShares, names_read_as_a_sentence) {
   EXPECT_TRUE(names.contains("sm_share/gather/green_context" + site +
                              "/sms:8/width:16/row:1024/rows:65536/span:268435456"));
   EXPECT_TRUE(names.contains("sm_share/split/green_context" + site +
-                             "/percent:5/width:16/row:1024/rows:131072/span:268435456"));
+                             "/percent:25/width:16/row:1024/rows:131072/span:268435456"));
   EXPECT_TRUE(names.contains("sm_share/split/green_context" + site +
                              "/consumer:graphsage/percent:10/width:16/row:1024/rows:131072/span:268435456"));
   EXPECT_TRUE(
