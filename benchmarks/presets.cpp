@@ -759,8 +759,8 @@ let balance = merged_aligned_by_16,merged_aligned_by_8,merged_aligned_by_4,block
 let pulls   = merged_aligned,edge_gather
 
 # Every way to walk over the link, one elsewhere to compare with. A search by pull reads what is not reached yet in
-# every level: over a graph of many levels, which a user may name, that takes hours. Bringing managed edges back before each trial
-# takes longer than the trial: a short run does so for bfs alone. In full one graph of three is walked in every
+# every level: over a graph of many levels, which a user may name, that takes hours. Bringing managed edges back
+# before each trial takes longer than the trial: a short run does so for bfs alone. In full one graph of three is walked in every
 # way, and any that the user names.
 traversal
   smoke       graph=power             placement=mapped,managed,device  edge=8,4  algorithm=$program

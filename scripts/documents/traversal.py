@@ -333,6 +333,7 @@ TRAVERSED[FOUR] = "four-h200-traversal.json.gz"
 LOWERED = dict.fromkeys(("kron24", "urand24"), "two-h100-lower24.json.gz") | {
     "kron26": "two-h100-lower26.json.gz"
 }
+LOWERED_BY_ONE = ("kron24", "urand24")  # that one GPU walked in the same run, too
 LOWERING = ("sssp", "cc")
 HELD = "mapped, managed_host"
 PLACED = ("mapped", HELD, "peer", "interleaved", "device")
@@ -425,7 +426,7 @@ def more_edges(name: str, graph: str) -> float:
 @part("traversal.more_edges")
 def most_more_edges() -> str:
     """By how many percent two GPUs read more edges or fewer, at most."""
-    apart = [abs(more_edges(name, graph) - 1) for name in LOWERING for graph in ("kron24", "urand24")]
+    apart = [abs(more_edges(name, graph) - 1) for name in LOWERING for graph in LOWERED_BY_ONE]
     return f"{100 * max(apart):.1f}"
 
 
@@ -521,9 +522,9 @@ def of_held_over_pinned(name: str, graph: str) -> str:
 
 
 @part("traversal.held_later")
-def held_later(name: str) -> str:
+def held_later(name: str, scale: str = "24") -> str:
     """By how many percent the time over managed memory is above that over pinned memory, in visits."""
-    held, pinned = (row for row in sorted(_held_rows(name), key=lambda row: "memory" not in row.case.axes))
+    pinned, held = sorted(_held_rows(name, scale), key=lambda row: "memory" in row.case.axes)
     return f"{100 * (held.median_s / pinned.median_s - 1):.1f}"
 
 
@@ -535,16 +536,11 @@ def held_visits() -> str:
     return f"{100 * (max(medians) / min(medians) - 1):.0f}"
 
 
-def _held_rows(name: str) -> list:
-    return [row for row in rows_of("h100-kron24-held.json.gz") if row.case.family == f"traversal/{name}"]
+HELD_BY_SCALE = {"24": "h100-kron24-held.json.gz", "27": "h100-kron27-held.json.gz"}
 
 
-@part("traversal.held27")
-def held27(name: str) -> str:
-    """The same of kron 27."""
-    rows = [row for row in rows_of("h100-kron27-held.json.gz") if row.case.family == f"traversal/{name}"]
-    pinned, held = sorted(rows, key=lambda row: "memory" in row.case.axes)
-    return f"{100 * (held.median_s / pinned.median_s - 1):.1f}"
+def _held_rows(name: str, scale: str = "24") -> list:
+    return [row for row in rows_of(HELD_BY_SCALE[scale]) if row.case.family == f"traversal/{name}"]
 
 
 @part("traversal.vertices")

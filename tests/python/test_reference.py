@@ -301,6 +301,9 @@ def test_processes_gain_where_cpus_sample_and_gpus_gather_and_may_where_cpus_do_
     one, each = training.by_processes(training.CPU_GATHERS, placement="host")
     assert meet(one, each)
     assert max(visit.median_s for visit in each.visits) > min(visit.median_s for visit in one.visits)
+    # By the median step, not by all of them.
+    assert each.median_s < one.median_s
+    assert each.counters["seeds_per_s"] < one.counters["seeds_per_s"]
 
 
 def test_training_of_the_second_gpu_waits_for_its_next_gather_where_cpus_gather_for_processes():
@@ -619,11 +622,12 @@ def test_two_gpus_are_as_much_faster_as_the_doc_says():
     }
     assert not slow
     older = {graph: traversal.times_faster("cc", graph) for graph in traversal.LOWERED}
-    assert all(traversal.newest_times("cc", graph) > 1.1 * times for graph, times in older.items())
+    assert all(traversal.newest_times("cc", graph) > 1.2 * older[graph] for graph in traversal.LOWERED_BY_ONE)
+    assert traversal.newest_times("cc", "kron26") > 1.15 * older["kron26"]
     assert all(
         0.98 < traversal.more_edges(name, graph) < 1.02
         for name in traversal.LOWERING
-        for graph in ("kron24", "urand24")
+        for graph in traversal.LOWERED_BY_ONE
     )
     for name in ("bfs", "pr"):
         alone, both = (traversal.traversed(name, "urand24", gpus=gpus) for gpus in (1, 2))
