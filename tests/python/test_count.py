@@ -37,12 +37,12 @@ def row(name, family, status="ok", **axes):
         "name": name,
         "status": status,
         "case": {"family": family, "axes": axes},
-        "traffic": {"requests": 9},
+        "traffic": {"requests": 1200},
     }
 
 
 RESULT = {
-    "context": {"run": {"flags": ["--preset=full", "--graph=kron:10", "--max-time=3m"]}},
+    "context": {"run": {"flags": ["--preset=full", "--graph=kron:10", "--axis=edge=8", "--max-time=3m"]}},
     "benchmarks": [
         row("traversal/bfs/merged/mapped/graph:kron10", "traversal/bfs", placement="mapped"),
         row("traversal/bfs/merged/device/graph:kron10", "traversal/bfs", placement="device"),
@@ -104,8 +104,13 @@ def test_rows_of_kernels_that_read_the_host_are_counted_and_no_others(tmp_path):
 def test_a_case_is_run_alone_from_its_first_source_on_the_graph_of_the_run(tmp_path):
     assert count(tmp_path, stand_in(tmp_path, TABLE), "--filter", "^lean/bfs") == 0
     (call,) = (tmp_path / "calls").read_text().splitlines()
-    assert "--benchmark_filter=^lean/bfs/none/plain/graph:kron10$ --trials 1" in call
-    assert "--preset=full --graph=kron:10" in call
+    assert (
+        "--benchmark_filter=^lean/bfs/none/plain/graph:kron10$ --preset=full --graph=kron:10 --axis=edge=8"
+        in call
+    )
+    assert call.partition(" GRAINSCOPE")[0].endswith("--trials 1 --benchmark_repetitions=1"), (
+        "not three visits"
+    )
     assert "--max-time" not in call
     assert "search_levels" in call
     assert "GRAINSCOPE_COUNT=1" in call, "what stands behind a gate is done once more without"
@@ -138,6 +143,7 @@ def test_zero_copy_rows_are_held_against_requests_without_a_cache():
     [
         ("ERR_NVGPUCTRPERM", 1, (), "may not read the GPU's counters"),
         ("no kernels", 0, (), "ncu wrote no table"),
+        (TABLE.replace("1,200", "3,600"), 0, (), "is not the one trial that is modelled"),
         ("broken", 5, (), "ncu ended with 5"),
         (TABLE.replace("pcie__read_bytes", "other"), 0, (), "did not count pcie_read_bytes"),
         (TABLE.replace('"Kbyte"', '"furlong"'), 0, (), "in 'furlong'"),
