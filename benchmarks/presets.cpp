@@ -507,8 +507,10 @@ let on_cards = one_by_one,batch,graph,kernel,bulk
 shape/pages
   smoke       node=nearest  orders=one  path=$card,gpu_to_peer  page=4KiB  pages=64  method=$each_way,staged
   smoke       node=nearest              path=$both_ways         page=4KiB  pages=64  method=staged  order=packed
+  smoke       node=nearest  orders=one  path=$both_ways         page=4KiB  pages=64  method=relay
   quick       node=nearest  path=$both_ways  page=4KiB,64KiB        pages=64,1024  method=$few_ways
   quick       node=nearest  path=$both_ways  page=4KiB              pages=4096     method=batch,kernel
+  quick       node=nearest  orders=one  path=$both_ways  page=64KiB  pages=1024    method=relay
   full        gpu=first  path=$both_ways  page=1KiB,4KiB,16KiB,28KiB,64KiB,256KiB  pages=16,256  method=$ways
   full        gpu=first  path=$both_ways  page=4KiB,28KiB  pages=4096    method=$ways
   full        gpu=first  path=$both_ways  page=4KiB,64KiB  pages=16,256  method=one_by_one,graph
@@ -527,6 +529,13 @@ shape/pages
   paper       path=$both_ways  page=4KiB        pages=4096      method=kernel,bulk         blocks=1..32
   paper       path=$both_ways  page=4KiB        pages=4096      method=batch,kernel,bulk   pool=256MiB..x4..16GiB
   acceptance  node=nearest  path=$card,gpu_to_peer  page=4KiB  pages=256  method=$on_cards
+# Relayed by a neighbour, beside the kernel of one GPU; in paper also fewer bytes, other shares, more neighbours.
+  full paper  gpu=first  node=nearest  pairs=first  orders=one  path=$both_ways  page=4KiB,16KiB    pages=16384  method=kernel,relay
+  full paper  gpu=first  node=nearest  pairs=first  orders=one  path=$both_ways  page=64KiB,256KiB  pages=1024   method=kernel,relay
+  full paper  gpu=first  node=nearest  pairs=first  orders=one  path=$both_ways  page=4KiB          pages=16384  method=kernel,relay  memory=managed_host
+  paper       gpu=first  node=nearest  pairs=first  orders=one  path=$both_ways  page=64KiB  pages=16..x4..256  method=kernel,relay
+  paper       gpu=first  node=nearest  pairs=first  orders=one  path=$both_ways  page=64KiB  pages=1024  method=relay  share=10,30,50,70
+  paper       gpu=first  node=nearest  pairs=first  orders=one  path=$both_ways  page=64KiB  pages=4096  method=relay  neighbours=1,2,3
 
 # ---- reach ---------------------------------------------------------------------------------------------------
 

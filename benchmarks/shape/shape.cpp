@@ -1,7 +1,12 @@
 // The families of shapes: shape/copy and shape/pages, and what they share. Each part opens with its question.
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
@@ -99,7 +104,7 @@ Case shape_case(const std::string& family, const ShapePath& path, const char* me
   id.site.push_back({"gpu", path.gpu.ordinal});
   if (path.has_peer()) {
     id.axes.push_back({"link", path.link, AxisStyle::hidden});
-    id.site.push_back({"peer", path.route.peer()});
+    id.site.push_back({"peer", path.peer()});
   }
   id.axes.insert(id.axes.end(), axes.begin(), axes.end());
   return id;
@@ -305,17 +310,19 @@ namespace {
 //
 // Pages of one size lie in a pool at each end, drawn anew for each, and are copied by one call a page, by
 // cudaMemcpyBatchAsync, by a graph, by a kernel with few blocks, or gathered around contiguous copies. That
-// is what servers of language models, embedding caches and samplers do. Timed: on the host's clock, from the
-// first call until an event behind the last copy has completed, for every method alike, since submission is
-// half of the price. It begins with the addresses of all pages in host memory: merging them, the arrays for
-// cudaMemcpyBatchAsync and the way of a kernel's table to the GPU are part of it (a kernel reads the table
-// over the link that the pages cross); the graph's instantiation and upload are not, since a graph is for the
-// same pages again and again. Not timed: allocation, filling; before each sample the pages at the destination
-// are overwritten. Bytes: those of the pages; an operation is one page. Source: Kwon et al., Efficient Memory
-// Management for Large Language Model Serving with PagedAttention (SOSP 2023); the CUDA runtime's
-// documentation of cudaMemcpyBatchAsync; Comm|Scope's `Comm_cudart_*` graph benchmarks. Limits: all pages
-// have one size; the tables are the same in every run; the host's caches are left as the overwriting left
-// them.
+// is what servers of language models, embedding caches and samplers do. Relayed, a share of the pages is
+// copied by the same kernel on neighbours of the GPU, each over its own link to the host and on to the GPU's
+// pages, or from them, by peer access: share=found as in transfer/relay, and `alone_gb_s` is of the same
+// pages by the GPU's own kernel. Timed: on the host's clock, from the first call until an event behind the
+// last copy has completed, for every method alike, since submission is half of the price. It begins with the
+// addresses of all pages in host memory: merging them, the arrays for cudaMemcpyBatchAsync and the way of a
+// kernel's table to the GPU are part of it (a kernel reads the table over the link that the pages cross); the
+// graph's instantiation and upload are not, since a graph is for the same pages again and again. Not timed:
+// allocation, filling; before each sample the pages at the destination are overwritten. Bytes: those of the
+// pages; an operation is one page. Source: Kwon et al., Efficient Memory Management for Large Language Model
+// Serving with PagedAttention (SOSP 2023); the CUDA runtime's documentation of cudaMemcpyBatchAsync;
+// Comm|Scope's `Comm_cudart_*` graph benchmarks. Limits: all pages have one size; the tables are the same in
+// every run; the host's caches are left as the overwriting left them.
 
 using transfer::PageCopy;
 using transfer::PageMethod;
@@ -324,12 +331,14 @@ using transfer::Pages;
 
 const char* const kPagesFamily = "shape/pages";
 const char* const kUsual = "usual";
+const char* const kFound = "found";
 constexpr std::uint64_t kMostPages = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostBlocks = 65535;
 
 constexpr PageMethod kPageMethods[] = {
-    PageMethod::one_by_one, PageMethod::batch, PageMethod::batch_merged, PageMethod::graph,
-    PageMethod::kernel,     PageMethod::bulk,  PageMethod::staged,       PageMethod::cpu_gather};
+    PageMethod::one_by_one, PageMethod::batch,      PageMethod::batch_merged,
+    PageMethod::graph,      PageMethod::kernel,     PageMethod::bulk,
+    PageMethod::staged,     PageMethod::cpu_gather, PageMethod::relay};
 constexpr PageOrder kPageOrders[] = {PageOrder::drawn, PageOrder::sorted, PageOrder::runs, PageOrder::packed};
 
 // The pages of a point. Packed are those on the host, or where there is no host those at the destination;
@@ -354,8 +363,8 @@ Pages pages_of(const ShapePath& path, const Values& values) {
   return pages;
 }
 
-// Throws UsageError, saying why, where it cannot be.
-PageCopy page_copy(const ShapePath& path, const Values& values) {
+// `neighbours`: that pass pages on, a bit each. Throws UsageError, saying why, where it cannot be.
+PageCopy page_copy(const ShapePath& path, const Values& values, std::uint64_t neighbours) {
   PageCopy copy{path.route,
                 pages_of(path, values),
                 enumerator(values.word("method"), kPageMethods, [](PageMethod each) { return name(each); }),
@@ -369,26 +378,37 @@ PageCopy page_copy(const ShapePath& path, const Values& values) {
   if (!values.is("blocks", kUsual)) {
     copy.blocks = values.number_as<unsigned>("blocks");
   }
+  copy.relay.gpus = neighbours;
+  if (!values.is("share", kFound)) {
+    copy.relay.share = values.number_as<int>("share");
+  }
+  if (neighbours == 0 && (values.number("neighbours") != 1 || !values.is("share", kFound))) {
+    throw UsageError("neighbours and share are of pages that are relayed: method is relay");
+  }
   require_possible(copy);
   return copy;
 }
 
+// Of a path on which something can be copied, by GPUs that are there.
 std::string why_not(const Machine& machine, const ShapePath& path, const PageCopy& copy,
                     cuda::MemoryKind memory) {
   const PageMethod method = copy.method;
-  if (!path.why_not.empty()) {
-    return path.why_not;
-  }
   if (method == PageMethod::batch || method == PageMethod::batch_merged) {
     return why_no_batch_copy(machine);
   }
-  const std::string why = method == PageMethod::bulk ? why_no_bulk(machine, path.gpu.ordinal) : std::string();
-  const bool mapped = has_blocks(method) || memory == cuda::MemoryKind::managed_host;
-  return why.empty() && mapped && path.route.has_host()
-             ? why_no_memory(machine, memory, path.gpu.ordinal,
-                             std::max(copy.pages.memory_bytes(copy.pages.source),
-                                      copy.pages.memory_bytes(copy.pages.destination)))
-             : why;
+  std::string why = method == PageMethod::bulk ? why_no_bulk(machine, path.gpu.ordinal) : std::string();
+  if (!path.route.has_host() || !(has_blocks(method) || memory == cuda::MemoryKind::managed_host)) {
+    return why;
+  }
+  std::vector<int> gpus = relays_of(copy.relay);
+  gpus.insert(gpus.begin(), path.gpu.ordinal);
+  for (const int gpu : gpus) {
+    why = why.empty() ? why_no_memory(machine, memory, gpu,
+                                      std::max(copy.pages.memory_bytes(copy.pages.source),
+                                               copy.pages.memory_bytes(copy.pages.destination)))
+                      : why;
+  }
+  return why;
 }
 
 std::string copied_by(PageMethod method) {
@@ -416,6 +436,9 @@ std::string copied_by(PageMethod method) {
       return "host threads that gather or scatter parts of 2 MiB, contiguous copies of these beside them, "
              "and a "
              "kernel, with the copy of its table, on the GPU's side";
+    case PageMethod::relay:
+      return "one kernel a GPU, each with a part of the pages and a table of its own that it reads from the "
+             "host";
   }
   return {};
 }
@@ -446,6 +469,41 @@ Needs page_needs(const PageCopy& copy) {
   return {0, copy.between_gpus() ? std::max(from, to) : from + to, 0};
 }
 
+// Of the same pages by the kernel of the GPU alone, in GB/s.
+double alone_rate(Session& session, PageCopy copy) {
+  copy.method = PageMethod::kernel;
+  copy.relay = {};
+  const auto mover = transfer::make_page_mover(copy, session.surroundings());
+  const double seconds = median_s(*mover);
+  static_cast<void>(mover->verify());
+  return gb_per_s(static_cast<double>(copy.pages.bytes()), seconds);
+}
+
+Measurement measure_pages(Session& session, PageCopy copy, const ShapePath& path, bool share_is_found) {
+  const auto make = [&] { return transfer::make_page_mover(copy, session.surroundings()); };
+  std::optional<double> alone_gb_s;
+  if (copy.relay.used()) {
+    alone_gb_s = alone_rate(session, copy);
+  }
+  if (share_is_found) {
+    copy.relay.share = find_share(relays_of(copy.relay).size(), copy.pages.bytes(), [&](int share) {
+      copy.relay.share = share;
+      return make();
+    });
+  }
+  transfer::Transfer moved = path.as_transfer(copy.pages.bytes());
+  moved.relay = copy.relay;
+  Measurement measurement = measure_mover(session, make, moved);
+  measurement.operations = copy.pages.count;
+  if (alone_gb_s) {
+    const double rate = gb_per_s(static_cast<double>(copy.pages.bytes()), measurement.samples.summary.median);
+    measurement.counters["share"] = copy.relay.share;
+    measurement.counters["alone_gb_s"] = *alone_gb_s;
+    measurement.counters["of_alone"] = rate / *alone_gb_s;
+  }
+  return measurement;
+}
+
 Benchmark make_benchmark_pages(const Machine& machine, const ShapePath& path, const PageCopy& copy,
                                const Values& values) {
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
@@ -458,32 +516,77 @@ Benchmark make_benchmark_pages(const Machine& machine, const ShapePath& path, co
   if (has_blocks(copy.method)) {
     axes.push_back({"blocks", values.at("blocks")});
   }
+  if (copy.relay.used()) {
+    axes.push_back({"neighbours", values.at("neighbours")});
+    axes.push_back({"share", values.at("share")});
+  }
   axes.push_back({"bytes", number(copy.pages.bytes())});
   benchmark.id = shape_case(kPagesFamily, path, name(copy.method), axes);
-  benchmark.skip = why_not(machine, path, copy, memory_of(values));
+  benchmark.skip = path.why_not;
+  if (copy.relay.used()) {
+    benchmark.other_gpus = relays_of(copy.relay);
+    transfer::Transfer moved = path.as_transfer(copy.pages.bytes());
+    moved.relay = copy.relay;
+    skip_without_neighbours(benchmark, machine, moved);
+  }
+  if (benchmark.skip.empty()) {
+    benchmark.skip = why_not(machine, path, copy, memory_of(values));
+  }
   benchmark.needs = page_needs(copy);
   benchmark.explanation = explain_pages(copy.method);
-  benchmark.run = [copy, path](Session& session) {
-    Measurement measurement = measure_mover(
-        session, [&] { return transfer::make_page_mover(copy, session.surroundings()); },
-        path.as_transfer(copy.pages.bytes()));
-    measurement.operations = copy.pages.count;
-    return measurement;
+  const bool share_is_found = copy.relay.used() && values.is("share", kFound);
+  benchmark.run = [copy, path, share_is_found](Session& session) {
+    return measure_pages(session, copy, path, share_is_found);
   };
   return benchmark;
 }
 
+bool is_relayed(const Values& values) {
+  return values.is("method", name(PageMethod::relay));
+}
+
+// Each path between the host and a GPU with neighbours, by pairs as transfer/relay has them.
+void each_relay_path(const Machine& machine, const Grids& grids,
+                     const std::function<void(const ShapePath&, const GpuPair&, const Values&)>& visit) {
+  each_pair(machine, grids, [&](const GpuPair& pair, const Grid& grid) {
+    for (const int node : grids.nodes(grid, pair.gpu)) {
+      const Endpoint card = Endpoint::gpu(Placement::device, pair.gpu.ordinal);
+      const Endpoint host = Endpoint::host(Placement::pinned, node);
+      const std::string& why = pair.gpu.unavailable.empty() ? pair.unavailable : pair.gpu.unavailable;
+      const ShapePath paths[] = {{"host_to_gpu", {host, card}, pair.gpu, pair.link, why, pair.peer},
+                                 {"gpu_to_host", {card, host}, pair.gpu, pair.link, why, pair.peer}};
+      for (const Values& values : grid.points()) {
+        for (const ShapePath& path : paths) {
+          if (is_relayed(values) && values.is("path", path.name)) {
+            visit(path, pair, values);
+          }
+        }
+      }
+    }
+  });
+}
+
 std::vector<Benchmark> list_pages(const Machine& machine, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
-  each_path(machine, scope, grids, [&](const ShapePath& path, const Grid& /*grid*/, const Values& values) {
+  const auto add = [&](const ShapePath& path, const Values& values, std::uint64_t neighbours) {
     try {
-      const PageCopy copy = page_copy(path, values);
+      const PageCopy copy = page_copy(path, values, neighbours);
       if (scope.in_range(copy.pages.bytes())) {
         benchmarks.push_back(make_benchmark_pages(machine, path, copy, values));
       }
     } catch (const UsageError& error) {
       grids.leave_out(error.what());
     }
+  };
+  each_path(machine, scope, grids, [&](const ShapePath& path, const Grid& /*grid*/, const Values& values) {
+    if (!is_relayed(values)) {
+      add(path, values, 0);
+    } else if (!path.route.has_host()) {
+      grids.leave_out("pages between the host and a GPU are relayed: others have links to the host");
+    }
+  });
+  each_relay_path(machine, grids, [&](const ShapePath& path, const GpuPair& pair, const Values& values) {
+    add(path, values, neighbours_of(machine, pair, values.number("neighbours")));
   });
   return benchmarks;
 }
@@ -506,7 +609,10 @@ Family shape_pages() {
            size_axis("pool", "of the host, or else of the source; usual: twice what the pages take",
                      {1, DeclaredAxis::Range{}.most}, false, kUsual, {kUsual}),
            number_axis("blocks", "of a kernel; usual: 8 over a link to the host, else all that fit",
-                       {1, kMostBlocks}, kUsual, {kUsual})},
+                       {1, kMostBlocks}, kUsual, {kUsual}),
+           number_axis("neighbours", "GPUs that pass pages on, of relay", {1, 15}, "1"),
+           number_axis("share", "percent of the pages that they pass on; found: as much as keeps all busy",
+                       {1, 99}, kFound, {kFound})},
           list_pages};
 }
 

@@ -12,15 +12,17 @@
 
 namespace grainscope::harness {
 
-// From one place to another, by one GPU.
+// From one place to another, by one GPU; to and from the host also by its neighbours.
 struct ShapePath {
   std::string name;  // "host_to_gpu", "gpu_to_host", "local", "gpu_to_peer" or "peer_to_gpu"
   transfer::Route route;
   GpuTarget gpu;        // that carries it out
-  std::string link;     // what joins two GPUs: "nvlink", "pcie", "unknown"; empty on other paths
+  std::string link;     // what joins the GPU to `peer()`: "nvlink", "pcie", "unknown"; empty: there is none
   std::string why_not;  // why nothing can be copied on it; empty: it can
+  int neighbour = 0;    // to and from the host, where there is a link: the first that passes bytes on
 
   [[nodiscard]] bool has_peer() const { return !link.empty(); }
+  [[nodiscard]] int peer() const { return route.has_host() ? neighbour : route.peer(); }
   // What moves where `bytes` are copied on it: what a measurement is bounded by.
   [[nodiscard]] transfer::Transfer as_transfer(std::uint64_t bytes) const;
 };

@@ -1,9 +1,14 @@
 #include "case.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "grainscope/core/error.hpp"
@@ -148,6 +153,29 @@ void set_memory(transfer::Transfer& transfer, cuda::MemoryKind memory) {
   }
 }
 
+std::uint64_t neighbours_of(const Machine& machine, const GpuPair& pair, std::uint64_t count) {
+  const auto there = std::max<std::uint64_t>(machine.runtime.devices.size(), count + 1);
+  std::uint64_t gpus = 0;
+  for (std::uint64_t next = 0; static_cast<std::uint64_t>(std::popcount(gpus)) < count; ++next) {
+    const auto gpu = (static_cast<std::uint64_t>(pair.peer) + next) % there;
+    if (gpu != static_cast<std::uint64_t>(pair.gpu.ordinal)) {
+      gpus |= std::uint64_t{1} << gpu;
+    }
+  }
+  return gpus;
+}
+
+void skip_without_neighbours(Benchmark& benchmark, const Machine& machine,
+                             const transfer::Transfer& transfer) {
+  const std::size_t neighbours = transfer::relays_of(transfer).size();
+  if (const std::size_t there = machine.runtime.devices.size(); there <= neighbours) {
+    benchmark.skip_for("needs " + std::to_string(neighbours + 1) + " GPUs; this machine has " +
+                       std::to_string(there));
+  } else {
+    skip_without_relays(benchmark, machine, transfer);
+  }
+}
+
 void skip_without_relays(Benchmark& benchmark, const Machine& machine, const transfer::Transfer& transfer) {
   if (machine.runtime.devices.empty()) {
     return;  // that is why the transfer is skipped
@@ -236,6 +264,34 @@ double median_s(transfer::Mover& mover, std::optional<std::size_t> lane) {
     }
   }
   return summarize(seconds).median;
+}
+
+int find_share(std::size_t neighbours, std::uint64_t bytes,
+               const std::function<std::unique_ptr<transfer::Mover>(int)>& make) {
+  constexpr int kLooks = 4;
+  int share = static_cast<int>(100 * neighbours / (neighbours + 1));
+  int best = share;
+  double best_s = std::numeric_limits<double>::infinity();
+  std::vector<int> looked_at;
+  for (int look = 0; look < kLooks; ++look) {
+    looked_at.push_back(share);
+    const auto mover = make(share);
+    const double seconds = median_s(*mover);
+    static_cast<void>(mover->verify());
+    if (seconds < best_s) {
+      std::tie(best_s, best) = std::pair(seconds, share);
+    }
+    Measurement parts;
+    mover->describe(parts);
+    const double relayed = parts.counters.at("relayed_bytes");
+    const double relay_rate = relayed / parts.counters.at("relays_s");
+    const double direct_rate = (static_cast<double>(bytes) - relayed) / parts.counters.at("direct_s");
+    share = std::clamp(static_cast<int>(std::lround(100 * relay_rate / (relay_rate + direct_rate))), 1, 99);
+    if (std::find(looked_at.begin(), looked_at.end(), share) != looked_at.end()) {
+      break;
+    }
+  }
+  return best;
 }
 
 namespace {

@@ -3,6 +3,9 @@
 
 // What the transfer families share: a transfer between the host and a GPU becomes a benchmark.
 
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +15,8 @@
 #include "harness/benchmark.hpp"
 
 namespace grainscope::harness {
+
+struct GpuPair;  // transfer/peer_case.hpp
 
 // A benchmark that carries out `transfer`. Locality, site and bytes are derived from it; `axes` are the
 // rest. Skipped where the GPU is unavailable.
@@ -26,9 +31,15 @@ namespace grainscope::harness {
 // placement_of, and for a transfer whose memory is of another kind.
 void set_memory(transfer::Transfer& transfer, cuda::MemoryKind memory);
 
+// The pair's second GPU and those behind it, `count` in all, a bit each: they pass on a part of what the
+// first copies. On a machine that has fewer, nominal ones.
+[[nodiscard]] std::uint64_t neighbours_of(const Machine& machine, const GpuPair& pair, std::uint64_t count);
 // Where a GPU that passes on a part of the transfer is not there, or cannot reach the GPU at its end or be
 // reached.
 void skip_without_relays(Benchmark& benchmark, const Machine& machine, const transfer::Transfer& transfer);
+// The same of neighbours that nobody named: also where the machine has too few GPUs.
+void skip_without_neighbours(Benchmark& benchmark, const Machine& machine,
+                             const transfer::Transfer& transfer);
 
 // How a kernel loads, of families whose kernels can do so in bulk (TMA): the axes `load`, `chunk` and
 // `stages`.
@@ -48,6 +59,11 @@ void skip_without_relays(Benchmark& benchmark, const Machine& machine, const tra
 
 // Median time of a few runs of one lane alone, or of all at once, after one that does not count.
 [[nodiscard]] double median_s(transfer::Mover& mover, std::optional<std::size_t> lane = 0);
+
+// The share of so many neighbours at which both parts of a copy take as long, looked for in a few steps.
+// `make` makes its mover with a share; each is verified.
+[[nodiscard]] int find_share(std::size_t neighbours, std::uint64_t bytes,
+                             const std::function<std::unique_ptr<transfer::Mover>(int)>& make);
 
 // One of several transfers that run at once; without a transfer, a kernel that computes.
 struct PlannedLane {

@@ -12,10 +12,6 @@
 // Limits: one copy at a time; the neighbours do nothing else.
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <limits>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,40 +35,7 @@ const char* const kToGpu = "pinned_to_gpu";
 const char* const kToHost = "gpu_to_pinned";
 const char* const kFound = "found";
 const char* const kUsual = "usual";
-constexpr int kLooks = 4;
 constexpr std::uint64_t kMostLookedAt = 256 * kMiB;
-
-// The share at which both parts of a copy take as long.
-int find_share(Session& session, Transfer transfer) {
-  const auto neighbours = static_cast<int>(relays_of(transfer).size());
-  transfer.bytes = std::min(transfer.bytes, kMostLookedAt);
-  transfer.relay.share = 100 * neighbours / (neighbours + 1);
-  int best = transfer.relay.share;
-  double best_s = std::numeric_limits<double>::infinity();
-  std::vector<int> looked_at;
-  for (int look = 0; look < kLooks; ++look) {
-    const int share = transfer.relay.share;
-    looked_at.push_back(share);
-    const auto mover = transfer::make_mover(transfer, session.surroundings());
-    const double seconds = median_s(*mover);
-    static_cast<void>(mover->verify());
-    if (seconds < best_s) {
-      std::tie(best_s, best) = std::pair(seconds, share);
-    }
-    Measurement parts;
-    mover->describe(parts);
-    const double relayed = parts.counters.at("relayed_bytes");
-    const double relay_rate = relayed / parts.counters.at("relays_s");
-    const double direct_rate =
-        (static_cast<double>(transfer.bytes) - relayed) / parts.counters.at("direct_s");
-    const auto next = static_cast<int>(std::lround(100 * relay_rate / (relay_rate + direct_rate)));
-    transfer.relay.share = std::clamp(next, 1, 99);
-    if (std::find(looked_at.begin(), looked_at.end(), transfer.relay.share) != looked_at.end()) {
-      break;
-    }
-  }
-  return best;
-}
 
 // As many bytes over the links of the GPU and of its neighbours, each to its own GPU, all at once.
 double at_once_s(Session& session, const Transfer& transfer) {
@@ -101,7 +64,12 @@ Measurement measure_relay(Session& session, Transfer transfer, bool share_is_fou
   }();
   const double together_s = at_once_s(session, transfer);
   if (share_is_found) {
-    transfer.relay.share = find_share(session, transfer);
+    Transfer looked_at = transfer;
+    looked_at.bytes = std::min(transfer.bytes, kMostLookedAt);
+    transfer.relay.share = find_share(relays_of(transfer).size(), looked_at.bytes, [&](int share) {
+      looked_at.relay.share = share;
+      return transfer::make_mover(looked_at, session.surroundings());
+    });
   }
   Measurement measurement = measure_transfer(session, transfer);
   const auto bytes = static_cast<double>(transfer.bytes);
@@ -163,8 +131,7 @@ class Lister {
     transfer.relay.share = found ? transfer.relay.share : values.number_as<int>("share");
     transfer.relay.chunk_bytes = values.is("chunk", kUsual) ? 0 : values.number("chunk");
     transfer.relay.buffers = values.number_as<int>("buffers");
-    const auto neighbours = values.number("neighbours");
-    transfer.relay.gpus = neighbours_of(pair, neighbours);
+    transfer.relay.gpus = neighbours_of(machine_, pair, values.number("neighbours"));
     require_possible(transfer);
 
     Benchmark benchmark = transfer_benchmark(kFamily,
@@ -178,29 +145,9 @@ class Lister {
                                              transfer, pair.gpu, explain(transfer.engine));
     benchmark.id.site.push_back({"peer", pair.peer});
     benchmark.skip_for(pair.unavailable);
-    const auto there = machine_.runtime.devices.size();
-    if (there <= neighbours) {
-      benchmark.skip_for("needs " + std::to_string(neighbours + 1) + " GPUs; this machine has " +
-                         std::to_string(there));
-    } else {
-      skip_without_relays(benchmark, machine_, transfer);
-    }
+    skip_without_neighbours(benchmark, machine_, transfer);
     benchmark.run = [transfer, found](Session& session) { return measure_relay(session, transfer, found); };
     benchmarks_.push_back(std::move(benchmark));
-  }
-
-  // The pair's second GPU and those behind it, a bit each; on a machine that has fewer, nominal ones.
-  [[nodiscard]] std::uint64_t neighbours_of(const GpuPair& pair, std::uint64_t count) const {
-    const auto there = std::max<std::uint64_t>(machine_.runtime.devices.size(), count + 1);
-    std::uint64_t gpus = 0;
-    for (std::uint64_t next = 0; gpus == 0 || static_cast<std::uint64_t>(std::popcount(gpus)) < count;
-         ++next) {
-      const auto gpu = (static_cast<std::uint64_t>(pair.peer) + next) % there;
-      if (gpu != static_cast<std::uint64_t>(pair.gpu.ordinal)) {
-        gpus |= std::uint64_t{1} << gpu;
-      }
-    }
-    return gpus;
   }
 
   const Machine& machine_;

@@ -27,21 +27,23 @@ constexpr std::uint64_t kMostFlushThreads = 16;
 }  // namespace
 
 EndMemory::EndMemory(const Endpoint& end, std::uint64_t bytes, const Surroundings& surroundings,
-                     int offset_bytes)
+                     int offset_bytes, std::uint64_t others)
     : end_(end), bytes_((bytes + 3) / 4 * 4), offset_bytes_(offset_bytes) {
-  data_ = static_cast<std::byte*>(on_host() ? take_on_host(surroundings)
+  data_ = static_cast<std::byte*>(on_host() ? take_on_host(surroundings, others)
                                             : device_.emplace(end.id, whole()).data()) +
           offset_bytes;
 }
 
-void* EndMemory::take_on_host(const Surroundings& surroundings) {
+void* EndMemory::take_on_host(const Surroundings& surroundings, std::uint64_t others) {
   void* begin = nullptr;
   if (end_.placement == Placement::pageable || end_.placement == Placement::registered) {
     const HostMemoryRequest request{.bytes = whole(), .node = end_.id, .touch_threads = 4};
     begin = pageable_.emplace(*surroundings.topology, request).data();
   } else if (end_.placement == Placement::managed_host) {
-    const cuda::MappedRequest request{
-        .kind = cuda::MemoryKind::managed_host, .gpu = cuda::current_gpu(), .home = end_.id};
+    const cuda::MappedRequest request{.kind = cuda::MemoryKind::managed_host,
+                                      .gpu = cuda::current_gpu(),
+                                      .home = end_.id,
+                                      .others = others};
     return managed_.emplace(request, whole(), surroundings).host_data();
   } else {
     begin = take_pinned(surroundings).data();

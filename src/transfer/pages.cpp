@@ -1,5 +1,5 @@
 // Copies of pages that lie scattered, as lanes and movers: one by one, in a batch, as a graph, by one kernel,
-// and gathered into one contiguous copy.
+// gathered into one contiguous copy, and by kernels of several GPUs.
 
 #include <cuda_runtime_api.h>
 
@@ -30,8 +30,9 @@ PageEnds::PageEnds(const PageCopy& copy, const Surroundings& surroundings)
     : copy_(copy),
       source_table_(source_table(copy.pages)),
       destination_table_(destination_table(copy.pages)),
-      source_(copy.source, copy.pages.memory_bytes(copy.pages.source), surroundings),
-      destination_(copy.destination, copy.pages.memory_bytes(copy.pages.destination), surroundings) {}
+      source_(copy.source, copy.pages.memory_bytes(copy.pages.source), surroundings, 0, copy.relay.gpus),
+      destination_(copy.destination, copy.pages.memory_bytes(copy.pages.destination), surroundings, 0,
+                   copy.relay.gpus) {}
 
 void PageEnds::fill() const {
   source_.fill(kPayload);
@@ -221,9 +222,11 @@ std::unique_ptr<PieceCopier> make_piece_copier(PageMethod method, const std::vec
       return std::make_unique<ByKernel>(pieces, method == PageMethod::bulk, table, blocks);
     case PageMethod::staged:
     case PageMethod::cpu_gather:
+    case PageMethod::relay:
       break;
   }
-  throw UsageError("pages are staged in buffers of their own: make a mover of them");
+  throw UsageError(
+      "pages are staged in buffers of their own, or copied by several GPUs: make a mover of them");
 }
 
 namespace {
@@ -260,6 +263,11 @@ class PageLane : public ShapeLane<PageCopy, PageEnds> {
  private:
   std::vector<double> cpu_s_;
 };
+
+// Of the kernel that copies the pages of `copy`.
+std::optional<unsigned> blocks_of(const PageCopy& copy) {
+  return copy.blocks || !copy.has_host() ? copy.blocks : std::optional(kBlocksOverLink);
+}
 
 void describe_blocks(unsigned blocks, Measurement& measurement) {
   measurement.counters["blocks"] = blocks;
@@ -303,10 +311,6 @@ class DirectPageLane final : public PageLane {
   }
 
  private:
-  static std::optional<unsigned> blocks_of(const PageCopy& copy) {
-    return copy.blocks || !copy.has_host() ? copy.blocks : std::optional(kBlocksOverLink);
-  }
-
   void copy_pages(const cuda::Stream& stream) override { copier_->issue(stream); }
 
   std::unique_ptr<PieceCopier> copier_;
@@ -488,6 +492,95 @@ class StagedPageLane final : public PageLane {
   std::optional<Detour> at_destination_;
 };
 
+// Pages between the host and a GPU by the kernel of that GPU and those of others, each over its own link to
+// the host: the others read or write the GPU's pages where they lie, so that nothing is staged.
+class RelayPageLane final : public PageLane {
+ public:
+  RelayPageLane(const PageCopy& copy, const Surroundings& surroundings)
+      : PageLane(copy, surroundings), relayed_(relayed_pages(copy)) {
+    own_ = copier_of({relayed_, copy.pages.count});
+    const std::vector<int> gpus = relays_of(copy.relay);
+    const std::size_t part = relayed_ / gpus.size();
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      const cuda::DeviceGuard guard(gpus[i]);
+      parts_.push_back(std::make_unique<Part>(*this, gpus[i], Share{i * part, (i + 1) * part}));
+    }
+  }
+  ~RelayPageLane() override {
+    while (!parts_.empty()) {
+      parts_.pop_back();  // accesses end in the reverse order of their beginning
+    }
+  }
+
+  [[nodiscard]] std::string action() const override {
+    return "kernels that copy pages, on the GPU and on those that pass pages on";
+  }
+
+  // Of the last sample, which has ended.
+  void describe(Measurement& measurement) const override {
+    PageLane::describe(measurement);
+    describe_blocks(own_->blocks(), measurement);
+    measurement.counters["relayed_bytes"] = static_cast<double>(relayed_ * copy().pages.page_bytes);
+    measurement.counters["direct_s"] = cuda::elapsed_s(start_, direct_);
+    measurement.counters["relays_s"] = cuda::elapsed_s(start_, relays_);
+  }
+
+ private:
+  // What one GPU, which is current when it is made, passes on. Its stream and event are that GPU's.
+  class Part {
+   public:
+    Part(const RelayPageLane& lane, int gpu, const Share& pages)
+        : gpu_(gpu),
+          reach_(Endpoint::gpu(Placement::device, gpu), Endpoint::gpu(Placement::device, lane.gpu())),
+          copier_(lane.copier_of(pages)) {}
+
+    void issue(const cuda::Event& start) const {
+      const cuda::DeviceGuard guard(gpu_);
+      stream_.wait_for(start);
+      copier_->issue(stream_);
+      done_.record(stream_);
+    }
+    [[nodiscard]] const cuda::Event& done() const { return done_; }
+
+   private:
+    int gpu_;
+    PeerReach reach_;
+    std::unique_ptr<PieceCopier> copier_;
+    cuda::Stream stream_;
+    cuda::Event done_;
+  };
+
+  // For the current GPU, with a table of its own.
+  [[nodiscard]] std::unique_ptr<PieceCopier> copier_of(const Share& pages) const {
+    const std::vector<PieceCopy> all = ends().pieces(true);
+    const auto at = [&](std::size_t page) { return all.begin() + static_cast<std::ptrdiff_t>(page); };
+    return make_piece_copier(PageMethod::kernel, {at(pages.first), at(pages.last)}, TableAt::host,
+                             blocks_of(copy()));
+  }
+
+  void copy_pages(const cuda::Stream& stream) override {
+    start_.record(stream);
+    own_->issue(stream);
+    direct_.record(stream);
+    for (const auto& part : parts_) {
+      part->issue(start_);
+    }
+    for (const auto& part : parts_) {
+      arrivals_.wait_for(part->done());
+    }
+    relays_.record(arrivals_);
+    stream.wait_for(relays_);
+  }
+
+  std::uint64_t relayed_;
+  std::unique_ptr<PieceCopier> own_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  cuda::Stream arrivals_;
+  cuda::Event start_;
+  cuda::Event direct_;
+  cuda::Event relays_;
+};
+
 }  // namespace
 
 std::unique_ptr<Mover> make_page_mover(const PageCopy& copy, const Surroundings& surroundings) {
@@ -495,6 +588,9 @@ std::unique_ptr<Mover> make_page_mover(const PageCopy& copy, const Surroundings&
   const auto make = [](const PageCopy& pages, const Surroundings& around) -> std::unique_ptr<PageLane> {
     if (pages.method == PageMethod::staged || pages.method == PageMethod::cpu_gather) {
       return std::make_unique<StagedPageLane>(pages, around);
+    }
+    if (pages.method == PageMethod::relay) {
+      return std::make_unique<RelayPageLane>(pages, around);
     }
     return std::make_unique<DirectPageLane>(pages, around);
   };

@@ -3,6 +3,7 @@
 #include "grainscope/transfer/shape.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -315,18 +316,46 @@ const char* name(PageMethod method) {
       return "staged";
     case PageMethod::cpu_gather:
       return "cpu_gather";
+    case PageMethod::relay:
+      return "relay";
   }
   return "one_by_one";
 }
 
 bool has_blocks(PageMethod method) {
-  return method == PageMethod::kernel || method == PageMethod::bulk;
+  return method == PageMethod::kernel || method == PageMethod::bulk || method == PageMethod::relay;
+}
+
+std::uint64_t relayed_pages(const PageCopy& copy) {
+  const auto gpus = static_cast<std::uint64_t>(std::popcount(copy.relay.gpus));
+  if (gpus == 0) {
+    return 0;
+  }
+  const std::uint64_t wanted = copy.pages.count * static_cast<std::uint64_t>(copy.relay.share) / 100 / gpus;
+  const std::uint64_t most = (copy.pages.count - 1) / gpus;  // one is left
+  return gpus * std::clamp<std::uint64_t>(wanted, 1, std::max<std::uint64_t>(most, 1));
 }
 
 std::uint64_t stage_bytes(const PageCopy& copy, const PagePool& pool) {
   const bool stages = copy.method == PageMethod::staged || copy.method == PageMethod::cpu_gather;
   return stages && pool.order != PageOrder::packed ? copy.pages.bytes() : 0;
 }
+
+namespace {
+
+template <class Refuse>
+void require_relays(const PageCopy& copy, const Refuse& refuse) {
+  if (!copy.has_host()) {
+    refuse("is for pages between the host and a GPU: others have links to the host");
+  }
+  require_possible(copy.relay, copy.gpu());
+  if (const int gpus = std::popcount(copy.relay.gpus); copy.pages.count <= static_cast<std::uint64_t>(gpus)) {
+    refuse("copies a page or more by each of " + std::to_string(gpus + 1) +
+           " GPUs: " + std::to_string(copy.pages.count) + " are too few");
+  }
+}
+
+}  // namespace
 
 void require_possible(const PageCopy& copy) {
   require_possible(copy.pages);
@@ -350,6 +379,12 @@ void require_possible(const PageCopy& copy) {
   }
   if (copy.method == PageMethod::staged && (copy.has_host() ? !packed_host : !copy.between_gpus())) {
     refuse("is for pages that lie packed on the host (order packed), or on another GPU");
+  }
+  if (copy.relay.used() != (copy.method == PageMethod::relay)) {
+    refuse(copy.relay.used() ? "takes no other GPUs" : "needs other GPUs that pass pages on");
+  }
+  if (copy.relay.used()) {
+    require_relays(copy, refuse);
   }
 }
 

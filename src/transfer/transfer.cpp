@@ -193,14 +193,27 @@ std::uint64_t in_relay_blocks(std::uint64_t bytes) {
 
 }  // namespace
 
-std::vector<int> relays_of(const Transfer& transfer) {
+std::vector<int> relays_of(const Relay& relay) {
   std::vector<int> gpus;
   for (int gpu = 0; gpu < 64; ++gpu) {
-    if ((transfer.relay.gpus >> gpu & 1) != 0) {
+    if ((relay.gpus >> gpu & 1) != 0) {
       gpus.push_back(gpu);
     }
   }
   return gpus;
+}
+
+std::vector<int> relays_of(const Transfer& transfer) {
+  return relays_of(transfer.relay);
+}
+
+void require_possible(const Relay& relay, int gpu) {
+  if (relay.gpus >> gpu & 1) {
+    throw UsageError("GPU " + std::to_string(gpu) + " is an end of the copy: others pass bytes on for it");
+  }
+  if (relay.share < 1 || relay.share > 99) {
+    throw UsageError("a share is from 1 to 99 percent, not " + std::to_string(relay.share));
+  }
 }
 
 std::uint64_t relayed_bytes(const Transfer& transfer) {
@@ -290,15 +303,9 @@ void require_relay(const Transfer& transfer) {
         "host "
         "(pinned, registered, write_combined) and a GPU's memory");
   }
-  if (relay.gpus >> transfer.gpu() & 1) {
-    throw UsageError("GPU " + std::to_string(transfer.gpu()) +
-                     " is an end of the copy: others pass bytes on for it");
-  }
+  require_possible(relay, transfer.gpu());
   if (transfer.piece_bytes > 0 || transfer.submission_only) {
     throw UsageError("a copy that other GPUs pass on has neither pieces nor a submission of its own");
-  }
-  if (relay.share < 1 || relay.share > 99) {
-    throw UsageError("a share is from 1 to 99 percent, not " + std::to_string(relay.share));
   }
   const auto gpus = static_cast<std::uint64_t>(std::popcount(relay.gpus));
   if (transfer.bytes < 2 * kRelayBlock * gpus) {

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <random>
@@ -269,6 +270,23 @@ class PageCopies : public TransferTest {
     return {page_bytes, count, usual_pool(order, count), usual_pool(order, count)};
   }
 
+  // Other GPUs that reach GPU 0 and that it reaches, a bit each.
+  [[nodiscard]] static std::uint64_t neighbours() {
+    const auto reaches = [](int from, int to) {
+      const auto& peers = runtime().peers;
+      return std::any_of(peers.begin(), peers.end(), [&](const cuda::PeerLink& peer) {
+        return peer.from == from && peer.to == to && peer.access;
+      });
+    };
+    std::uint64_t gpus = 0;
+    for (const cuda::DeviceProperties& device : runtime().devices) {
+      if (device.ordinal != 0 && reaches(0, device.ordinal) && reaches(device.ordinal, 0)) {
+        gpus |= std::uint64_t{1} << device.ordinal;
+      }
+    }
+    return gpus;
+  }
+
   [[nodiscard]] static bool is_possible(const PageCopy& copy) {
     try {
       require_possible(copy);
@@ -369,6 +387,85 @@ TEST_F(PageCopies, by_a_kernel_of_any_number_of_blocks_move_all_pages_and_say_ho
         EXPECT_EQ(measurement.counters.at("multiprocessors"), std::min<double>(expected, sms));
       }
     }
+  }
+}
+
+TEST_F(PageCopies, relayed_by_neighbours_move_all_pages_and_nothing_else) {
+  const std::uint64_t all = neighbours();
+  if (all == 0) {
+    GTEST_SKIP() << "needs two GPUs that reach each other's memory";
+  }
+  const Pages sets[] = {usual_pages(4 * kKiB, 16),
+                        usual_pages(4 * kKiB, 3000),
+                        usual_pages(64 * kKiB, 300),
+                        usual_pages(28 * kKiB, 33),
+                        usual_pages(37, 100),
+                        usual_pages(1, 64),
+                        usual_pages(4 * kKiB, 1000, PageOrder::runs),
+                        usual_pages(20 * kKiB + 4, 90)};
+  for (const Placement placement : {Placement::pinned, Placement::registered, Placement::managed_host}) {
+    const Endpoint memory = Endpoint::host(placement, node());
+    for (const Route& route : {route(memory, card()), route(card(), memory)}) {
+      for (const Pages& pages : sets) {
+        for (const std::uint64_t gpus : {all & ~(all - 1), all}) {
+          for (const int share : {1, 50, 99}) {
+            const PageCopy copy{route, pages, PageMethod::relay, {}, {.gpus = gpus, .share = share}};
+            SCOPED_TRACE(std::string(name(placement)) + ", share " + std::to_string(share) + " by GPUs " +
+                         std::to_string(gpus));
+            const auto mover = expect_copies(copy);
+            ASSERT_NE(mover, nullptr);
+            Measurement measurement;
+            mover->describe(measurement);
+            EXPECT_EQ(measurement.counters.at("relayed_bytes"),
+                      static_cast<double>(relayed_pages(copy) * pages.page_bytes));
+            EXPECT_GT(measurement.counters.at("direct_s"), 0);
+            EXPECT_GT(measurement.counters.at("relays_s"), 0);
+            EXPECT_LE(measurement.counters.at("blocks"), 8);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Were the neighbours' kernels, or that of the GPU, not there or done too late, the check would see it.
+TEST_F(PageCopies, relayed_in_part_alone_or_not_at_all_are_caught) {
+  const std::uint64_t all = neighbours();
+  if (all == 0) {
+    GTEST_SKIP() << "needs two GPUs that reach each other's memory";
+  }
+  const int neighbour = std::countr_zero(all);
+  const NodeBinding binding(topology_, node());
+  for (const Route& route : {route(host(), card()), route(card(), host())}) {
+    const PageCopy copy{
+        route, usual_pages(4 * kKiB, 50), PageMethod::relay, {}, {.gpus = std::uint64_t{1} << neighbour}};
+    const auto mover = make(copy);
+    EXPECT_THROW(static_cast<void>(mover->verify()), FailedError);
+    mover->prepare();
+    static_cast<void>(mover->run());
+    EXPECT_FALSE(mover->verify().empty());
+    mover->prepare();
+    EXPECT_THROW(static_cast<void>(mover->verify()), FailedError);
+    const PageEnds ends(copy, surroundings());
+    const cuda::PeerAccess there(neighbour, 0);
+    const auto relayed = static_cast<std::ptrdiff_t>(relayed_pages(copy));
+    const auto copied = [&](int gpu, std::ptrdiff_t first, std::ptrdiff_t last) {
+      const cuda::DeviceGuard guard(gpu);
+      const cuda::Stream stream;
+      const auto pieces = ends.pieces(true);
+      const auto copier = make_piece_copier(
+          PageMethod::kernel, {pieces.begin() + first, pieces.begin() + last}, TableAt::host, 8);
+      copier->issue(stream);
+      stream.synchronize();
+    };
+    ends.fill();
+    copied(neighbour, 0, relayed);
+    EXPECT_THROW(static_cast<void>(ends.verify()), FailedError) << "only what is relayed";
+    copied(0, relayed, 50);
+    EXPECT_FALSE(ends.verify().empty());
+    ends.fill();
+    copied(0, relayed, 50);
+    EXPECT_THROW(static_cast<void>(ends.verify()), FailedError) << "only what is not";
   }
 }
 

@@ -26,9 +26,10 @@ class EndMemory {
   // `bytes`, rounded up to words, at `end`, begun `offset_bytes` behind a 128-byte boundary: device memory,
   // or host memory of the end's placement (mapped memory is pinned memory that a kernel addresses), touched,
   // on its node, where the calling thread must be bound. Not managed memory that migrates; that which stays
-  // on the host is mapped for the current GPU. Throws SkipError where a card has not enough free, FailedError
-  // when the kernel says that the pages are on another node.
-  EndMemory(const Endpoint& end, std::uint64_t bytes, const Surroundings& surroundings, int offset_bytes = 0);
+  // on the host is mapped for the current GPU, and for `others`, a bit each. Throws SkipError where a card
+  // has not enough free, FailedError when the kernel says that the pages are on another node.
+  EndMemory(const Endpoint& end, std::uint64_t bytes, const Surroundings& surroundings, int offset_bytes = 0,
+            std::uint64_t others = 0);
 
   ~EndMemory();
   EndMemory(const EndMemory&) = delete;
@@ -53,7 +54,7 @@ class EndMemory {
   [[nodiscard]] HostView read() const;
 
  private:
-  [[nodiscard]] void* take_on_host(const Surroundings& surroundings);
+  [[nodiscard]] void* take_on_host(const Surroundings& surroundings, std::uint64_t others);
   // From the reserve, where there is one.
   const cuda::PinnedBuffer& take_pinned(const Surroundings& surroundings);
   // Bytes with the offset before them.

@@ -247,9 +247,10 @@ enum class PageMethod {
   bulk,          // the same by bulk copies (TMA)
   staged,        // gathered and scattered by kernels around one contiguous copy
   cpu_gather,    // the same, but gathered or scattered by threads where the pages lie on the host
+  relay,         // by the kernel, and by that of other GPUs over their own links to the host
 };
 [[nodiscard]] const char* name(PageMethod method);
-// Whether one kernel reads pages and writes them, with as many blocks as one likes.
+// Whether a kernel reads pages and writes them, with as many blocks as one likes; of `relay` on each GPU.
 [[nodiscard]] bool has_blocks(PageMethod method);
 
 // Bulk copies move multiples of so many bytes.
@@ -259,7 +260,11 @@ struct PageCopy : Route {
   Pages pages;
   PageMethod method = PageMethod::one_by_one;
   std::optional<unsigned> blocks = {};  // of a method that has_blocks; empty: what its path usually needs
+  Relay relay = {};                     // of PageMethod::relay: whose kernels copy which share of the pages
 };
+
+// Pages of a copy that its relays pass on: as many for each of them, one at least. They are the first ones.
+[[nodiscard]] std::uint64_t relayed_pages(const PageCopy& copy);
 
 // Bytes of the contiguous buffers between two pools, beside each of them that is not packed; 0 for a method
 // that has none.

@@ -180,8 +180,11 @@ struct Transfer {
 // "strided", "merged" (off a 128-byte boundary), "merged_aligned" or "scattered".
 [[nodiscard]] const char* access_name(const Walk& walk);
 
-// The GPUs that pass on a part of a transfer, by their numbers.
+// The GPUs that pass on a part, by their numbers.
+[[nodiscard]] std::vector<int> relays_of(const Relay& relay);
 [[nodiscard]] std::vector<int> relays_of(const Transfer& transfer);
+// Throws UsageError for a relay of which `gpu`, the end of the copy, is one, or whose share is none.
+void require_possible(const Relay& relay, int gpu);
 // Bytes of a transfer that its relays pass on: whole blocks of 4 KiB for each of them, one at least.
 [[nodiscard]] std::uint64_t relayed_bytes(const Transfer& transfer);
 // Of the chunks in which copy engines pass them on.

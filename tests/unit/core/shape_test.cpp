@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <random>
@@ -434,9 +435,9 @@ TEST(Runs, merged_have_as_many_copies_as_there_are_runs) {
   EXPECT_GE(merged.size(), 8U);
 }
 
-constexpr PageMethod kMethods[] = {PageMethod::one_by_one, PageMethod::batch,     PageMethod::batch_merged,
-                                   PageMethod::graph,      PageMethod::kernel,    PageMethod::bulk,
-                                   PageMethod::staged,     PageMethod::cpu_gather};
+constexpr PageMethod kMethods[] = {PageMethod::one_by_one, PageMethod::batch,      PageMethod::batch_merged,
+                                   PageMethod::graph,      PageMethod::kernel,     PageMethod::bulk,
+                                   PageMethod::staged,     PageMethod::cpu_gather, PageMethod::relay};
 
 TEST(PageMethods, and_orders_have_names_of_their_own) {
   std::set<std::string> names;
@@ -448,9 +449,14 @@ TEST(PageMethods, and_orders_have_names_of_their_own) {
   }
 }
 
+// By GPU 2 and GPU 3 beside the one of the route, where the method is one that takes others.
+Relay usual_relay(PageMethod method) {
+  return {.gpus = method == PageMethod::relay ? std::uint64_t{0xc} : 0};
+}
+
 // Whether a method copies pages of 256 bytes that lie so at both ends.
 bool copies(PageMethod method, const Route& route, PageOrder source, PageOrder destination) {
-  PageCopy copy{route, usual_pages(256, 20), method, {}};
+  PageCopy copy{route, usual_pages(256, 20), method, {}, usual_relay(method)};
   copy.pages.source = usual_pool(source, 20);
   copy.pages.destination = usual_pool(destination, 20);
   try {
@@ -471,13 +477,14 @@ TEST(PageCopies, are_staged_where_they_are_packed_on_the_host_and_gathered_by_th
     SCOPED_TRACE(name(method));
     const bool staged = method == PageMethod::staged;
     const bool by_cpu = method == PageMethod::cpu_gather;
+    const bool relay = method == PageMethod::relay;
     EXPECT_EQ(copies(method, {host, one}, kDrawn, kDrawn), !staged);
     EXPECT_EQ(copies(method, {one, host}, kDrawn, kDrawn), !staged);
     EXPECT_EQ(copies(method, {host, one}, kPacked, kDrawn), !by_cpu);
     EXPECT_EQ(copies(method, {one, host}, kDrawn, kPacked), !by_cpu);
     EXPECT_EQ(copies(method, {host, one}, kDrawn, kPacked), !staged);
-    EXPECT_EQ(copies(method, {one, one}, kDrawn, kDrawn), !staged && !by_cpu);
-    EXPECT_EQ(copies(method, {one, two}, kDrawn, kDrawn), !by_cpu);
+    EXPECT_EQ(copies(method, {one, one}, kDrawn, kDrawn), !staged && !by_cpu && !relay);
+    EXPECT_EQ(copies(method, {one, two}, kDrawn, kDrawn), !by_cpu && !relay);
     EXPECT_FALSE(copies(method, {one, two, 0, true}, kDrawn, kDrawn));
   }
 }
@@ -487,10 +494,11 @@ TEST(PageCopies, take_blocks_where_a_kernel_has_them_and_multiples_of_16_bytes_i
   for (const PageMethod method : kMethods) {
     SCOPED_TRACE(name(method));
     const bool direct = method != PageMethod::staged;
-    const bool blocks = method == PageMethod::kernel || method == PageMethod::bulk;
+    const bool blocks =
+        method == PageMethod::kernel || method == PageMethod::bulk || method == PageMethod::relay;
     const auto refuses = [&](std::uint64_t page_bytes, std::optional<unsigned> number) {
       try {
-        require_possible(PageCopy{route, usual_pages(page_bytes, 20), method, number});
+        require_possible(PageCopy{route, usual_pages(page_bytes, 20), method, number, usual_relay(method)});
         return false;
       } catch (const UsageError&) {
         return true;
@@ -509,6 +517,48 @@ TEST(PageCopies, that_stage_take_a_buffer_beside_each_pool_that_is_not_packed) {
   EXPECT_EQ(stage_bytes(copy, copy.pages.source), 20 * 256U);
   EXPECT_EQ(stage_bytes(copy, usual_pool(PageOrder::packed, 20)), 0U);
   EXPECT_EQ(stage_bytes({route, copy.pages, PageMethod::kernel, {}}, copy.pages.source), 0U);
+}
+
+TEST(RelayedPages, are_as_many_for_each_neighbour_and_leave_some_to_the_gpu) {
+  const Route route{Endpoint::host(Placement::pinned, 0), Endpoint::gpu(Placement::device, 0)};
+  for (const std::uint64_t gpus : {2U, 6U, 0xfeU}) {
+    const auto neighbours = static_cast<std::uint64_t>(std::popcount(gpus));
+    for (const std::uint64_t count : {neighbours + 1, neighbours + 2, std::uint64_t{1000}}) {
+      for (const int share : {1, 33, 50, 99}) {
+        SCOPED_TRACE(std::to_string(gpus) + " " + std::to_string(count) + " " + std::to_string(share));
+        const PageCopy copy{
+            route, usual_pages(64, count), PageMethod::relay, {}, {.gpus = gpus, .share = share}};
+        ASSERT_NO_THROW(require_possible(copy));
+        const std::uint64_t relayed = relayed_pages(copy);
+        EXPECT_EQ(relayed % neighbours, 0U);
+        EXPECT_GE(relayed, neighbours);
+        EXPECT_LT(relayed, count);
+        if (count == 1000) {
+          EXPECT_NEAR(static_cast<double>(relayed), 10.0 * share, static_cast<double>(neighbours));
+        }
+      }
+    }
+  }
+  EXPECT_EQ(relayed_pages({route, usual_pages(64, 10), PageMethod::kernel, {}}), 0U);
+}
+
+TEST(RelayedPages, that_cannot_be_are_refused_with_the_reason) {
+  const Endpoint host = Endpoint::host(Placement::pinned, 0);
+  const Endpoint card = Endpoint::gpu(Placement::device, 0);
+  const auto reason = [&](PageMethod method, std::uint64_t count, const Relay& relay) {
+    try {
+      require_possible(PageCopy{{card, host}, usual_pages(64, count), method, {}, relay});
+      return std::string();
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(reason(PageMethod::relay, 2, {.gpus = 2}), "");
+  EXPECT_NE(reason(PageMethod::relay, 20, {}).find("needs other GPUs"), std::string::npos);
+  EXPECT_NE(reason(PageMethod::kernel, 20, {.gpus = 2}).find("takes no other GPUs"), std::string::npos);
+  EXPECT_NE(reason(PageMethod::relay, 20, {.gpus = 3}).find("is an end of the copy"), std::string::npos);
+  EXPECT_NE(reason(PageMethod::relay, 2, {.gpus = 6}).find("too few"), std::string::npos);
+  EXPECT_NE(reason(PageMethod::relay, 20, {.gpus = 2, .share = 100}).find("99 percent"), std::string::npos);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST(Shapes, a_quick_look_at_one_gpu_stays_small) {
 TEST(Shapes, every_preset_has_every_path_and_method) {
   for (const Preset preset : {Preset::smoke, Preset::quick, Preset::full, Preset::paper}) {
     std::map<std::string, std::set<std::string>> methods;
-    for (const Benchmark& benchmark : shape_cases(machine_with_bulk_copies(2), preset)) {
+    for (const Benchmark& benchmark : shape_cases(machine_with_bulk_copies(4), preset)) {
       EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
       methods[benchmark.id.family + " " + text_of(benchmark, "path")].insert(text_of(benchmark, "method"));
     }
@@ -56,7 +56,7 @@ TEST(Shapes, every_preset_has_every_path_and_method) {
     }
     const bool quick = preset == Preset::quick;
     for (const char* path : {"host_to_gpu", "gpu_to_host"}) {
-      EXPECT_EQ(methods[std::string("shape/pages ") + path].size(), quick ? 3U : 8U)
+      EXPECT_EQ(methods[std::string("shape/pages ") + path].size(), quick ? 4U : 9U)
           << path << " " << name(preset);
     }
     EXPECT_EQ(methods["shape/pages local"].empty(), quick);
@@ -291,6 +291,13 @@ TEST(Pages, that_cannot_be_are_left_out_with_the_reason) {
   const std::pair<std::string, std::string> path{"path", "host_to_gpu"};
   EXPECT_NE(reason({page, pages, path, {"method", "batch"}, {"blocks", "4"}}).find("no blocks"),
             std::string::npos);
+  EXPECT_NE(reason({page, pages, path, {"method", "kernel"}, {"neighbours", "2"}}).find("method is relay"),
+            std::string::npos);
+  EXPECT_NE(reason({page, pages, path, {"method", "kernel"}, {"share", "30"}}).find("method is relay"),
+            std::string::npos);
+  EXPECT_NE(reason({page, pages, {"path", "local"}, {"method", "relay"}}).find("links to the host"),
+            std::string::npos);
+  EXPECT_NE(reason({page, {"pages", "1"}, path, {"method", "relay"}}).find("too few"), std::string::npos);
   EXPECT_NE(reason({page, pages, path, {"method", "batch"}, {"pool", "128KiB"}}).find("no room"),
             std::string::npos);
   EXPECT_NE(reason({page, pages, path, {"method", "batch"}, {"pool", "1MiB"}, {"order", "packed"}})
@@ -367,6 +374,70 @@ TEST(Pages, by_bulk_copies_say_where_the_gpu_has_none) {
   EXPECT_GT(bulk, 0U);
 }
 
+// Those of relayed pages alone.
+std::vector<Benchmark> relayed(const Machine& machine, Preset preset) {
+  std::vector<Benchmark> found;
+  for (const Benchmark& benchmark : shape_cases(machine, preset)) {
+    if (text_of(benchmark, "method") == "relay") {
+      found.push_back(benchmark);
+    }
+  }
+  return found;
+}
+
+TEST(RelayedPages, are_between_the_host_and_a_gpu_and_name_the_neighbour) {
+  for (const Preset preset : {Preset::smoke, Preset::quick, Preset::full}) {
+    const std::vector<Benchmark> found = relayed(test::machine_with_gpus(2), preset);
+    ASSERT_FALSE(found.empty()) << name(preset);
+    for (const Benchmark& benchmark : found) {
+      EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
+      EXPECT_EQ(benchmark.gpus(), (std::set<int>{0, 1}));
+      EXPECT_NE(benchmark.id.name().find("/gpu:0/peer:1/"), std::string::npos) << benchmark.id.name();
+      EXPECT_NE(benchmark.id.name().find("/blocks:usual/neighbours:1/share:found/"), std::string::npos)
+          << benchmark.id.name();
+      if (preset != Preset::smoke) {
+        EXPECT_GE(std::get<std::int64_t>(benchmark.id.axis("bytes")), 64 * std::int64_t{kMiB});
+      }
+    }
+  }
+  EXPECT_EQ(relayed(test::machine_with_gpus(2), Preset::quick).size(), 2U);
+}
+
+TEST(RelayedPages, say_why_not_without_enough_gpus_or_without_access) {
+  const auto all_say = [](const Machine& machine, Preset preset, const std::string& why) {
+    const std::vector<Benchmark> found = relayed(machine, preset);
+    EXPECT_FALSE(found.empty());
+    for (const Benchmark& benchmark : found) {
+      EXPECT_NE(benchmark.skip.find(why), std::string::npos) << benchmark.id.name() << " " << benchmark.skip;
+    }
+  };
+  all_say(test::machine_with_gpus(1), Preset::paper, "needs two GPUs; this machine has one");
+  for (const int from : {0, 1}) {
+    Machine one_way = test::machine_with_gpus(2);
+    for (cuda::PeerLink& peer : one_way.runtime.peers) {
+      peer.access = peer.from != from;
+    }
+    all_say(one_way, Preset::full, "GPU " + std::to_string(from) + " cannot reach");
+  }
+  Machine few = test::machine_with_gpus(3);
+  std::size_t too_few = 0;
+  for (const Benchmark& benchmark : relayed(few, Preset::paper)) {
+    const bool three = benchmark.id.name().find("/neighbours:3/") != std::string::npos;
+    too_few += three ? 1 : 0;
+    EXPECT_EQ(benchmark.skip, three ? "needs 4 GPUs; this machine has 3" : "") << benchmark.id.name();
+    EXPECT_EQ(benchmark.gpus().size(),
+              benchmark.id.name().find("/neighbours:1/") == std::string::npos ? (three ? 4U : 3U) : 2U);
+  }
+  EXPECT_EQ(too_few, 2U);
+  Machine no_managed = test::machine_with_gpus(2);
+  no_managed.environment.gpus[1].cuda->concurrent_managed_access = false;
+  for (const Benchmark& benchmark : relayed(no_managed, Preset::full)) {
+    const bool managed = benchmark.id.name().find("memory:managed_host") != std::string::npos;
+    EXPECT_EQ(benchmark.skip.find("managed memory in place") != std::string::npos, managed)
+        << benchmark.id.name() << " " << benchmark.skip;
+  }
+}
+
 TEST(Shapes, with_one_gpu_copies_between_gpus_say_that_two_are_needed) {
   std::size_t peers = 0;
   for (const Benchmark& benchmark : shape_cases(test::machine_with_gpus(1), Preset::quick)) {
@@ -413,8 +484,9 @@ TEST(Shapes, batches_need_a_toolkit_and_a_driver_that_have_the_call) {
     (old_toolkit ? machine.runtime.toolkit_version : machine.runtime.driver_version) = 12040;
     std::size_t batches = 0;
     for (const Benchmark& benchmark : shape_cases(machine, Preset::smoke)) {
-      const bool alone = text_of(benchmark, "path").find("peer") == std::string::npos;
-      if (text_of(benchmark, "method").starts_with("batch") && alone) {
+      const std::string method = text_of(benchmark, "method");
+      const bool alone = text_of(benchmark, "path").find("peer") == std::string::npos && method != "relay";
+      if (method.starts_with("batch") && alone) {
         ++batches;
         EXPECT_NE(benchmark.skip.find("needs CUDA 12.8"), std::string::npos) << benchmark.skip;
         EXPECT_NE(benchmark.skip.find("12.4"), std::string::npos) << benchmark.skip;
