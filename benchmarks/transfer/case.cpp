@@ -35,7 +35,8 @@ bool has_peak(const transfer::Transfer& transfer) {
          (!transfer.between_gpus() || transfer.peer_access);
 }
 
-// What a transfer may reach; several at once may reach the sum.
+}  // namespace
+
 std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Transfer& transfer) {
   if (transfer.within_gpu() && transfer.walks()) {
     return gpu_memory_limit(machine, transfer.gpu(), transfer.bytes);
@@ -57,6 +58,8 @@ std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Tr
   }
   return limit;
 }
+
+namespace {
 
 // Empty for a transfer that can be.
 std::string why_impossible(const transfer::Transfer& transfer) {

@@ -50,6 +50,11 @@ void skip_without_neighbours(Benchmark& benchmark, const Machine& machine,
 // What a name tells of that: nothing of a load of an access a thread, and `blocks` where they were asked for.
 [[nodiscard]] std::vector<Axis> axes_of_load(const transfer::Walk& walk);
 
+// What a transfer may reach: of relayed ones what all their links carry. Absent where the machine does not
+// tell.
+[[nodiscard]] std::optional<PhysicalLimit> limit_of(const Machine& machine,
+                                                    const transfer::Transfer& transfer);
+
 // Prepares, times and verifies one transfer, and says what bounds it.
 [[nodiscard]] Measurement measure_transfer(Session& session, const transfer::Transfer& transfer);
 

@@ -76,9 +76,11 @@ class Case(Record):
         said, path = self.axes.get("direction"), str(self.axes.get("path", ""))
         known = families.of(self.family)
         reads = known.reads or known.walks
-        if "peer" in self.site and self.axes.get("between"):
+        # A neighbour that passes on a part of what goes between the host and a GPU is neither end.
+        peers = "peer" in self.site and (not path or "peer" in path)
+        if peers and self.axes.get("between"):
             return None
-        if "peer" in self.site:
+        if peers:
             return FROM_PEER if said == "read" or reads or path == "peer_to_gpu" else TO_PEER
         if said in _DIRECTIONS:
             return _DIRECTIONS[said]

@@ -54,7 +54,10 @@ def add_shapes(file: File, paths: tuple[str, ...]) -> None:
 def add_pages(file: File, path: str, method: str, page: int, pages: int, each_s: float, **more) -> dict:
     """Scattered pages, each in so many seconds; `more` are axes that are not the usual."""
     site, between = place(path)
-    blocks = {"blocks": "usual"} if method in ("kernel", "bulk", "staged", "cpu_gather") else {}
+    blocks = {"blocks": "usual"} if method in ("kernel", "bulk", "staged", "cpu_gather", "relay") else {}
+    if method == "relay":
+        site |= {"peer": 1 - site["gpu"]}
+        between |= {"link": "nvlink", "neighbours": 1, "share": "found"}
     axes = {
         "path": path, "method": method, "page": page, "pages": pages, "order": "drawn", "pool": "usual",
         **blocks, "bytes": page * pages, **between, **more,

@@ -177,7 +177,8 @@ ABSENT = {
         and case["axes"]["hot"] not in (10, 25)
     ),
     "gathers and copies of several neighbours": lambda case: (
-        case["family"] in ("gather", "transfer/relay") and case["axes"].get("neighbours", 0) > 1
+        case["family"] in ("gather", "transfer/relay", "shape/pages")
+        and case["axes"].get("neighbours", 0) > 1
     ),
     "copies larger than full's": lambda case: (
         case["family"] == "transfer/memcpy" and case["axes"]["bytes"] > 1 << 30

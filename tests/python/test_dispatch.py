@@ -103,6 +103,25 @@ def test_only_what_was_measured_at_the_near_site_counts(tmp_path):
     assert [way.method for point in table.points for way in point.ways] == ["batch"]
 
 
+def test_pages_that_neighbours_pass_on_stand_beside_other_methods_once(tmp_path):
+    """Their site names the neighbour; of several shares and numbers of neighbours the fastest counts."""
+    file = planted()
+    add_pages(file, "host_to_gpu", "relay", 4 * KIB, 4096, 6e-8)
+    add_pages(file, "host_to_gpu", "relay", 4 * KIB, 4096, 5e-8, share=30)
+    add_pages(file, "host_to_gpu", "relay", 4 * KIB, 4096, 7e-8, neighbours=2)
+    add_pages(file, "host_to_gpu", "relay", 4 * KIB, 16, 9e-6)
+    [table] = [table for table in found(tmp_path, file) if table.path == "host_to_gpu"]
+    assert table.site == (("gpu", 0), ("numa", 0))
+    assert table.title == "host → GPU, order drawn, pool usual (GPU 0, node 0)"
+    ranked = {(p.page, p.pages): [way.method for way in p.ways] for p in table.points}
+    assert ranked[4 * KIB, 4096] == ["relay", "kernel", "batch"]
+    assert ranked[4 * KIB, 16] == ["batch", "kernel", "relay"]
+    first = next(point for point in table.points if point.pages == 4096).ways[0]
+    assert first.row.case.axes["share"] == 30
+    assert first.row.case.direction == "host_to_gpu"
+    assert first.row.case.ends == ("host:0", "gpu:0")
+
+
 def test_each_way_in_which_pages_lie_has_a_table_and_flags_choose(tmp_path):
     file = planted()
     add_pages(file, "host_to_gpu", "batch_merged", 4 * KIB, 16, 1e-7, order="runs")

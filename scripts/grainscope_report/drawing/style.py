@@ -47,6 +47,7 @@ METHODS = {
     "one_by_one": "#0072B2",
     "batch_merged": "#44AA99",
     "staged": "#E69F00",
+    "relay": "#D55E00",
     "kernel": "#332288",
     "partner": "#999999",
     "single": "#0072B2",

@@ -154,7 +154,11 @@ SHORT = {"one_by_one": "each", "batch_merged": "merged", "cpu_gather": "CPUs"}
 TIE = "≈"
 # The axes of pages but for their size and number, as far as they are not the method's own.
 USUAL_PAGES = {axis: value for axis, value in pages.USUAL.items() if axis in ("order", "pool")}
-USUAL_PAGES |= {"blocks": frozenset({pages.USUAL["blocks"], None})}
+USUAL_PAGES |= {
+    "blocks": frozenset({pages.USUAL["blocks"], None}),
+    "neighbours": frozenset({1, None}),
+    "share": frozenset({"found", None}),
+}
 
 
 def build_pages(machines: Sequence[Machine]) -> Figure:

@@ -2,6 +2,7 @@
 
 A table is of one path, and of one way in which pages and their pool lie. Each of its points ranks the methods
 that were measured there. Two methods tie where the uncertainties of both, combined, cover their difference.
+Pages that neighbours pass on in part are one method: of several shares and numbers of neighbours the fastest.
 """
 
 import math
@@ -27,7 +28,9 @@ METHODS = {
     "bulk": "one kernel, in bulk",
     "staged": "gathered by a kernel, one copy",
     "cpu_gather": "gathered by CPUs, copies",
+    "relay": "a kernel on each of several GPUs",
 }
+RELAY = "relay"
 # Paths with the direction in which they cross a link, if they do.
 PATHS = {
     HOST_TO_GPU: ("host → GPU", HOST_TO_GPU),
@@ -82,7 +85,7 @@ class Table:
     points: tuple[Point, ...]
 
     row = property(lambda self: self.points[0].ways[0].row)
-    site = property(lambda self: self.row.case.site_key)
+    site = property(lambda self: _site(self.row))
     usual = property(lambda self: self.axes == USUAL)
 
     @property
@@ -171,8 +174,14 @@ def _having(rows: Sequence[Row], axis: str, values: Sequence[str | float]) -> li
 
 def _at_one_site(rows: Sequence[Row]) -> list[Row]:
     near = min((row.case.locality for row in rows), key=NEAREST.index)
-    sites = [row.case.site_key for row in rows if row.case.locality == near]
-    return [row for row in rows if row.case.locality == near and row.case.site_key == min(sites)]
+    sites = [_site(row) for row in rows if row.case.locality == near]
+    return [row for row in rows if row.case.locality == near and _site(row) == min(sites)]
+
+
+def _site(row: Row) -> tuple[tuple[str, int], ...]:
+    """The node and GPUs between which pages go; a neighbour that passes some on is neither end."""
+    relayed = row.case.axes.get("method") == RELAY
+    return tuple(place for place in row.case.site_key if not relayed or place[0] != "peer")
 
 
 def _apart(row: Row, asked: Wanted) -> tuple[tuple[str, str | float], ...]:
@@ -184,10 +193,13 @@ def _apart(row: Row, asked: Wanted) -> tuple[tuple[str, str | float], ...]:
 
 def _points(rows: Sequence[Row]) -> tuple[Point, ...]:
     places = grouped(rows, lambda row: (int(row.case.axes["page"]), int(row.case.axes["pages"])))
-    return tuple(
-        Point(*place, tuple(sorted(map(_way, there), key=lambda way: -way.rate.value)))
-        for place, there in sorted(places.items())
-    )
+    return tuple(Point(*place, _ways(there)) for place, there in sorted(places.items()))
+
+
+def _ways(rows: Sequence[Row]) -> tuple[Way, ...]:
+    ways = sorted(map(_way, rows), key=lambda way: -way.rate.value)
+    relayed = [way for way in ways if way.method == RELAY]
+    return tuple(way for way in ways if way not in relayed[1:])
 
 
 def _way(row: Row) -> Way:

@@ -14,6 +14,7 @@
 #include "grainscope/core/units.hpp"
 #include "harness/selection.hpp"
 #include "shape/shape.hpp"
+#include "transfer/case.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -401,6 +402,31 @@ TEST(RelayedPages, are_between_the_host_and_a_gpu_and_name_the_neighbour) {
     }
   }
   EXPECT_EQ(relayed(test::machine_with_gpus(2), Preset::quick).size(), 2U);
+}
+
+TEST(RelayedPages, may_reach_what_all_their_links_carry_together) {
+  Machine machine = test::machine_with_gpus(3);
+  for (int gpu = 0; gpu < 3; ++gpu) {
+    machine.environment.gpus[static_cast<std::size_t>(gpu)].nvml->link_generation_max = 5 - gpu;
+    machine.environment.gpus[static_cast<std::size_t>(gpu)].nvml->link_width_max = 16;
+  }
+  const ShapePath path = full_paths(machine).front();
+  ASSERT_TRUE(path.route.has_host());
+  transfer::Transfer moved = path.as_transfer(kMiB);
+  const auto limit_gb_s = [&](std::uint64_t gpus) {
+    moved.relay.gpus = gpus;
+    const auto limit = limit_of(machine, moved);
+    return limit ? limit->gb_s : 0;
+  };
+  const auto link_gb_s = [&](int gpu) {
+    const auto limit = host_link_limit(machine, gpu);
+    return limit ? limit->gb_s : 0;
+  };
+  EXPECT_GT(link_gb_s(2), 1);
+  EXPECT_GT(link_gb_s(1), link_gb_s(2));
+  EXPECT_EQ(limit_gb_s(0), link_gb_s(path.gpu.ordinal));
+  EXPECT_EQ(limit_gb_s(2), link_gb_s(0) + link_gb_s(1));
+  EXPECT_EQ(limit_gb_s(6), link_gb_s(0) + link_gb_s(1) + link_gb_s(2));
 }
 
 TEST(RelayedPages, say_why_not_without_enough_gpus_or_without_access) {
