@@ -74,10 +74,8 @@ class Case(Record):
     def direction(self) -> str | None:
         """Which way bytes cross the link to the host or to the peer; None where both or neither."""
         said, path = self.axes.get("direction"), str(self.axes.get("path", ""))
-        known = families.of(self.family)
-        reads = known.reads or known.walks
-        # A neighbour that passes on a part of what goes between the host and a GPU is neither end.
-        peers = "peer" in self.site and (not path or "peer" in path)
+        reads = (known := families.of(self.family)).reads or known.walks
+        peers = "peer" in self.site and (not path or "peer" in path)  # else a neighbour that passes bytes on
         if peers and self.axes.get("between"):
             return None
         if peers:
