@@ -180,6 +180,18 @@ def test_figure_p_a_curve_for_each_method_and_what_a_page_costs(tmp_path):
     )
 
 
+def test_figure_p_has_pages_that_a_neighbour_passes_on_beside_the_peak_of_the_link_to_the_host(tmp_path):
+    file = linked_file()
+    for page in (4 * KIB, 64 * KIB):
+        add_pages(file, "host_to_gpu", "kernel", page, 1024, 1.6e-6)
+        add_pages(file, "host_to_gpu", "relay", page, 1024, 0.8e-6)
+        add_pages(file, "host_to_gpu", "relay", page, 1024, 0.1e-6, share=30)
+        add_pages(file, "host_to_gpu", "relay", page, 1024, 0.1e-6, neighbours=3)
+    rows = table(tmp_path, "p", file)
+    assert point(rows, series="a kernel on each of several GPUs", x="4096") == around(4096, 4096 / 800)
+    assert {row["y"] for row in only(rows, panel="host → GPU", kind="peak")} == {"55"}
+
+
 def test_figure_p_maps_the_fastest_method_and_marks_ties(tmp_path):
     file = linked_file()
     for pages, kernel_s in ((16, 3e-6), (4096, 1e-7)):
