@@ -114,6 +114,8 @@ def axes_of(row, *names: str) -> tuple:
 
 APART = 0.05  # above which a second machine's number stands beside the first's
 QUICK = ("h100-quick.json", "h200x2-quick.json")
+# Rows of an H100 with what its hardware counters say of them.
+COUNTERS = "h100-counters.json.gz"
 
 
 def beside(one: float | None, two: float | None, write: Callable[[float], str] = "{:.1f}".format) -> str:

@@ -3,7 +3,7 @@
 import statistics
 from functools import cache
 
-from documents import QUICK, axes_of, beside, clock, only, part, quick_rows, result, rows_of, table
+from documents import COUNTERS, QUICK, axes_of, beside, clock, only, part, quick_rows, result, rows_of, table
 from grainscope_report.commands import dispatch
 from grainscope_report.families import as_usual
 from grainscope_report.groups import gnn, reach
@@ -11,6 +11,8 @@ from grainscope_report.groups import shape_pages as pages
 from grainscope_report.model import Row
 from grainscope_report.resources import DISSERTATION, paper
 from grainscope_report.units import format_bytes
+
+IN_ORDER = ("address_ordered", "graphbolt")
 
 WAYS = {
     "`naive`": ("naive", 4),
@@ -687,3 +689,50 @@ def page_share(path: str, page: str, count: str) -> str:
         if (found.path, point.page, point.pages) == (path, int(page), int(count))
     ]
     return f"{fraction:.2f}"
+
+
+@part("gather.counted")
+def counted(what: str) -> str:
+    """Gathers whose requests and sectors counters found as modelled; shares of sorted ones; packets."""
+    rows = [row for row in rows_of(COUNTERS) if row.case.family == "gather" and row.counted]
+    in_order = [row for row in rows if row.case.axes["mode"] in IN_ORDER]
+    as_asked = [row for row in rows if row not in in_order]
+    assert all(
+        (row.counted.requests, row.counted.bytes) == (row.traffic.requests, row.traffic.bytes)
+        for row in as_asked
+    ), "the text says that counters and model agree"
+    often = [row for row in in_order if row.case.axes["indices"] == "zipf"]
+    shares = [row.counted.requests / row.traffic.requests for row in often]
+    blocks = [row.counted.bytes / row.counters["unique_bytes"] for row in often]
+    packets = [row.counted.pcie_read_bytes / row.counted.bytes for row in rows]
+    return {
+        "as_asked": str(len(as_asked)),
+        "often": f"{100 * min(shares):.0f} to {100 * max(shares):.0f}",
+        "blocks": f"{min(blocks):.2f} to {max(blocks):.2f}",
+        "packets": f"{min(packets):.2f} to {max(packets):.2f}",
+    }[what]
+
+
+@part("transfer.relayed_pages")
+def relayed_pages() -> str:
+    """Scattered pages by the GPU's own kernel, and by two GPUs' over both links."""
+    found: dict[tuple, dict[str, Row]] = {}
+    for row in rows_of("two-h100-relay-pages.json.gz"):
+        method, path, page, pages, memory = axes_of(row, "method", "path", "page", "pages", "memory")
+        found.setdefault((path, memory or "host_alloc", page, pages), {})[method] = row
+    rows = []
+    for (path, memory, page, pages), ways in found.items():
+        rates = {method: ways[method].bytes / ways[method].median_s / 1e9 for method in ("kernel", "relay")}
+        share = ways["relay"].counters["share"]
+        rows.append(
+            [
+                f"{path.replace('_', ' ')}, `{memory}`",
+                format_bytes(page),
+                f"{pages:,}",
+                *(f"{rates[method]:.1f}" for method in rates),
+                f"{rates['relay'] / rates['kernel']:.2f}",
+                f"{share:.0f} %",
+            ]
+        )
+    heads = ["", "page", "pages", "by its own link, GB/s", "by both, GB/s", "times as fast", "relayed"]
+    return table(heads, rows, right=True)

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Callable, Iterable, Mapping
 
-from documents import axes_of, clock, digits, part, quick_rows, rows_of, table
+from documents import COUNTERS, axes_of, clock, digits, part, quick_rows, rows_of, table
 
 WHOLE, LEAN = "traversal/", "lean/"
 # A run a graph; and runs with EMOGI's own access over the link, too.
@@ -251,7 +251,9 @@ def web_pr(lists: str):
 def counted() -> str:
     """What the GPU's counters have of the model's requests and bytes."""
     rows = []
-    for row in (row for row in rows_of("h100-lean20.json.gz") if row.counted):
+    for row in (row for row in rows_of(COUNTERS) if row.case.family.startswith(LEAN) and row.counted):
+        if not row.traffic.requests:
+            continue
         shares = (row.counted.requests / row.traffic.requests, row.counted.bytes / row.traffic.bytes)
         graph, lists, hot = axes_of(row, "graph", "lists", "hot")
         name = (

@@ -15,7 +15,8 @@ from grainscope_report.statistics import median
 MODELLED = "no-gpu-uvm21.json.gz"
 PAGE = 65536  # bytes of what a fault grows to
 WEIGHT = 4
-RUNS = {"H100": (*programs.RUNS["H100"], "h100-kron24.json"), "H200": programs.RUNS["H200"]}
+WHOLE = {gpu: tuple(name for name in names if isinstance(name, str)) for gpu, names in programs.RUNS.items()}
+RUNS = {"H100": (*WHOLE["H100"], "h100-kron24.json"), "H200": WHOLE["H200"]}
 NEAR_BYTES, NEAR_TIME = 0.10, 0.25  # how near a modelled row is to be
 
 

@@ -1,11 +1,13 @@
 """docs/model.md: programs predicted from microbenchmarks, and the constants that the package has for that."""
 
+import csv
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 
-from documents import part, result, table
+from documents import COUNTERS, REFERENCE, part, result, rows_of, table
 from grainscope_report.groups import programs as held
 from grainscope_report.groups import programs_rates as rates
 from grainscope_report.groups import programs_times as programs
@@ -14,12 +16,14 @@ from grainscope_report.model import Result, Row
 from grainscope_report.statistics import median
 from grainscope_report.units import format_percent
 
-# The runs by kind of GPU: everything that has programs beside the microbenchmarks of the same machine.
-RUNS = {
+# The runs by kind of GPU: everything that has programs beside the microbenchmarks of the same machine. What a
+# machine measured one after the other is one run.
+RUNS: dict[str, tuple[str | tuple[str, ...], ...]] = {
     "H100": (
         "acceptance/h100-a.json.gz", "acceptance/h100-b1.json.gz", "acceptance/h100-b2.json.gz",
         "acceptance/h100-c1.json.gz", "acceptance/h100-c2.json.gz",
         "h100-quick.json", "h100-quick-after.json.gz", "h100-full.json.gz", "h100-full-after.json.gz",
+        ("h100-kinds.json.gz", "h100-programs.json.gz"),
     ),
     "H200": (
         "acceptance/h200-a.json.gz", "acceptance/h200-b.json.gz", "acceptance/h200-c1.json.gz",
@@ -27,14 +31,18 @@ RUNS = {
         "h200x2-quick.json", "h200x2-full.json.gz",
     ),
 }  # fmt: skip
-# Programs in two kinds of memory and rows at random, of one machine. All other rates are of the H100's run
-# right before, and of the H200 of another machine's.
+# Programs in two kinds of memory and rows at random, of one machine. All other rates are of the same H100; of
+# the H200 they are another machine's.
 IN_OTHER_MEMORY = {
-    "H100": ("h100-kinds.json.gz", "h100-quick-now.json.gz"),
+    "H100": ("h100-kinds.json.gz", "h100-programs.json.gz"),
     "H200": ("two-h200-tables.json.gz", "h200-host-memory.json.gz", "acceptance/two-h200-1.json.gz"),
 }  # fmt: skip
-# A whole run of `quick` that is younger than the forms, and that no constant is fitted to.
-LATER = "h100-quick-now.json.gz"
+# A whole run of `quick` that no constant is fitted to.
+LATER = "h100-quick-short.json.gz"
+# What several runs of the same cases say of rows that are predicted badly.
+ADDITIONS = "h100-additions.csv"
+OLD_FULL, AGAIN = "h100-full.json.gz", "h100-programs.json.gz"
+UNEVICTED = "h200x2-full.json.gz"
 SHIPPED = "scripts/grainscope_report/programs.json"
 DIGITS = 3
 PROMISED = 0.25  # nine in ten rows of a kind of GPU are within
@@ -47,12 +55,21 @@ def shipped() -> str:
     return json.dumps(made, indent=1) + "\n"
 
 
+@cache
+def run(names: str | tuple[str, ...]) -> Result:
+    """A run, or what several of one machine say together."""
+    if isinstance(names, str):
+        return result(names)
+    first, *_ = found = [result(name) for name in names]
+    return replace(first, rows=tuple(row for each in found for row in each.rows))
+
+
 def seen_on(gpu: str) -> list:
     """The rows of programs on a kind of GPU, each with the rates of its own run."""
     found = []
-    for name in RUNS[gpu]:
-        known = rates.by_row(result(name))
-        for row in result(name).rows:
+    for names in RUNS[gpu]:
+        known = rates.by_row(run(names))
+        for row in run(names).rows:
             if row.measured and programs.is_program(row) and row.case.locality != "remote":
                 with suppress(programs.UnpredictedError):
                     programs.predict(row, known(row), EVERYTHING)
@@ -64,7 +81,7 @@ EVERYTHING = {name: 1.0 for group in programs.GROUPS for name in group.names}
 
 
 def errors_on(gpu: str, constants: dict) -> dict[str, dict[str, float]]:
-    rows = [one for name in RUNS[gpu] for one in held.of(result(name), constants).rows]
+    rows = [one for names in RUNS[gpu] for one in held.of(run(names), constants).rows]
     found = [held.quality(group, rows, ()) for group in sorted(programs.FAMILIES)]
     return {
         one.group: {"rows": one.rows, "median": _short(one.median), "ninth": _short(one.ninth)}
@@ -79,7 +96,7 @@ def _short(value: float) -> float:
 @cache
 def predictions(gpu: str) -> Predictions:
     """All predicted rows of a kind of GPU, and the choices of each run."""
-    runs = [held.of(result(name)) for name in RUNS[gpu]]
+    runs = [held.of(run(names)) for names in RUNS[gpu]]
     every = Predictions(tuple(one for run in runs for one in run.rows))
     every.__dict__["choices"] = [choice for run in runs for choice in run.choices]
     return every
@@ -141,17 +158,93 @@ def again(gpu: str) -> str:
     return f"{median([times for (times,) in _run_to_run(gpu).values()]):.2f}"
 
 
-@part("model.over")
-def over(graph: str, *algorithms: str) -> str:
-    """The error, in percent, by which the farthest row over a graph in the GPU's memory is predicted."""
-    errors = [
-        abs(one.error)
-        for gpu in RUNS
-        for one in predictions(gpu).rows
-        if one.row.case.axes.get("placement") == "device" and one.row.case.axes.get("graph") == graph
-        if one.row.case.family.partition("/")[2] in algorithms
+@part("model.why")
+def seen(what: str) -> str:
+    """What was seen of the kinds of rows that are off by more than half."""
+    return EVIDENCE[what]()
+
+
+def _slowed(of: Callable[[list[float]], float]) -> str:
+    """Times of badly predicted rows that gather lists on the host, over those of the same rows today."""
+    again = {row.name: row for row in rows_of(AGAIN) if row.measured}
+    times = [
+        one.row.median_s / again[one.row.name].median_s
+        for one in held.of(result(OLD_FULL)).rows
+        if one.row.case.axes.get("placement") == "subway"
+        and abs(one.error) > held.FAR
+        and one.row.name in again
     ]
-    return f"{100 * max(errors):.0f}"
+    return f"{of(times):.1f}"
+
+
+def _worst_today() -> str:
+    """How far off the worst of all such rows of today is."""
+    return format_percent(
+        max(
+            abs(one.error)
+            for one in held.of(run(IN_OTHER_MEMORY["H100"])).rows
+            if one.row.case.axes.get("placement") == "subway"
+        )
+    )
+
+
+@cache
+def additions() -> dict[str, dict[str, float]]:
+    """What counters of an H100 saw of a sweep of pr over edges in its memory, by graph."""
+    with (REFERENCE / ADDITIONS).open(newline="") as file:
+        return {
+            row.pop("graph"): {name: float(value) for name, value in row.items()}
+            for row in csv.DictReader(file)
+        }
+
+
+def _crossed(graph: str) -> str:
+    """The percent of what a naive search asks for that the caches did not answer."""
+    (row,) = (
+        row
+        for row in rows_of(COUNTERS)
+        if row.case.family == "traversal/bfs"
+        and row.case.axes["access"] == "naive"
+        and row.case.axes["graph"] == graph
+    )
+    return f"{100 * row.counted.requests / row.traffic.requests:.0f}"
+
+
+def _samples_us() -> tuple[float, float]:
+    """Microseconds of the first samples of a short batch that is predicted far too slow, and its median."""
+    worst = max(
+        (one for one in held.of(result(UNEVICTED)).rows if one.group == "gather"), key=lambda one: one.error
+    )
+    return 1e6 * min(worst.row.visits[0].samples_s[:2]), 1e6 * worst.row.median_s
+
+
+def _joined_ms(name: str, of: Callable[[list[float]], float]) -> str:
+    """Milliseconds of joins of hot neighbours over urand 21."""
+    rows = (row for row in rows_of(name) if row.measured and row.case.family == "lean/cc")
+    hot = [row for row in rows if row.case.axes["hot"] and row.case.axes["graph"] == "urand21"]
+    return f"{1e3 * of([row.median_s for row in hot]):.2f}"
+
+
+EVIDENCE: dict[str, Callable[[], str]] = {
+    "slowed_least": lambda: _slowed(min),
+    "slowed_most": lambda: _slowed(max),
+    "worst_today": _worst_today,
+    "additions": lambda: f"{additions()['web20']['edges_to_one_vertex']:,.0f}",
+    "each_addition": lambda: (
+        f"{1e3 * additions()['web20']['sweep_us'] / additions()['web20']['edges_to_one_vertex']:.1f}"
+    ),
+    "busy_web20": lambda: f"{100 * additions()['web20']['busy_mean']:.0f}",
+    "busiest_web20": lambda: f"{100 * additions()['web20']['busy_busiest_slice']:.0f}",
+    "busy_others": lambda: " and ".join(
+        f"{100 * additions()[graph]['busy_mean']:.0f}" for graph in ("kron21", "urand21")
+    ),
+    "crossed_kron20": lambda: _crossed("kron20"),
+    "crossed_web20": lambda: _crossed("web20"),
+    "first_samples": lambda: f"{_samples_us()[0]:.0f}",
+    "later_samples": lambda: f"{_samples_us()[1]:.0f}",
+    "joined_then": lambda: f"{_joined_ms(OLD_FULL, min)} and {_joined_ms(OLD_FULL, max)}",
+    "joined_now": lambda: _joined_ms(AGAIN, max),
+}
 
 
 @part("model.miss")
@@ -166,10 +259,8 @@ def what_if() -> str:
     """What was predicted of changes that rows emulate."""
     found: dict[tuple[str, str], list[float]] = {}
     for gpu in RUNS:
-        runs = [result(name) for name in RUNS[gpu]]
-        changes = [one for run in runs for one in held.what_ifs(run)]
-        if gpu in IN_OTHER_MEMORY:
-            changes += in_other_memory(gpu)
+        changes = [one for names in RUNS[gpu] for one in held.what_ifs(run(names)) if one.what != held.OTHER]
+        changes += in_other_memory(gpu)
         for one in changes:
             found.setdefault((one.what, gpu), []).append(one.error)
     rows = [
@@ -208,14 +299,14 @@ def said(kinds: held.Choice) -> str:
 
 @cache
 def in_other_memory(gpu: str) -> list[held.WhatIf]:
-    return [one for one in held.what_ifs(joined(gpu)) if one.what == held.OTHER]
+    return [one for one in held.what_ifs(run(IN_OTHER_MEMORY[gpu])) if one.what == held.OTHER]
 
 
 @cache
 def over_kinds(gpu: str) -> list[dict[str, held.Predicted]]:
     """Of each case its predicted rows by the kind of memory, empty for the usual one."""
     kinds: dict[tuple, dict[str, held.Predicted]] = {}
-    for one in held.of(joined(gpu)).rows:
+    for one in held.of(run(IN_OTHER_MEMORY[gpu])).rows:
         key = one.row.case.family, one.row.case.without(held.MEMORY), one.row.case.site_key
         kinds.setdefault(key, {}).setdefault(str(one.row.case.axes.get(held.MEMORY, "")), one)
     return [*kinds.values()]
@@ -258,12 +349,6 @@ def later_same() -> str:
     return f"{sum(one.same for one in later_run())} of {sum(one.choices for one in later_run())}"
 
 
-def joined(gpu: str) -> Result:
-    """What runs of a kind of GPU say together of another kind of memory."""
-    names = IN_OTHER_MEMORY[gpu]
-    return replace(result(names[0]), rows=tuple(row for name in names for row in result(name).rows))
-
-
 def _off(errors: list[float]) -> float:
     return median([abs(error) for error in errors])
 
@@ -272,9 +357,9 @@ def _off(errors: list[float]) -> float:
 def single() -> str:
     """The runs in which nine in ten rows of a group are not within what is promised of all runs together."""
     found = [
-        f"{one.group} in `{name}` ({format_percent(one.ninth)})"
-        for name in (name for runs in RUNS.values() for name in runs)
-        for one in held.of(result(name)).qualities
+        f"{one.group} in `{names if isinstance(names, str) else names[-1]}` ({format_percent(one.ninth)})"
+        for names in (names for runs in RUNS.values() for names in runs)
+        for one in held.of(run(names)).qualities
         if one.ninth > PROMISED
     ]
     return ", ".join(found) or "none"

@@ -7,7 +7,7 @@ from functools import cache
 from statistics import median
 
 import documents
-from documents import clock, digits, only, part, quick_rows, raw, rows_of, table
+from documents import COUNTERS, clock, digits, only, part, raw, rows_of, table
 from grainscope_report.groups.traversal import ACCESSES
 
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
@@ -23,21 +23,17 @@ EMOGI_MS = {
     "cc": (210, 129, 186, 104),
     "pr": (4607, 2818, 3159, 1792),
 }
-# Requests that hardware counters of an H100 had on kron 20 with 8-byte edges: stated with the model's beside
-# them in `Emogi.counters_of_a_bfs_are_the_model_s`.
-COUNTED = {"naive": 8724583, "merged": 3057041, "merged_aligned": 2436478, "edge_gather": 2395576}
 PLACEMENTS = ("mapped", "managed", "subway", "device")
 LEVELS = ((0, 1, 6), (2,), (3,), (4,), (5,))
 
 
 @part("traversal.accesses")
 def accesses() -> str:
-    """What each access asks for, and how long it takes."""
+    """What each access asks for, what of it counters saw, and how long it takes."""
     rows = []
-    for access in ACCESSES:
-        row = quick_rows().get(f"traversal/bfs/{access}/mapped/numa:0/gpu:0/graph:kron20/edge:8")
-        if row is None:
-            continue
+    of = {row["case"]["axes"]["access"]: row for row in counted_rows("bfs", "kron20")}
+    for access in (access for access in ACCESSES if access in of):
+        row = of[access]
         traffic = row["traffic"]
         shared = millions(row["counters"]["requests_with_cache"])
         rows.append(
@@ -47,12 +43,38 @@ def accesses() -> str:
                 f"{100 * traffic['requests_by_size'].get('128', 0) / traffic['requests']:.1f} %",
                 f"{traffic['amplification']:.2f}",
                 f"at least {shared}" if access == "naive" else shared,
-                millions(COUNTED[access]) if access in COUNTED else "not counted",
+                millions(row["counted"]["requests"]),
                 clock(row["median_s"]),
             ]
         )
     heads = ("access", "requests, modelled without a cache", "of 128 bytes", "bytes for each byte asked for")
     return table([*heads, "requests, if neighbours share", "counted", "time"], rows)
+
+
+@part("traversal.counted24")
+def counted24() -> str:
+    """Requests that counters saw on kron 24, and the share of the model's without a cache and with one."""
+    rows = []
+    for algorithm in ALGORITHMS:
+        for row in counted_rows(algorithm, "kron24"):
+            counted = row["counted"]["requests"]
+            of = (row["traffic"]["requests"], row["counters"]["requests_with_cache"])
+            access = f"`{row['case']['axes']['access']}`"
+            shares = (f"{100 * counted / modelled:.1f} %" for modelled in of)
+            rows.append([algorithm, access, millions(counted), *shares])
+    heads = ["kron 24, 8 B", "access", "requests counted", "of the model's without a cache"]
+    return table([*heads, "of those if neighbours share"], rows)
+
+
+def counted_rows(algorithm: str, graph: str) -> list[dict]:
+    """Traversals of a graph whose requests were counted."""
+    return [
+        row
+        for row in raw(COUNTERS)
+        if row["case"]["family"] == f"traversal/{algorithm}"
+        and row["case"]["axes"]["graph"] == graph
+        and "counted" in row
+    ]
 
 
 def millions(count: float) -> str:

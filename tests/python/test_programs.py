@@ -313,7 +313,7 @@ SWAPPED = {"host_alloc": "managed_host", "managed_host": "host_alloc"}
 
 
 def test_what_ifs_are_as_emulated():
-    joined = documented.joined("H200")
+    joined = documented.run(documented.IN_OTHER_MEMORY["H200"])
     found = [*in_other_memory(joined), *(one for name in ("h100-full.json.gz", "h200x2-full.json.gz")
              for one in programs.what_ifs(documented.result(name)))]  # fmt: skip
     for what in (programs.FEWER, programs.SHARED, programs.OTHER):
@@ -336,13 +336,13 @@ def test_what_ifs_are_as_emulated():
 
 def test_programs_in_another_kind_of_memory_on_the_h100_are_as_predicted_but_for_single_rows():
     found = documented.in_other_memory("H100")
-    assert {one.row.case.family.partition("/")[0] for one in found} == {"gather", "traversal"}
+    assert {one.row.case.family.partition("/")[0] for one in found} == set(times.FAMILIES)
     errors = sorted(abs(one.error) for one in found)
     assert errors[len(errors) // 2] < 0.02
     assert errors[int(0.9 * len(errors))] < 0.11
     worst = max(found, key=lambda one: abs(one.error))
     assert worst.row.case.axes["access"] == "naive"
-    assert max(abs(one.error) for one in found if one is not worst) < 0.2
+    assert max(abs(one.error) for one in found if one is not worst) < 0.25
     # Where kinds are apart by as much as a half, and more, that is predicted.
     apart = [ways for ways in documented.between_kinds("H100") if ratio(ways, measured) > 1.5]
     assert len(apart) == 3

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 import documents
-from documents import gather, only, raw, result, rows_of, suite, training, traversal
+from documents import COUNTERS, gather, only, raw, result, rows_of, suite, training, traversal
 from documents.lean import (
     BESIDE,
     BESIDE_EMOGI,
@@ -129,15 +129,32 @@ def test_the_runs_beside_emogis_access_are_of_one_commit_and_only_what_the_docs_
 
 
 def test_counters_are_the_model_s_to_the_last_request():
-    """Sorted rows repeat side by side, where the GPU asks once for what the model counts twice."""
     rows = [row for row in raw("h100-counted.json") if row.get("counted")]
-    assert len(rows) == 42
+    rows += [row for row in raw(COUNTERS) if row.get("counted") and row["case"]["family"] == "gather"]
+    assert len(rows) == 67
     for row in rows:
         counted, traffic = row["counted"], row["traffic"]
         without_cache = row["counters"].get("requests_without_cache", traffic["requests"])
-        least = 0.98 if row["case"]["axes"].get("mode") in ("address_ordered", "graphbolt") else 1
-        assert least * without_cache <= counted["requests"] <= without_cache, row["name"]
-        assert least * traffic["bytes"] <= counted["bytes"] <= traffic["bytes"], row["name"]
+        assert least(row) * without_cache <= counted["requests"] <= without_cache, row["name"]
+        assert least(row) * traffic["bytes"] <= counted["bytes"] <= traffic["bytes"], row["name"]
+
+
+def least(row: dict) -> float:
+    """Sorted rows repeat side by side, where the GPU asks once for what the model counts twice."""
+    if row["case"]["axes"].get("mode") not in ("address_ordered", "graphbolt"):
+        return 1
+    return 0.49 if row["case"]["axes"]["indices"] == "zipf" else 0.98
+
+
+def test_counters_of_searches_are_the_model_s_but_for_what_caches_keep():
+    """Whose frontiers are the same in every run; of sssp and cc they are not."""
+    rows = [row for row in raw(COUNTERS) if row.get("counted") and row["case"]["family"] == "traversal/bfs"]
+    assert {row["case"]["axes"]["graph"] for row in rows} == {"kron20", "web20", "kron24"}
+    for row in rows:
+        counted, with_cache = row["counted"]["requests"], row["counters"]["requests_with_cache"]
+        assert counted < row["traffic"]["requests"]
+        if row["case"]["axes"]["access"] != "naive":
+            assert counted == pytest.approx(with_cache, rel=0.025), row["name"]
 
 
 def test_counters_of_unaligned_reads_are_the_model_s():
@@ -159,11 +176,14 @@ def test_counters_of_unaligned_reads_are_the_model_s():
 
 def test_counters_of_fewer_bytes_are_within_what_the_model_asks_for():
     """What two lists share is read once, by the cache; hot beginnings leave nothing to share."""
-    rows = [row for row in raw("h100-lean20.json.gz") if row.get("counted")]
-    assert len(rows) == 8
+    rows = [row for row in raw(COUNTERS) if row.get("counted") and row["case"]["family"].startswith("lean/")]
+    assert len(rows) == 12
     for row in rows:
         axes, counted, traffic = row["case"]["axes"], row["counted"], row["traffic"]
-        least = 1 if axes["tier"] == "heads" else 0.82
+        if not traffic["requests"]:
+            assert counted["requests"] == counted["bytes"] == 0
+            continue
+        least = 1 if axes["tier"] == "heads" else 0.76
         for what in ("requests", "bytes"):
             assert least <= counted[what] / traffic[what] <= 1, row["name"]
 

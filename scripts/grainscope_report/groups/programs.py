@@ -285,7 +285,7 @@ def as_json(one: Quality) -> dict[str, Any]:
 Reason = tuple[str, Callable[[Row], bool]]
 REASONS: tuple[Reason, ...] = (
     (
-        "threads of the host gather: what its caches keep and what its neighbours take is in no rate",
+        "threads of the host gather: what neighbours take of it just then is in no rate",
         lambda row: (
             str(row.case.axes.get("mode", "")).startswith("cpu_gather")
             or row.case.axes.get("placement") == "subway"
@@ -300,15 +300,15 @@ REASONS: tuple[Reason, ...] = (
         lambda row: row.case.axes.get("indices") == "zipf",
     ),
     (
-        "additions to few vertices wait for each other in the GPU's cache",
+        "additions to the vertex to which most edges lead wait for one another",
         lambda row: row.case.family.endswith("/pr") and row.case.axes.get("placement") == "device",
     ),
     (
-        "joins wait for each other: how many climb the same tree is not modelled",
+        "joins of neighbours: how many climb the same tree is not modelled",
         lambda row: row.case.family.endswith("/cc") and "lists" in row.case.axes,
     ),
     (
-        "lanes walk lists of their own: what caches keep of short lists is not modelled",
+        "lanes walk lists of their own: caches keep more of short lists than of long ones",
         lambda row: row.case.axes.get("access") == "naive",
     ),
     ("faults of scattered pages", lambda row: "managed" in (row.case.axes.get("store"), _placement(row))),

@@ -13,6 +13,7 @@ own rows, and those of its kind, take no part.
 The forms, L being what a host takes to submit a level, two resources side by side by `beside`:
 
 - a gather by a kernel: its start, the sort if any, and beside each other link, translations and GPU memory;
+- a gather by the host: what a thread waits for a row and for each line of it, beside the host's memory;
 - a traversal: (levels + 1) L, and beside each other the link and the GPU's work for edges and lists;
 - lists copied by the host (`subway`): levels, and gathering and copying beside each other, and the walk;
 - managed edges: levels, and faults of every page;
@@ -41,6 +42,8 @@ LAUNCHES, EVENTS, CLEARS = 7, 2, 4
 IN_ORDER = ("graphbolt", "address_ordered")
 SORT_BITS, SORTED_BYTES = 8, 8  # of a pass of the sort; a key and its place
 SMALL_SORT, SMALL_SORT_KERNELS = 1 << 12, 3  # so few are sorted by one block
+BLOCK_BYTES = 4096  # of rows that a block of a gather in order takes (src/gnn/gather_rows.cuh)
+HOST_LINE, COPY_USES = 64, 3  # a copy reads, fetches what it overwrites, and writes
 Work = Mapping[str, float]
 
 
@@ -93,6 +96,11 @@ def _number(row: Row, axis: str, otherwise: float = 0.0) -> float:
     return float(value) if isinstance(value, int | float) else otherwise
 
 
+def _require_no_hint(row: Row) -> None:
+    if row.case.axes.get("hint", "none") != "none":
+        raise UnpredictedError("what hints to the driver save of faults is in no rate")
+
+
 # Gathers
 
 
@@ -110,6 +118,7 @@ def _gather(row: Row, rates: Rates, work: Work) -> Parts:
         seconds, sort = seconds * work["gather.scatter"], _sort_s(row, rates)
         return {"GPU memory": seconds, "sort": sort}, seconds + sort
     if store == "managed":
+        _require_no_hint(row)
         faults = work["gather.fault"] * rates.faults(_number(row, "span"))
         return {"faults": faults}, rates.kernel_s + faults
     if store not in ("mapped", "tiered"):
@@ -121,10 +130,13 @@ def _over_the_link(row: Row, rates: Rates, work: Work) -> Parts:
     axes, size, span = row.case.axes, _number(row, "row"), _number(row, "span")
     requests, hosted, count = _rows_over_the_link(row, size, span)
     in_order = axes.get("mode") in IN_ORDER
-    if in_order and axes.get("indices") != "zipf":
-        # Rows that are asked for again stand side by side, and come once; of a warp they are counted so. A
-        # row that is asked for thousands of times is asked for by many warps at once, and comes to each.
+    often = axes.get("indices") == "zipf" and (axes.get("mode") == "graphbolt" or axes["store"] == "tiered")
+    if in_order and not often:
+        # Rows that are asked for again stand side by side, and come once to each block; of a warp they are
+        # counted so. With GraphBolt a row that is asked for thousands of times is asked for by many blocks at
+        # once, and comes to each; behind a hot part no such rows are left.
         distinct = row.counters.get("unique_bytes", row.bytes) / row.bytes
+        distinct += (1 - distinct) / max(1.0, BLOCK_BYTES / size)
         once = min(1.0, distinct / min(1.0, (row.traffic and row.traffic.amplification) or 1.0))
         requests, hosted, count = requests * once, hosted * once, count * once
     if in_order:
@@ -173,17 +185,22 @@ def _sort_s(row: Row, rates: Rates) -> float:
 
 
 def _cpu_gather(row: Row, rates: Rates, work: Work) -> Parts:
-    copying = row.bytes / rates.host_copy_rate
-    rows = row.bytes / _number(row, "row")
-    loads = work["gather.host_row"] * rows * rates.host_load_s / rates.host_threads
-    return {"host": copying + loads}, copying + loads
+    """A thread waits for rows and their lines, of which some are under way at once.
+
+    Where many threads gather, the memory decides: it is read once, and by a copy of as much used three times.
+    """
+    size = _number(row, "row")
+    lines = work["gather.host_row"] + math.ceil(size / HOST_LINE) * work["gather.host_line"]
+    waiting = row.bytes / size * lines * rates.host_load_s / rates.host_threads
+    seconds = beside(waiting, row.bytes / (COPY_USES * rates.host_copy_rate))
+    return {"host": seconds}, seconds
 
 
 def _cpu_gather_dma(row: Row, rates: Rates, work: Work) -> Parts:
+    """Batches gathered by the host's threads while others are copied: a copy waits for its batch's turn."""
     _, gathering = _cpu_gather(row, rates, work)
-    copying = row.bytes / rates.copy.rate
-    total = max(gathering, copying) + work["gather.turns"] * min(gathering, copying)
-    return {"host": gathering, "copies": copying}, total
+    copying = (1 + work["gather.turns"]) * row.bytes / rates.copy.rate
+    return {"host": gathering, "copies": copying}, beside(gathering, copying)
 
 
 def _row_dma(row: Row, rates: Rates, work: Work) -> Parts:
@@ -245,6 +262,7 @@ def _traversal(row: Row, rates: Rates, work: Work) -> Parts:
     if placement == "device":
         return {"GPU": gpu, "launches": launches}, launches + gpu
     if placement == "managed":
+        _require_no_hint(row)
         faults = work["traversal.fault"] * rates.faults(_data_set(row))
         return {"faults": faults, "GPU": gpu, "launches": launches}, launches + gpu + faults
     if placement != "mapped" or "requests_with_cache" not in row.counters:
@@ -365,10 +383,13 @@ def _search(row: Row, rates: Rates, work: Work) -> tuple[float, float, float]:
 
 def _components(row: Row, rates: Rates, work: Work) -> tuple[float, float, float]:
     edges = row.counters.get("edges_read", 0.0)
-    early = row.counters.get("early_lists", 0.0)
     joins = work["lean.cc.edge"] * edges * rates.cache_latency_s
     joins += work["lean.cc.hot"] * row.counters.get("hot_edges_read", 0.0) * rates.cache_latency_s
-    return _steps(row, rates, work), 0.0, joins + work["lean.cc.early"] * early * rates.gpu_latency_s
+    if row.counters.get("early_lists"):
+        # Trees of few vertices each are joined with one another, whichever lists it takes.
+        vertices = row.graph.vertices if row.graph else 0
+        joins += work["lean.cc.early"] * vertices * rates.cache_latency_s
+    return _steps(row, rates, work), 0.0, joins
 
 
 def _sweeps(row: Row, rates: Rates, work: Work) -> tuple[float, float, float]:
@@ -418,7 +439,7 @@ def _read_where_they_lie(family: str) -> Callable[[Row], bool]:
 
 GROUPS = (
     Group(("gather.fault",), _rows_with("gather", store="managed")),
-    Group(("gather.host_row",), _rows_with("gather", mode="cpu_gather")),
+    Group(("gather.host_row", "gather.host_line"), _rows_with("gather", mode="cpu_gather")),
     Group(("gather.turns",), _rows_with("gather", mode="cpu_gather_dma")),
     Group(
         ("gather.scatter",),
@@ -428,7 +449,7 @@ GROUPS = (
     *(
         Group(
             (f"traversal.{name}.edge", f"traversal.{name}.list"),
-            _rows_with(f"traversal/{name}", placement="device"),
+            _rows_with(f"traversal/{name}", placement="device", access="merged_aligned"),
         )
         for name in ALGORITHMS
     ),
