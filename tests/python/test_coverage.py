@@ -221,6 +221,7 @@ def test_one_stored_run_has_copies_by_all_hints_and_some_of_gathers():
     assert of["transfer/managed"] == {
         "h100-quick-now.json.gz": HINTS,
         "h100-quick-short.json.gz": {"read_mostly", "accessed_by"},
+        "h100-kinds.json.gz": {"read_mostly", "accessed_by"},
     }
     assert of["gather"]["h100-quick-now.json.gz"] == {"read_mostly", "accessed_by"}
     assert of["traversal/bfs"]["h100-quick-now.json.gz"] == {"none", "accessed_by"}

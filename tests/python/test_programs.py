@@ -20,7 +20,7 @@ from grainscope_report.groups import programs
 from grainscope_report.groups import programs_rates as rates
 from grainscope_report.groups import programs_times as times
 from grainscope_report.machine import machines
-from grainscope_report.model import Result
+from grainscope_report.model import Result, Row
 from references import ROOT
 from synthetic_programs import GIB, MIB, SITE, WORK, Machine, predictable
 
@@ -175,6 +175,57 @@ def test_the_memory_of_a_table_is_the_one_that_is_asked(known):
     for one in managed:
         assert one.prediction.seconds < times.predict(one.row, pinned, WORK).seconds / 3
     assert {one.group for one in managed} == {"gather", "traversal"}
+
+
+def gather(known: Result, size: int, **axes: object) -> Row:
+    """A gather of 64 MiB in rows of this size, otherwise as the machine's rows of whole lines."""
+    asked = {"mode": "masked", "span": 8 * GIB}.items()
+    row = next(one for one in known.of("gather") if one.case.axes.items() >= asked)
+    axes = {**row.case.axes, "row": size, **axes}
+    axes.pop("memory", None)
+    case = replace(row.case, axes=axes)
+    counters = {"unique_bytes": 16.0 * MIB, "requests_per_row": size / 128}
+    traffic = replace(row.traffic, requests=(64 * MIB) // 128, bytes=64 * MIB, amplification=1.0)
+    return replace(row, case=case, bytes=64 * MIB, counters=counters, traffic=traffic)
+
+
+HOST = WORK | {"gather.host_row": 0.05, "gather.host_line": 0.1, "gather.turns": 0.75}
+
+
+def test_a_gather_by_the_host_takes_what_its_threads_wait_for_rows_and_lines(known):
+    found = rates.of(known)
+
+    def seconds(size: int, threads: float = 16) -> float:
+        row = gather(known, size, mode="cpu_gather", store="pageable")
+        return times.predict(row, replace(found, host_threads=threads), HOST).seconds
+
+    for size, lines in ((32, 1), (128, 2), (4096, 64)):
+        waits = (64 * MIB / size) * (0.05 + 0.1 * lines) * TRUE.host_load_s / 16
+        assert seconds(size) == pytest.approx(waits, rel=0.05), size
+    assert seconds(1024, threads=8) == pytest.approx(2 * seconds(1024), rel=0.05)
+    # The memory's rate is the least that any number of threads takes: a third of a copy's time.
+    assert seconds(1024, threads=1e6) == pytest.approx(64 * MIB / (3 * TRUE.host_rate), rel=0.01)
+    copied = times.predict(gather(known, 32, mode="cpu_gather_dma", store="pinned"), found, HOST)
+    assert copied.parts["copies"] == pytest.approx(1.75 * 64 * MIB / TRUE.copy_rate, rel=0.01)
+
+
+def test_rows_in_order_come_once_to_each_block_of_a_kernel(known):
+    """16 of 64 MiB differ: of short rows a block has many, and of a row of its own size one."""
+    shares = {32: 1 / 4 + 3 / 4 / 128, 1024: 1 / 4 + 3 / 4 / 4, 4096: 1.0}
+    for size, share in shares.items():
+        row = gather(known, size, mode="address_ordered", indices="zipf")
+        whole = times.predict(gather(known, size, mode="masked"), rates.of(known), WORK).parts["link"]
+        assert times.predict(row, rates.of(known), WORK).parts["link"] == pytest.approx(share * whole), size
+    often = gather(known, 1024, mode="graphbolt", indices="zipf")
+    assert times.predict(often, rates.of(known), WORK).parts["link"] == pytest.approx(whole)
+
+
+def test_managed_memory_with_a_hint_is_not_predicted_by_faults(known):
+    managed = gather(known, 512, store="managed", hint="accessed_by")
+    with pytest.raises(times.UnpredictedError, match="hints to the driver"):
+        times.predict(managed, rates.of(known), WORK | {"gather.fault": 1.0})
+    none = replace(managed, case=replace(managed.case, axes={**managed.case.axes, "hint": "none"}))
+    assert times.predict(none, rates.of(known), WORK | {"gather.fault": 1.0}).bound == "faults"
 
 
 @pytest.mark.parametrize(
