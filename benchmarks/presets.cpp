@@ -1030,7 +1030,7 @@ SamplingPlan plan(double ci_target, double budget_s, std::size_t warmups) {
 }  // namespace
 
 const PresetSampling& sampling_of(Preset preset) {
-  // 64 trials are what the GAP benchmark suite asks for; with them one visit to each case takes hours already.
+  // 64 trials are what the GAP benchmark suite asks for; with them one visit to each case takes hours.
   static const PresetSampling smoke{
       {.ci_target = 0.1, .budget_s = 0.05, .max_samples = 64, .warmups = 1}, 1, 2};
   static const PresetSampling quick{plan(0.02, 0.4, 2), 3, 4};
