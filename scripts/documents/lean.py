@@ -1,5 +1,6 @@
 """docs/lean.md: what traversals that move fewer bytes read over the link, and how long they take."""
 
+import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping
 
@@ -132,6 +133,34 @@ def lines(of: Mapping[str, Line], pairs: list[tuple[str, str]], runs: Mapping[st
 @part("lean.story")
 def story() -> str:
     return lines(STORY, EVERY, RUNS)
+
+
+@part("lean.pays")
+def pays() -> str:
+    """What is prepared once for each line of the story, and how many runs save as much time."""
+    walk = over_the_link(4)
+    rows = []
+    for name, (family, axes) in STORY.items():
+        if family == LEAN:
+            cells = [
+                paid(fastest(LEAN + algorithm, graph, axes), fastest(walk[0] + algorithm, graph, walk[1]))
+                for algorithm, graph in EVERY
+            ]
+            rows.append([name, *cells])
+    return table(heads(EVERY), rows, right=True)
+
+
+def paid(row, walk) -> str:
+    """Seconds, and after how many runs."""
+    if row is None:
+        return ""
+    prepared = sum(row.counters.get(name, 0.0) for name in ("prepare_s", "compress_s", "tier_s"))
+    saved = mean_s(walk) - mean_s(row)
+    return (
+        f"{digits(prepared, 2)} s: {math.ceil(prepared / saved)}"
+        if saved > 0
+        else f"{digits(prepared, 2)} s: never"
+    )
 
 
 @part("lean.beside_emogi")

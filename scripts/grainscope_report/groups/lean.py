@@ -61,6 +61,20 @@ class Lean:
         return self.run.counter("hot_bytes") or 0.0
 
     @property
+    def prepared_s(self) -> float | None:
+        """What is computed once and before every run: numbers by degree, compressed lists, what is hot."""
+        numbered = self.run.counter("prepare_s")
+        more = (self.run.counter(name) or 0.0 for name in ("compress_s", "tier_s"))
+        return None if numbered is None else numbered + sum(more)
+
+    def pays_after(self, walk: Run | None) -> int | None:
+        """The runs that take as much less than this walk over whole lists as was prepared; None: none do."""
+        if walk is None or self.prepared_s is None:
+            return None
+        saved = mean_time(walk).value - mean_time(self.run).value
+        return math.ceil(self.prepared_s / saved) if saved > 0 else None
+
+    @property
     def modelled(self) -> tuple[float, float] | None:
         """The model's time of the first trial, seconds, and how far off it is, as a share of the measured."""
         seconds, share = self.run.counter("modelled_s"), self.run.counter("modelled_over_measured")
@@ -244,6 +258,8 @@ def as_json(gain: Gain) -> dict[str, Any]:
         "time_s": plain(time),
         "link_bytes": best.run.row.link_bytes_least,
         "gpu_bytes_for_edges": best.hot_bytes,
+        "prepared_s": best.prepared_s,
+        "pays_after_runs": best.pays_after(gain.emogi),
         "over_emogi": plain(gain.over.get("mapped")),
         "over_device": plain(gain.over.get("device")),
         "fewer_bytes_than_emogi": gain.bytes_over,
