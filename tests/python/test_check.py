@@ -594,7 +594,7 @@ def test_no_committed_run_of_a_whole_preset_is_left_out():
     named = {ROOT / file for _, file in RESTING}
     for path in [*REFERENCE.rglob("*.json"), *REFERENCE.rglob("*.json.gz")]:
         run = documents.read(path)
-        if run.links and not run.run.filter and run.run.complete:
+        if run.links and not run.run.filter and run.run.complete and run.run.shard.count == 1:
             assert path in named
 
 

@@ -495,6 +495,26 @@ def test_discards_move_no_bytes():
     assert any("need not cross" in text for text in faults_of(file, lambda row: row.update(bytes=MIB)))
 
 
+def saturated() -> File:
+    file = linked_file()
+    add_saturation(file, SITE, "read", 4, 32, 50.0)
+    return file
+
+
+def test_a_grid_that_was_named_has_not_been_looked_for():
+    """Rows with `blocks` have the rate of that grid alone, and say how many multiprocessors it took."""
+    for name in ("saturated_gb_s", "full_gb_s"):
+        found = faults_of(saturated(), lambda row, name=name: row["counters"].pop(name))
+        assert any(one.startswith(f"{ROW}counters.{name}: is missing") for one in found)
+
+    def named(row: dict) -> None:
+        row["case"]["axes"]["blocks"] = 32
+        for name in ("saturated_gb_s", "full_gb_s", "threshold"):
+            row["counters"].pop(name)
+
+    assert not [one for one in faults_of(saturated(), named) if "counters" in one]
+
+
 SMS = [
     ({"sms": 200}, "counters.sms", "the GPU has 132"),
     ({"saturated_gb_s": 46.0}, "counters.saturated_gb_s", "below counters.threshold × counters.full_gb_s"),
@@ -503,10 +523,8 @@ SMS = [
 
 @pytest.mark.parametrize(("fault", "field", "message"), SMS)
 def test_multiprocessors_that_fill_the_link(fault, field, message):
-    file = linked_file()
-    add_saturation(file, SITE, "read", 4, 32, 50.0)
-    assert faults_of(file) == []
-    [found] = faults_of(file, lambda row: row["counters"].update(fault))
+    assert faults_of(saturated()) == []
+    [found] = faults_of(saturated(), lambda row: row["counters"].update(fault))
     assert found.startswith(ROW + field)
     assert message in found
 

@@ -125,11 +125,9 @@ ABSENT = {
     "Comm|Scope's grid": lambda case: (
         case["family"] == "transfer/zero_copy" and case["axes"]["blocks"] == case["axes"]["threads"] == 256
     ),
-    "hints of traversals, other than none and accessed_by of bfs over kron 19": lambda case: (
+    "hints of traversals, other than none, accessed_by and preferred_gpu of bfs": lambda case: (
         case["family"].startswith("traversal/")
-        and case["axes"].get("hint", "none") != "none"
-        and (case["family"], case["axes"]["graph"], case["axes"]["hint"])
-        != ("traversal/bfs", "kron19", "accessed_by")
+        and case["axes"].get("hint", "none") not in ("none", *HINTS_OF.get(case["family"], ()))
     ),
     "dense on a GPU": lambda case: (
         case["axes"].get("graph", "").startswith("dense") and not case["family"].startswith("model/")
@@ -186,6 +184,9 @@ ABSENT = {
 }
 
 
+HINTS_OF = {"traversal/bfs": ("accessed_by", "preferred_gpu")}
+
+
 @cache
 def cases() -> list[dict]:
     """What was measured, of every stored run."""
@@ -210,7 +211,7 @@ def test_zero_copy_that_was_not_flushed_is_in_one_run_that_has_no_other():
 HINTS = {"read_mostly", "preferred_gpu", "preferred_host", "accessed_by", "prefetch"}
 
 
-def test_one_stored_run_has_copies_by_all_hints_and_some_of_gathers():
+def test_two_stored_runs_have_copies_by_all_hints_and_some_of_gathers():
     of: dict[str, dict[str, set[str]]] = {}
     for name in RUNS:
         for row in raw(name):
@@ -222,12 +223,13 @@ def test_one_stored_run_has_copies_by_all_hints_and_some_of_gathers():
         "h100-quick-now.json.gz": HINTS,
         "h100-quick-short.json.gz": {"read_mostly", "accessed_by"},
         "h100-kinds.json.gz": {"read_mostly", "accessed_by"},
+        "h100-full-1of2.json.gz": HINTS,
     }
     assert of["gather"]["h100-quick-now.json.gz"] == {"read_mostly", "accessed_by"}
     assert of["traversal/bfs"]["h100-quick-now.json.gz"] == {"none", "accessed_by"}
 
 
-def test_of_managed_traversals_of_stored_runs_bfs_alone_has_moved_bytes():
+def test_of_managed_traversals_of_stored_runs_pr_has_no_moved_bytes():
     of = {
         (row["case"]["family"], row["case"]["axes"]["graph"])
         for name in RUNS
@@ -235,7 +237,8 @@ def test_of_managed_traversals_of_stored_runs_bfs_alone_has_moved_bytes():
         if row["status"] == "ok" and "moved_bytes" in row.get("counters", {})
         if row["case"]["family"].startswith("traversal/")
     }
-    assert of == {("traversal/bfs", "kron19"), ("traversal/bfs", "urand19")}
+    bfs = {("traversal/bfs", graph) for graph in ("kron19", "urand19", "kron21", "web20")}
+    assert of == bfs | {("traversal/cc", "kron21"), ("traversal/sssp", "kron21")}
 
 
 def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_one_for_each():
@@ -247,6 +250,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
         if "timeline" in row
     }
     assert found == {
+        ("h100-full-1of2.json.gz", 1, None),
         ("h100-quick-now.json.gz", 1, None),
         ("h100-quick-short.json.gz", 1, None),
         ("two-h100-processes.json.gz", 2, None),
