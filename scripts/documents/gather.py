@@ -721,7 +721,7 @@ def relayed_pages() -> str:
         method, path, page, pages, memory = axes_of(row, "method", "path", "page", "pages", "memory")
         found.setdefault((path, memory or "host_alloc", page, pages), {})[method] = row
     rows = []
-    for (path, memory, page, pages), ways in found.items():
+    for (path, memory, page, pages), ways in sorted(found.items(), key=lambda one: (one[0][1], one[0])):
         rates = {method: ways[method].bytes / ways[method].median_s / 1e9 for method in ("kernel", "relay")}
         share = ways["relay"].counters["share"]
         rows.append(

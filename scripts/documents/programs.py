@@ -165,7 +165,7 @@ def seen(what: str) -> str:
 
 
 def _slowed(of: Callable[[list[float]], float]) -> str:
-    """Times of badly predicted rows that gather lists on the host, over those of the same rows today."""
+    """Times of badly predicted rows that gather lists on the host, over those of the same rows elsewhere."""
     again = {row.name: row for row in rows_of(AGAIN) if row.measured}
     times = [
         one.row.median_s / again[one.row.name].median_s
@@ -177,8 +177,8 @@ def _slowed(of: Callable[[list[float]], float]) -> str:
     return f"{of(times):.1f}"
 
 
-def _worst_today() -> str:
-    """How far off the worst of all such rows of today is."""
+def _worst_again() -> str:
+    """How far off the worst of all such rows of that run is."""
     return format_percent(
         max(
             abs(one.error)
@@ -218,17 +218,37 @@ def _samples_us() -> tuple[float, float]:
     return 1e6 * min(worst.row.visits[0].samples_s[:2]), 1e6 * worst.row.median_s
 
 
-def _joined_ms(name: str, of: Callable[[list[float]], float]) -> str:
-    """Milliseconds of joins of hot neighbours over urand 21."""
-    rows = (row for row in rows_of(name) if row.measured and row.case.family == "lean/cc")
-    hot = [row for row in rows if row.case.axes["hot"] and row.case.axes["graph"] == "urand21"]
-    return f"{1e3 * of([row.median_s for row in hot]):.2f}"
+def _joined_ms(*names: str) -> str:
+    """Milliseconds of joins of hot neighbours over urand 21, the least and the most of some runs."""
+    hot = [
+        1e3 * row.median_s
+        for row in (row for name in names for row in rows_of(name))
+        if row.measured and row.case.family == "lean/cc"
+        if row.case.axes["hot"] and row.case.axes["graph"] == "urand21"
+    ]
+    return " to ".join(dict.fromkeys(f"{time:.2f}" for time in (min(hot), max(hot))))
+
+
+def _line_loads(row_bytes: int) -> str:
+    """Loads of its memory that a thread of the H100's host takes for a line of a row."""
+    both = run(IN_OTHER_MEMORY["H100"])
+    known = rates.of(both)
+    asked = {"mode": "cpu_gather", "row": row_bytes, "span": 1 << 30}.items()
+    (row,) = (row for row in both.of("gather") if row.measured and row.case.axes.items() >= asked)
+    return f"{row.median_s * known.host_threads / (row.bytes / programs.HOST_LINE) / known.host_load_s:.2f}"
+
+
+def _short_us() -> str:
+    """Microseconds of such a batch on the H100."""
+    asked = {"mode": "masked", "rows": 1024}.items()
+    (row,) = (row for row in rows_of(AGAIN) if row.measured and row.case.axes.items() >= asked)
+    return f"{1e6 * row.median_s:.0f}"
 
 
 EVIDENCE: dict[str, Callable[[], str]] = {
     "slowed_least": lambda: _slowed(min),
     "slowed_most": lambda: _slowed(max),
-    "worst_today": _worst_today,
+    "worst_again": _worst_again,
     "additions": lambda: f"{additions()['web20']['edges_to_one_vertex']:,.0f}",
     "each_addition": lambda: (
         f"{1e3 * additions()['web20']['sweep_us'] / additions()['web20']['edges_to_one_vertex']:.1f}"
@@ -242,8 +262,11 @@ EVIDENCE: dict[str, Callable[[], str]] = {
     "crossed_web20": lambda: _crossed("web20"),
     "first_samples": lambda: f"{_samples_us()[0]:.0f}",
     "later_samples": lambda: f"{_samples_us()[1]:.0f}",
-    "joined_then": lambda: f"{_joined_ms(OLD_FULL, min)} and {_joined_ms(OLD_FULL, max)}",
-    "joined_now": lambda: _joined_ms(AGAIN, max),
+    "joins_slowly": lambda: _joined_ms(OLD_FULL, "h100-full-after.json.gz", UNEVICTED),
+    "joins_fast": lambda: _joined_ms(AGAIN),
+    "line_of_1KiB": lambda: _line_loads(1 << 10),
+    "line_of_16KiB": lambda: _line_loads(1 << 14),
+    "short_on_h100": _short_us,
 }
 
 
@@ -357,7 +380,8 @@ def _off(errors: list[float]) -> float:
 def single() -> str:
     """The runs in which nine in ten rows of a group are not within what is promised of all runs together."""
     found = [
-        f"{one.group} in `{names if isinstance(names, str) else names[-1]}` ({format_percent(one.ninth)})"
+        f"{one.group} in `{'`, `'.join([names] if isinstance(names, str) else names)}` "
+        f"({format_percent(one.ninth)})"
         for names in (names for runs in RUNS.values() for names in runs)
         for one in held.of(run(names)).qualities
         if one.ninth > PROMISED

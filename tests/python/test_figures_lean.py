@@ -226,7 +226,7 @@ def test_a_better_algorithm_is_said_beside_emogi_s_access(tmp_path, capsys):
         "GraphPEG's), in speed: bfs (direction-optimising) 2 times"
     )
     assert "with 25 % of the edges in GPU memory as well 8 times" in fewer
-    assert fewer.endswith(". What is prepared once for that is made up for by 50 to 78 runs")
+    assert fewer.endswith(". What is prepared once for that has paid after 50 to 78 runs")
     assert main(["summary", "--full", str(path)]) == 0
     out = capsys.readouterr().out
     [line] = [" ".join(line.split()) for line in out.splitlines() if "25 % hot" in line]

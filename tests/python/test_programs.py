@@ -217,6 +217,7 @@ def test_rows_in_order_come_once_to_each_block_of_a_kernel(known):
         whole = times.predict(gather(known, size, mode="masked"), rates.of(known), WORK).parts["link"]
         assert times.predict(row, rates.of(known), WORK).parts["link"] == pytest.approx(share * whole), size
     often = gather(known, 1024, mode="graphbolt", indices="zipf")
+    whole = times.predict(gather(known, 1024, mode="masked"), rates.of(known), WORK).parts["link"]
     assert times.predict(often, rates.of(known), WORK).parts["link"] == pytest.approx(whole)
 
 
@@ -393,7 +394,7 @@ def test_programs_in_another_kind_of_memory_on_the_h100_are_as_predicted_but_for
     assert errors[int(0.9 * len(errors))] < 0.11
     worst = max(found, key=lambda one: abs(one.error))
     assert worst.row.case.axes["access"] == "naive"
-    assert max(abs(one.error) for one in found if one is not worst) < 0.25
+    assert max(abs(one.error) for one in found if one is not worst) < 0.25, "a quarter"
     # Where kinds are apart by as much as a half, and more, that is predicted.
     apart = [ways for ways in documented.between_kinds("H100") if ratio(ways, measured) > 1.5]
     assert len(apart) == 3

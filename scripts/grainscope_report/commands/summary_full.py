@@ -527,7 +527,7 @@ def _lean_cells(gain: Gain) -> tuple[str, ...]:
         format_bytes(best.hot_bytes) if best.hot_bytes else "0",
         _times(gain.over.get("mapped")),
         _times(gain.over.get("device")),
-        plural(after, "run") if (after := best.pays_after(gain.emogi)) else "-",
+        "-" if (after := best.pays_after(gain.emogi)) is None else plural(after, "run"),
         f"{100 * best.modelled[1]:+.0f} %" if best.modelled else "-",
     )
 

@@ -62,17 +62,24 @@ class Lean:
 
     @property
     def prepared_s(self) -> float | None:
-        """What is computed once and before every run: numbers by degree, compressed lists, what is hot."""
+        """Seconds that the host takes once, before every run.
+
+        To number vertices, compress lists and choose what is hot; copying to the GPU and first neighbours of
+        plain lists are not in it.
+        """
         numbered = self.run.counter("prepare_s")
         more = (self.run.counter(name) or 0.0 for name in ("compress_s", "tier_s"))
         return None if numbered is None else numbered + sum(more)
 
     def pays_after(self, walk: Run | None) -> int | None:
-        """The runs that take as much less than this walk over whole lists as was prepared; None: none do."""
+        """How many runs take as much less than those of a walk over whole lists as was prepared.
+
+        None: no number does, for all that their intervals tell, or one of both is not known.
+        """
         if walk is None or self.prepared_s is None:
             return None
-        saved = mean_time(walk).value - mean_time(self.run).value
-        return math.ceil(self.prepared_s / saved) if saved > 0 else None
+        own, whole = mean_time(self.run), mean_time(walk)
+        return math.ceil(self.prepared_s / (whole.value - own.value)) if own.high < whole.low else None
 
     @property
     def modelled(self) -> tuple[float, float] | None:

@@ -245,8 +245,8 @@ TABLE_NOTES = (
     "Table: link bytes are what the reads touch, in sectors of 32 bytes, the median over sources (of EMOGI's "
     "and GraphPEG's accesses each different sector of a level once); GPU bytes are the memory for edges; "
     "× EMOGI and × device: how many times faster than EMOGI's best, the first line of each graph, and than "
-    "edges in GPU memory. Pays after: so many runs save as much time beside EMOGI's best as is taken once "
-    "before them, to number vertices by degree, compress lists and choose what is hot.",
+    "edges in GPU memory. Pays after: so many runs save as much time beside EMOGI's best as the host takes "
+    "once before them, to number vertices by degree, compress lists and choose what is hot.",
     "The model is of the link alone: its time is an estimate of what the first source's requests take over "
     "this machine's. What the GPU computes meanwhile is not in it; it may also be too long, because it knows "
     "no cache, most where the lists fit the GPU's. Off: its time against that source's; (GPU): less than "

@@ -285,14 +285,14 @@ def as_json(one: Quality) -> dict[str, Any]:
 Reason = tuple[str, Callable[[Row], bool]]
 REASONS: tuple[Reason, ...] = (
     (
-        "threads of the host gather: what neighbours take of it just then is in no rate",
+        "threads of the host gather: how fast they are just then, and what each has under way, is in no rate",
         lambda row: (
             str(row.case.axes.get("mode", "")).startswith("cpu_gather")
             or row.case.axes.get("placement") == "subway"
         ),
     ),
     (
-        "a short batch: too few rows to keep misses and requests under way, or to come to the wall at all",
+        "a short batch: too few rows to keep requests under way, or rows that are in the GPU still",
         lambda row: 0 < _rows_of(row) < FEW_ROWS,
     ),
     (
@@ -304,11 +304,11 @@ REASONS: tuple[Reason, ...] = (
         lambda row: row.case.family.endswith("/pr") and row.case.axes.get("placement") == "device",
     ),
     (
-        "joins of neighbours: how many climb the same tree is not modelled",
+        "joins of hot neighbours: most files that their constant is of joined them more slowly",
         lambda row: row.case.family.endswith("/cc") and "lists" in row.case.axes,
     ),
     (
-        "lanes walk lists of their own: caches keep more of short lists than of long ones",
+        "lanes walk lists of their own: caches keep more of some graphs' lists than of others'",
         lambda row: row.case.axes.get("access") == "naive",
     ),
     ("faults of scattered pages", lambda row: "managed" in (row.case.axes.get("store"), _placement(row))),

@@ -42,7 +42,8 @@ LAUNCHES, EVENTS, CLEARS = 7, 2, 4
 IN_ORDER = ("graphbolt", "address_ordered")
 SORT_BITS, SORTED_BYTES = 8, 8  # of a pass of the sort; a key and its place
 SMALL_SORT, SMALL_SORT_KERNELS = 1 << 12, 3  # so few are sorted by one block
-BLOCK_BYTES = 4096  # of rows that a block of a gather in order takes (src/gnn/gather_rows.cuh)
+# Of rows that a block of address_ordered takes (src/gnn/gather_kernel.cu); GraphBolt's take 2 to 8 KiB.
+BLOCK_BYTES = 4096
 HOST_LINE, COPY_USES = 64, 3  # a copy reads, fetches what it overwrites, and writes
 Work = Mapping[str, float]
 
@@ -133,8 +134,8 @@ def _over_the_link(row: Row, rates: Rates, work: Work) -> Parts:
     often = axes.get("indices") == "zipf" and (axes.get("mode") == "graphbolt" or axes["store"] == "tiered")
     if in_order and not often:
         # Rows that are asked for again stand side by side, and come once to each block; of a warp they are
-        # counted so. With GraphBolt a row that is asked for thousands of times is asked for by many blocks at
-        # once, and comes to each; behind a hot part no such rows are left.
+        # counted so. Behind a hot part few such rows are left. Where rows are asked for thousands of times,
+        # GraphBolt's kernel takes as long as if all came, though by the counters two thirds do.
         distinct = row.counters.get("unique_bytes", row.bytes) / row.bytes
         distinct += (1 - distinct) / max(1.0, BLOCK_BYTES / size)
         once = min(1.0, distinct / min(1.0, (row.traffic and row.traffic.amplification) or 1.0))
@@ -292,7 +293,7 @@ def _granules_s(row: Row, rates: Rates) -> float:
 def _lanes_alone(row: Row, rates: Rates, work: Work, launches: float) -> Parts:
     """A lane walks a list of its own, a load after the other: so long takes the longest list at least.
 
-    So many of the sectors asked for cross as caches do not keep.
+    What caches keep of the sectors asked for is one factor on the time of all of them.
     """
     crossing = rates.link(row.traffic.requests, row.traffic.bytes) * work["traversal.naive"] * _scale(row)
     alone = longest(row) * rates.host_latency_s

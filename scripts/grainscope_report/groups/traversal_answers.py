@@ -408,8 +408,10 @@ def _fewer_bytes(gains: Sequence[Gain]) -> list[str]:
             else f"{works} traversals that move fewer bytes have none of EMOGI's beside them"
         )
         return [alone] if works else []
-    runs = [after for gain in gains if (after := gain.best.pays_after(gain.emogi)) is not None]
-    paid = f". What is prepared once for that is made up for by {_range(runs)} runs" if runs else ""
+    after = [gain.best.pays_after(gain.emogi) for gain in gains if "mapped" in gain.over]
+    runs = [one for one in after if one is not None]
+    never = f", in {len(after) - len(runs)} of {len(after)} cases never" if len(runs) < len(after) else ""
+    paid = f". What is prepared once for that has paid after {_range(runs)} runs{never}" if runs else ""
     return [
         "What an algorithm that moves fewer bytes buys beside the fastest walk over whole lists (EMOGI's or "
         "GraphPEG's), in speed: " + "; ".join(said) + paid
