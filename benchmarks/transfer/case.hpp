@@ -65,8 +65,8 @@ void skip_without_neighbours(Benchmark& benchmark, const Machine& machine,
 // Median time of a few runs of one lane alone, or of all at once, after one that does not count.
 [[nodiscard]] double median_s(transfer::Mover& mover, std::optional<std::size_t> lane = 0);
 
-// Of a few shares of so many neighbours the one with which a copy is the fastest; each follows from the rates of
-// both parts with the one before it. `make` makes its mover with a share; each is verified.
+// Of a few shares of so many neighbours the one with which a copy is the fastest; each follows from the rates
+// of both parts with the one before it. `make` makes its mover with a share; each is verified.
 [[nodiscard]] int find_share(std::size_t neighbours, std::uint64_t bytes,
                              const std::function<std::unique_ptr<transfer::Mover>(int)>& make);
 
