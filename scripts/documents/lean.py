@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 from documents import COUNTERS, axes_of, clock, digits, part, quick_rows, rows_of, table
+from grainscope_report.groups.lean import prepared_s
 
 WHOLE, LEAN = "traversal/", "lean/"
 # A run a graph; and runs with EMOGI's own access over the link, too.
@@ -169,10 +170,10 @@ def paid_after() -> dict[str, list[tuple[float, int] | None]]:
 def _paid(row, walk) -> tuple[float, int] | None:
     if row is None:
         return None
-    prepared = row.counters["prepare_s"] + row.counters["tier_s"] + row.counters.get("compress_s", 0.0)
-    saved = mean_s(walk) - mean_s(row)
+    seconds, saved = prepared_s(row), mean_s(walk) - mean_s(row)
+    assert seconds is not None, f"{row.name} does not say what was prepared"
     assert saved > 0, f"{row.name} is slower than whole lists"
-    return prepared, math.ceil(prepared / saved)
+    return seconds, math.ceil(seconds / saved)
 
 
 @part("lean.beside_emogi")

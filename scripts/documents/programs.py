@@ -84,12 +84,12 @@ def errors_on(gpu: str, constants: dict) -> dict[str, dict[str, float]]:
     rows = [one for names in RUNS[gpu] for one in held.of(run(names), constants).rows]
     found = [held.quality(group, rows, ()) for group in sorted(programs.FAMILIES)]
     return {
-        one.group: {"rows": one.rows, "median": _short(one.median), "ninth": _short(one.ninth)}
+        one.group: {"rows": one.rows, "median": _digits(one.median), "ninth": _digits(one.ninth)}
         for one in found
     }
 
 
-def _short(value: float) -> float:
+def _digits(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
@@ -210,12 +210,11 @@ def _crossed(graph: str) -> str:
     return f"{100 * row.counted.requests / row.traffic.requests:.0f}"
 
 
-def _samples_us() -> tuple[float, float]:
-    """Microseconds of the first samples of a short batch that is predicted far too slow, and its median."""
-    worst = max(
-        (one for one in held.of(result(UNEVICTED)).rows if one.group == "gather"), key=lambda one: one.error
-    )
-    return 1e6 * min(worst.row.visits[0].samples_s[:2]), 1e6 * worst.row.median_s
+def _short(name: str) -> Row:
+    """A batch of 1024 rows."""
+    asked = {"mode": "masked", "rows": 1024}.items()
+    (row,) = (row for row in rows_of(name) if row.measured and row.case.axes.items() >= asked)
+    return row
 
 
 def _joined_ms(*names: str) -> str:
@@ -238,13 +237,6 @@ def _line_loads(row_bytes: int) -> str:
     return f"{row.median_s * known.host_threads / (row.bytes / programs.HOST_LINE) / known.host_load_s:.2f}"
 
 
-def _short_us() -> str:
-    """Microseconds of such a batch on the H100."""
-    asked = {"mode": "masked", "rows": 1024}.items()
-    (row,) = (row for row in rows_of(AGAIN) if row.measured and row.case.axes.items() >= asked)
-    return f"{1e6 * row.median_s:.0f}"
-
-
 EVIDENCE: dict[str, Callable[[], str]] = {
     "slowed_least": lambda: _slowed(min),
     "slowed_most": lambda: _slowed(max),
@@ -260,13 +252,13 @@ EVIDENCE: dict[str, Callable[[], str]] = {
     ),
     "crossed_kron20": lambda: _crossed("kron20"),
     "crossed_web20": lambda: _crossed("web20"),
-    "first_samples": lambda: f"{_samples_us()[0]:.0f}",
-    "later_samples": lambda: f"{_samples_us()[1]:.0f}",
+    "first_samples": lambda: f"{1e6 * min(_short(UNEVICTED).visits[0].samples_s[:2]):.0f}",
+    "later_samples": lambda: f"{1e6 * _short(UNEVICTED).median_s:.0f}",
     "joins_slowly": lambda: _joined_ms(OLD_FULL, "h100-full-after.json.gz", UNEVICTED),
     "joins_fast": lambda: _joined_ms(AGAIN),
     "line_of_1KiB": lambda: _line_loads(1 << 10),
     "line_of_16KiB": lambda: _line_loads(1 << 14),
-    "short_on_h100": _short_us,
+    "short_on_h100": lambda: f"{1e6 * _short(AGAIN).median_s:.0f}",
 }
 
 

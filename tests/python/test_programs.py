@@ -222,9 +222,17 @@ def test_rows_in_order_come_once_to_each_block_of_a_kernel(known):
 
 
 def test_managed_memory_with_a_hint_is_not_predicted_by_faults(known):
-    managed = gather(known, 512, store="managed", hint="accessed_by")
+    managed = gather(known, 512, store="managed", hint="read_mostly")
     with pytest.raises(times.UnpredictedError, match="hints to the driver"):
         times.predict(managed, rates.of(known), WORK | {"gather.fault": 1.0})
+    # What is read in place is read as managed memory that prefers the host is.
+    there = gather(known, 512, store="managed", hint="accessed_by")
+    held = gather(known, 512, memory="managed_host")
+    known_of = rates.by_row(known)
+    assert known_of(there) == rates.of(known, memory="managed_host") != rates.of(known)
+    assert times.predict(there, known_of(there), WORK) == times.predict(
+        held, rates.of(known, memory="managed_host"), WORK
+    )
     none = replace(managed, case=replace(managed.case, axes={**managed.case.axes, "hint": "none"}))
     assert times.predict(none, rates.of(known), WORK | {"gather.fault": 1.0}).bound == "faults"
 
@@ -394,7 +402,21 @@ def test_programs_in_another_kind_of_memory_on_the_h100_are_as_predicted_but_for
     assert errors[int(0.9 * len(errors))] < 0.11
     worst = max(found, key=lambda one: abs(one.error))
     assert worst.row.case.axes["access"] == "naive"
-    assert max(abs(one.error) for one in found if one is not worst) < 0.25, "a quarter"
+    # Joins of compressed lists, and rows that are asked for thousands of times.
+    others = [one for one in found if abs(one.error) > 0.15 and one is not worst]
+    assert {(one.row.case.family, one.row.case.axes.get("indices")) for one in others} == {
+        ("lean/cc", None), ("gather", "zipf"),
+    }  # fmt: skip
+    assert len(others) == 2
+    assert max(abs(one.error) for one in others) < 0.25
+    assert (
+        max(
+            abs(one.error)
+            for one in found
+            if one.row.case.family.startswith("traversal/") and one is not worst
+        )
+        < 0.2
+    )
     # Where kinds are apart by as much as a half, and more, that is predicted.
     apart = [ways for ways in documented.between_kinds("H100") if ratio(ways, measured) > 1.5]
     assert len(apart) == 3

@@ -139,9 +139,9 @@ def test_counters_are_the_model_s_to_the_last_request():
 
 def test_of_rows_in_order_that_are_asked_for_often_half_the_requests_cross_at_least():
     """Rows repeat side by side, where the GPU asks once for what the model counts twice."""
-    rows = [row for row in raw(COUNTERS) if row.get("counted") and is_in_order(row)]
-    for row in rows:
-        within(row, 0.49 if row["case"]["axes"]["indices"] == "zipf" else 0.98)
+    for row in (row for row in raw(COUNTERS) if row.get("counted") and is_in_order(row)):
+        if row["case"]["axes"]["indices"] == "zipf":
+            within(row, 0.49)
 
 
 def is_in_order(row: dict) -> bool:
@@ -193,7 +193,9 @@ def test_counters_of_fewer_bytes_are_within_what_the_model_asks_for():
         if not traffic["requests"]:
             assert counted["requests"] == counted["bytes"] == 0
             continue
-        least = 1 if axes["tier"] == "heads" else 0.76
+        # pr reads all lists, and short ones lie several to a line where they are compressed.
+        packed = (row["case"]["family"], axes["lists"]) == ("lean/pr", "compressed")
+        least = 1 if axes["tier"] == "heads" else 0.76 if packed else 0.82
         for what in ("requests", "bytes"):
             assert least <= counted[what] / traffic[what] <= 1, row["name"]
 

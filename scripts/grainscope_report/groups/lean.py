@@ -15,6 +15,7 @@ from typing import Any
 from grainscope_report.groups import traversal
 from grainscope_report.groups.traversal import LEAN, Run, Work
 from grainscope_report.machine import Machine
+from grainscope_report.model import Row
 from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Z_95, Estimate, plain
 
 FAMILIES = tuple(f"{LEAN}{algorithm}" for algorithm in ("bfs", "cc", "pr", "sssp"))
@@ -62,14 +63,8 @@ class Lean:
 
     @property
     def prepared_s(self) -> float | None:
-        """Seconds that the host takes once, before every run.
-
-        To number vertices, compress lists and choose what is hot; copying to the GPU and first neighbours of
-        plain lists are not in it.
-        """
-        numbered = self.run.counter("prepare_s")
-        more = (self.run.counter(name) or 0.0 for name in ("compress_s", "tier_s"))
-        return None if numbered is None else numbered + sum(more)
+        """As of its row."""
+        return prepared_s(self.run.row)
 
     def pays_after(self, walk: Run | None) -> int | None:
         """How many runs take as much less than those of a walk over whole lists as was prepared.
@@ -99,6 +94,17 @@ class Lean:
         modelled = traffic.bytes + (self.run.counter("modelled_copied_bytes") or 0)
         first = self.run.row.trials[0].counters.get("link_bytes") if self.run.row.trials else None
         return modelled, modelled / first - 1 if first else 0.0
+
+
+def prepared_s(row: Row) -> float | None:
+    """Seconds that the host takes once, before every run.
+
+    To number vertices, compress lists and choose what is hot; copying to the GPU and first neighbours of
+    plain lists are not in it.
+    """
+    numbered = row.counters.get("prepare_s")
+    more = (row.counters.get(name, 0.0) for name in ("compress_s", "tier_s"))
+    return None if numbered is None else numbered + sum(more)
 
 
 def spoken(strategy: str) -> str:

@@ -42,6 +42,8 @@ ROUNDS, SINGULAR = 8, 1e-9
 # Two resources at work at once take a little longer than the longer of them alone.
 BESIDE = 4
 USUAL_MEMORY = "host_alloc"
+# Hints by which managed memory stays on the host and is read there, as `managed_host` is.
+IN_PLACE = ("preferred_host", "accessed_by")
 # Steps of ranks, and how near a cache's own time is sought.
 RANKS, NEAR = 64, 0.01
 # A chase over so many bytes stays in the L2 cache and not in a multiprocessor's.
@@ -190,6 +192,8 @@ def by_row(result: Result) -> Callable[[Row], Rates]:
 
     def found(row: Row) -> Rates:
         memory = str(row.case.axes.get("memory", USUAL_MEMORY))
+        if row.case.axes.get("hint") in IN_PLACE:
+            memory = "managed_host"
         return known(row.case.site.get("gpu", 0), memory, row.case.locality == "remote")
 
     return found

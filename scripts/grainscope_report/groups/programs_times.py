@@ -28,7 +28,7 @@ from functools import cache
 from typing import Any
 
 from grainscope_report import families, resources
-from grainscope_report.groups.programs_rates import LINE, SECTOR, Rates, beside
+from grainscope_report.groups.programs_rates import IN_PLACE, LINE, SECTOR, Rates, beside
 from grainscope_report.model import Result, Row
 from grainscope_report.statistics import median
 
@@ -118,6 +118,8 @@ def _gather(row: Row, rates: Rates, work: Work) -> Parts:
             return {"GPU memory": seconds}, seconds
         seconds, sort = seconds * work["gather.scatter"], _sort_s(row, rates)
         return {"GPU memory": seconds, "sort": sort}, seconds + sort
+    if store == "managed" and row.case.axes.get("hint") in IN_PLACE:
+        return _over_the_link(row, rates, work)
     if store == "managed":
         _require_no_hint(row)
         faults = work["gather.fault"] * rates.faults(_number(row, "span"))
