@@ -14,7 +14,7 @@ from statistics import fmean, median, quantiles
 
 import documents
 from documents import PROJECT, axes_of, part, quick_rows, raw, table
-from grainscope_report import cli, statistics, visits
+from grainscope_report import cli, equivalence, statistics, visits
 from grainscope_report.acceptance import deriving
 from grainscope_report.asking import sentence
 from grainscope_report.buying import verdict, words, workload
@@ -305,6 +305,73 @@ def uncertainty_tables() -> str:
 def sound_runs() -> str:
     """How far values of sound runs differ, and how often a set would reject them."""
     return deriving.table(PROJECT, documents.read)
+
+
+# What `scripts/equivalence` found of the frame: what ran, and the file.
+FRAME = {
+    "one H100, `quick`": "frame-h100.gz",
+    "another H100, families of few gated rows": "frame-h100-small.gz",
+    "two H100, cases with both": "frame-two-h100.gz",
+}
+
+
+@cache
+def frame() -> dict[str, dict]:
+    folder = documents.REFERENCE / "equivalence"
+    return {what: json.loads(gzip.decompress((folder / name).read_bytes())) for what, name in FRAME.items()}
+
+
+@part("equivalence.frame")
+def frame_table() -> str:
+    """Of each comparison and clock how many families are the same, cannot be told, and differ."""
+    rows = []
+    for what, found in frame().items():
+        for clock in dict.fromkeys(family["clock"] for family in found["families"]):
+            families = [family for family in found["families"] if family["clock"] == clock]
+            verdicts = [family["verdict"] for family in families]
+            count = sum(family["rows"] for family in families)
+            mean = sum(family["rows"] * math.log(family["ratio"]) for family in families) / count
+            said = [
+                str(verdicts.count(one))
+                for one in (equivalence.SAME, equivalence.UNKNOWN, equivalence.DIFFERS)
+            ]
+            rows.append([what, f"{6 * found['rounds']}", clock, str(count), f"{math.exp(mean):.4f}", *said])
+    return table(
+        ("compared", "runs", "clock", "rows", "ratio of all", "families: same", "cannot be told", "differ"),
+        rows,
+    )
+
+
+@part("equivalence.untold")
+def untold_table() -> str:
+    """Families that no comparison shows to be the same: each in the one that knows it best."""
+    best: dict[tuple, tuple[str, dict]] = {}
+    for what, found in frame().items():
+        for family in found["families"]:
+            key = family["clock"], family["family"]
+            if key not in best or family["smallest_margin"] < best[key][1]["smallest_margin"]:
+                best[key] = what, family
+    return table(
+        ("family", "clock", "rows", "ratio", "90 % interval", "power", "compared"),
+        [
+            [
+                f"`{name}`", clock, str(one["rows"]), f"{one['ratio']:.3f}",
+                f"{one['low']:.3f} to {one['high']:.3f}", f"{100 * one['power']:.0f} %", what,
+            ]
+            for (clock, name), (what, one) in sorted(best.items())
+            if one["verdict"] != equivalence.SAME
+        ],
+    )  # fmt: skip
+
+
+@part("equivalence.kernels")
+def frame_kernels() -> str:
+    """GPU functions of the old program; of each the new one has the machine code, and no other."""
+    functions = {json.dumps(found["kernels"]) for found in frame().values()}
+    (text,) = functions
+    if any((found := json.loads(text))[side] for side in ("a_only", "b_only")):
+        raise ValueError("kernels of the two programs differ")
+    return str(found["functions"])
 
 
 # PCIe 5 with 16 lanes, GB/s: 32 Gbit/s a lane, of which 128 bits of 130 are data.

@@ -9,6 +9,7 @@ import math
 import random
 import re
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -59,6 +60,58 @@ def test_a_program_is_the_same_as_itself(compare, tmp_path):
     row = next(iter(raw["first"]["A"][0].values()))
     assert row["n"] == 32
     assert len(row["quartiles"]) == 3
+
+
+def cubin(functions: dict[str, bytes]) -> bytes:
+    """A file for the GPU with these functions, and with a section that is none."""
+    names, table = b"\0.shstrtab\0", b""
+    body, sections = b"", [(1, b"")]
+    for name, code in functions.items():
+        sections.append((len(names), code))
+        names += f".text.{name}".encode() + b"\0"
+    sections[0] = (1, names)
+    for name, content in sections:
+        table += struct.pack("<I20xQQ24x", name, 64 + len(body), len(content))
+        body += content
+    header = bytearray(64)
+    header[:4] = b"\x7fELF"
+    struct.pack_into("<Q", header, 0x28, 64 + len(body))
+    struct.pack_into("<HH", header, 0x3C, len(sections), 0)
+    return bytes(header) + body + table
+
+
+UNNAMED = "_ZN3abc73_GLOBAL__N__{}_2_a_cu_{}4copyEv"
+KERNELS = {UNNAMED.format("0123abcd", "4567cdef"): b"one", "sum": b"two"}
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        pytest.param(None, "Kernels: not compared", id="no cuobjdump"),
+        pytest.param({}, "the machine code of 2 of 2 GPU functions of A is not in B", id="none in b"),
+        pytest.param(
+            {UNNAMED.format("99999999", "88888888"): b"one", "total": b"two"},
+            "all 2 GPU functions is the same",
+            id="other names",
+        ),
+        pytest.param(KERNELS | {"sum": b"owt"}, "1 of B have other code than A's, e.g. sum", id="other code"),
+        pytest.param(KERNELS | {"more": b"6"}, "1 of B have other code than A's, e.g. more", id="one more"),
+    ],
+)
+def test_the_machine_code_of_kernels_is_compared(compare, tmp_path, monkeypatch, others, said):
+    for side, functions in (("A", KERNELS), ("B", others)):
+        for at, (name, code) in enumerate((functions or {}).items()):
+            (tmp_path / f"{side}.{at}.cubin").write_bytes(cubin({name: code}))
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    if others is not None:
+        lines = ["#!/bin/sh", f'cp "{tmp_path}/$(basename "$3")".*.cubin .']
+        (tools / "cuobjdump").write_text("\n".join(lines))
+        (tools / "cuobjdump").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    status, text, _ = compare()
+    assert status == 0
+    assert said in text
 
 
 def test_the_order_is_a_b_b_a_a_b_and_models_run_once_a_side(compare, tmp_path):
