@@ -323,6 +323,21 @@ void require_told_apart(const DeclaredAxis& axis, const std::string& text) {
                      ", so results could not be told apart: give one value, and each other in a run of its "
                      "own");
   }
+  std::vector<std::pair<AxisValue, std::string>> seen;
+  for (const std::string& word : by_commas(text)) {
+    if (word.empty() || range_of(axis, word) ||
+        std::find(axis.named.begin(), axis.named.end(), word) != axis.named.end()) {
+      continue;
+    }
+    const AxisValue value = value_of(axis, word, {});
+    for (const auto& [before, written] : seen) {
+      if (before == value) {
+        throw UsageError("--axis " + axis.key + "=" + text + ": " + word + " is " + written +
+                         " again: name each value once");
+      }
+    }
+    seen.emplace_back(value, word);
+  }
 }
 
 const AxisValue& Values::at(const std::string& key) const {

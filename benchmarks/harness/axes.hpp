@@ -100,7 +100,8 @@ using NamedNumbers = std::map<std::string, std::uint64_t>;
 
 // Throws UsageError unless `text` gives values of the axis, whatever its names of numbers mean on a machine.
 void require_values(const DeclaredAxis& axis, const std::string& text);
-// Throws UsageError where `text`, values of the axis, gives several to one that no name of a case tells.
+// Throws UsageError where `text`, values of the axis, gives several to one that no name of a case tells, or
+// one value twice in other words (4KiB,4096).
 void require_told_apart(const DeclaredAxis& axis, const std::string& text);
 
 // The value of each axis at one point.

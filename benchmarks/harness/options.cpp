@@ -638,6 +638,14 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
   if (!options.transfers.empty() && (app.count("--gpu") > 0 || app.count("--numa") > 0)) {
     throw UsageError("--transfer says which GPUs and nodes: leave out --gpu and --numa");
   }
+  if (!options.transfers.empty() && !(raw.axes.empty() && raw.graphs.empty())) {
+    throw UsageError("--transfer says all of what moves: leave out --axis and --graph");
+  }
+  const bool graph_axis = std::any_of(options.axes.begin(), options.axes.end(),
+                                      [](const auto& axis) { return axis.first == "graph"; });
+  if (graph_axis && !raw.graphs.empty()) {
+    throw UsageError("--graph and --axis both give values of graph: leave one out");
+  }
   if (!raw.graphs.empty()) {
     options.graphs = parse_graphs(raw.graphs);
   }

@@ -328,6 +328,28 @@ Listed list_family(const Family& family, const Machine& machine, const Scope& sc
   return listed;
 }
 
+// Throws UsageError for an axis of the user that no family of a case that is kept has: it would do nothing.
+template <typename Keeps>
+void require_effect(const std::vector<Family>& families, const Machine& machine, const Scope& scope,
+                    const Keeps& keeps) {
+  for (const auto& [key, values] : scope.axes) {
+    const bool has_effect =
+        std::any_of(families.begin(), families.end(), [&, &key = key](const Family& family) {
+          const bool declares = std::any_of(family.axes.begin(), family.axes.end(),
+                                            [&](const DeclaredAxis& axis) { return axis.key == key; });
+          const std::vector<Benchmark> cases =
+              declares ? list_family(family, machine, scope).cases : std::vector<Benchmark>();
+          return std::any_of(cases.begin(), cases.end(),
+                             [&](const Benchmark& benchmark) { return keeps(benchmark.id); });
+        });
+    if (!has_effect) {
+      throw UsageError("--axis " + key + "=" + values +
+                       " changes nothing here: no family of the cases that are chosen has this axis; "
+                       "--explain FAMILY tells those of one");
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machine& machine,
@@ -716,6 +738,7 @@ Selection select(const std::vector<Family>& families, const Machine& machine, co
   if (matched == 0) {
     EmptyChoice(families, machine, scope, filter_text).refuse();
   }
+  require_effect(families, machine, scope, keeps);
   return selection;
 }
 

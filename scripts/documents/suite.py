@@ -312,6 +312,7 @@ FRAME = {
     "one H100, `quick`": "frame-h100.gz",
     "another H100, families of few gated rows": "frame-h100-small.gz",
     "two H100, cases with both": "frame-two-h100.gz",
+    "no GPU, 2 CPUs, other work beside": "frame-no-gpu.gz",
 }
 
 

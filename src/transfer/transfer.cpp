@@ -430,7 +430,7 @@ void require_possible_pieces(const Transfer& transfer) {
                      std::to_string(transfer.stride_bytes) + " apart");
   }
   if (transfer.bytes / transfer.piece_bytes > kMostBytes / transfer.stride_bytes) {
-    throw UsageError("pieces that far apart lie in more than 1 PiB, which no machine has");
+    throw UsageError("pieces that far apart lie in more than 1024 TiB, which no machine has");
   }
 }
 
@@ -463,7 +463,7 @@ void require_possible(const Transfer& transfer) {
   require_issuer(transfer);
   require_relay(transfer);
   if (transfer.bytes == 0 || transfer.bytes % sizeof(std::uint32_t) != 0 || transfer.bytes > kMostBytes) {
-    throw UsageError("a transfer moves a multiple of 4 bytes, from 4 to 1 PiB; not " +
+    throw UsageError("a transfer moves a multiple of 4 bytes, from 4 B to 1024 TiB; not " +
                      std::to_string(transfer.bytes));
   }
   if (transfer.piece_bytes % sizeof(std::uint32_t) != 0 || transfer.piece_bytes > transfer.bytes ||

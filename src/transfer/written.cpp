@@ -269,7 +269,7 @@ std::vector<std::uint64_t> parse_sizes(std::string_view text) {
   const std::uint64_t high = parse_bytes(trimmed(text.substr(dots + 2)));
   if (low == 0 || low > high || high > kMostBytes) {
     throw UsageError(quoted(text) +
-                     " is not a range of sizes: it goes from one above 0 up to 1 PiB at most, e.g. "
+                     " is not a range of sizes: it goes from one above 0 up to 1024 TiB at most, e.g. "
                      "4KiB..1GiB");
   }
   std::vector<std::uint64_t> sizes;

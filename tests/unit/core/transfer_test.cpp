@@ -466,7 +466,7 @@ TEST(PossibleSizes, are_below_what_any_machine_has) {
   copy.bytes = kMostBytes;
   EXPECT_NO_THROW(require_possible(copy));
   copy.bytes += 4;
-  expect_refused(copy, "from 4 to 1 PiB");
+  expect_refused(copy, "from 4 B to 1024 TiB");
   copy.bytes = 6;
   expect_refused(copy, "multiple of 4");
 }
@@ -489,7 +489,7 @@ TEST(PossibleFaults, do_not_lie_in_more_memory_than_there_is) {
   demand.source.placement = demand.destination.placement = Placement::managed;
   demand.piece_bytes = 16;
   demand.stride_bytes = kMostBytes;
-  expect_refused(demand, "more than 1 PiB");
+  expect_refused(demand, "more than 1024 TiB");
 }
 
 Transfer managed_pages(Engine engine) {

@@ -365,6 +365,13 @@ TEST_F(AxesOf, no_name_tells_are_given_one_value) {
   EXPECT_EQ(refusal({{"batches", "48"}, {"sources_at_most", "4"}, {"edges_at_most", "2097152"}}), "");
 }
 
+TEST_F(AxesOf, a_value_is_given_once_however_it_is_written) {
+  EXPECT_EQ(refusal({{"bytes", "4KiB,1MiB,4096"}}),
+            "--axis bytes=4KiB,1MiB,4096: 4096 is 4KiB again: name each value once");
+  EXPECT_EQ(refusal({{"flush", "on,off"}}), "");
+  EXPECT_EQ(refusal({{"bytes", "4KiB..64KiB,8KiB"}}), "");  // a range and one of it
+}
+
 // Two values of an axis that give the same names, case by case: one of them would be lost in silence.
 TEST_F(AxesOf, a_name_tells_unless_they_are_declared_otherwise) {
   std::set<std::string> untold;

@@ -122,9 +122,15 @@ TEST_F(RefusalOf, axes_gives_the_reasons_of_the_family_that_the_filter_is_about)
   EXPECT_EQ(
       of("transfer/memcpy", {{"bytes", "3"}}),
       "no case matches 'transfer/memcpy' with bytes=3; left out: a transfer moves a multiple of 4 bytes, "
-      "from 4 to 1 PiB; not 3");
+      "from 4 B to 1024 TiB; not 3");
   EXPECT_EQ(of("shape/copy/.*bytes:3$", {{"bytes", "3"}}).find("a transfer moves"), std::string::npos);
   EXPECT_TRUE(has(of("shape/copy/.*bytes:3$", {{"bytes", "3"}}), "a box of 3 B has no whole number of rows"));
+}
+
+TEST_F(RefusalOf, axes_that_no_chosen_family_has_says_that_they_do_nothing) {
+  const std::string said = "--axis flush=on changes nothing here: no family of the cases that are chosen has";
+  EXPECT_TRUE(has(of("host/malloc", {{"flush", "on"}}), said)) << of("host/malloc", {{"flush", "on"}});
+  EXPECT_EQ(of("host/(malloc|memcpy)", {{"flush", "on"}}), "");
 }
 
 TEST_F(RefusalOf, axes_of_values_that_the_family_has_not_says_what_there_is_with_its_own) {

@@ -268,6 +268,15 @@ TEST(WrittenFlags, say_the_gpus_and_nodes_themselves) {
   }
 }
 
+TEST(WrittenFlags, say_all_of_what_moves) {
+  for (const char* flag : {"--axis=bytes=4KiB", "--graph=kron:10"}) {
+    EXPECT_TRUE(says(refusal<UsageError>([&] {
+                       static_cast<void>(parse_options({"--transfer", "gpu:0 -> gpu:0 by sm, 4KiB", flag}));
+                     }),
+                     "leave out --axis and --graph"));
+  }
+}
+
 void expect_status_2(const std::vector<std::string>& arguments, const std::string& said) {
   const Ended ended = run_program(arguments);
   EXPECT_EQ(ended.status, 2) << ended.err;
@@ -280,7 +289,7 @@ TEST(WrittenProgram, ends_with_2_and_a_sentence_and_runs_nothing) {
   const std::string out = "--out=" + (directory / "run").string();
   expect_status_2({"--transfer", "host(pined) -> gpu:0 by sm, 4KiB", out}, "the nearest is pinned");
   expect_status_2({"--transfer", "host(pageable) -> gpu:0 by sm, 4KiB", out}, "page-lock it");
-  expect_status_2({"--transfer", "host(pinned) -> gpu:0 by sm, 0", out}, "from 4 to 1 PiB");
+  expect_status_2({"--transfer", "host(pinned) -> gpu:0 by sm, 0", out}, "from 4 B to 1024 TiB");
   expect_status_2({"--transfer", "", out}, "the word after --transfer is empty");
   expect_status_2({"--transfer=", out}, "--transfer= has no value");
   expect_status_2({"--transfer", " ", out}, "a transfer is missing");
