@@ -1,7 +1,7 @@
 """Which code makes each family's numbers, and whether it changed since its version was recorded.
 
 tests/golden/measured_code.json has for each family its version, the files of its kernels and timed regions,
-and a digest of their code without comments and blanks. After a change:
+and a digest of their code without comments and blanks, and of every header that they include. After a change:
 
   python3 tests/python/measured_code.py record FAMILY…                  the family's version was raised
   python3 tests/python/measured_code.py waive FAMILY… --why "…"        what is measured did not change
@@ -10,50 +10,173 @@ and a digest of their code without comments and blanks. After a change:
 """
 
 import argparse
+import functools
 import hashlib
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RECORD = ROOT / "tests/golden/measured_code.json"
-_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+# What is no kernel or timed region though it is included or reads a clock, and why.
+PLAIN = {
+    "include/grainscope/core/case.hpp": "names of cases",
+    "include/grainscope/core/error.hpp": "errors",
+    "include/grainscope/gnn/labels.hpp": "labels from files",
+    "include/grainscope/system/child_process.hpp": "starts workers, which time themselves",
+    "include/grainscope/system/conditions.hpp": "clocks and temperatures beside a row",
+    "include/grainscope/system/environment.hpp": "the machine report",
+    "include/grainscope/system/limits.hpp": "the machine report",
+    "include/grainscope/system/mps.hpp": "starts a daemon before anything is measured",
+    "include/grainscope/system/nvml.hpp": "the machine report",
+    "include/grainscope/system/ranks.hpp": "who works together; nothing is timed",
+    "include/grainscope/system/sysfs.hpp": "the machine report",
+    "include/grainscope/system/topology.hpp": "the machine report",
+    "include/grainscope/system/warnings.hpp": "the machine report",
+    "src/*/absent.cpp": "builds without CUDA measure nothing here",
+    "src/cuda/verification.cu": "checks what was moved, after it was timed",
+    "src/gnn/rows_on_gpu.cu": "fills tables before the first sample, and checks rows after each",
+    "src/system/child_process.cpp": "how long to wait for an answer",
+    "src/system/conditions.cpp": "clocks and temperatures beside a row",
+    "src/system/mps.cpp": "how long to wait for the daemon",
+    "src/system/ranks.cpp": "how long to wait for other hosts",
+    "benchmarks/claim_cache.hpp": "how long cases share what they hold",
+    "benchmarks/families.hpp": "the list of families",
+    "benchmarks/graph_command.cpp": "another command",
+    "benchmarks/harness/*.hpp": "cases, options and rows; session.cpp samples",
+    "benchmarks/harness/google_benchmark.cpp": "another way to run the same cases",
+    "benchmarks/harness/screen.cpp": "says how far a run is",
+    "benchmarks/harness/suite.cpp": "says how far a run is",
+}
+
+_TEXT = r"""R"\((?:.*?)\)"|"(?:\\.|[^"\\])*"|(?<!\w)'(?:\\.|[^'\\\n])+'"""
+_STRING = re.compile(_TEXT, re.DOTALL)
+_COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+_TYPE = re.compile(
+    r"(?:template\s*<[^{;]*>\s*)?(?:class|struct|union|enum(?:\s+class)?)\s+(?:\[\[\w+\]\]\s*)?(\w+)"
+)
 
 
+@functools.cache
+def without_comments(text: str) -> str:
+    """Source with a blank in place of each comment."""
+    return _COMMENT.sub(lambda found: " " if found[0].startswith("/") else found[0], text)
+
+
+@functools.cache
 def code_of(text: str) -> str:
     """Source without comments and blanks, which measure nothing."""
-    kept = _COMMENT.sub(lambda found: found[0] if found[0].startswith('"') else " ", text)
-    return re.sub(r"\s+", "", kept)
+    return re.sub(r"\s+", "", without_comments(text))
 
 
-def functions_of(text: str, begins: str) -> str:
-    """The functions of a source whose names begin so, of those that stand at the left margin."""
-    found = re.findall(rf"^\w[^\n;]*\b{begins}\w*\(.*?^}}", text, re.DOTALL | re.MULTILINE)
-    return "\n".join(found)
+def items_of(text: str) -> list[str]:
+    """The functions, types and constants at namespace scope, in their order."""
+    items: list[str] = []
+    lines: list[str] = []
+    depth = 0
+    for line in without_comments(text).splitlines():
+        if not lines and (not line.strip() or re.match(r"#(?!define)|namespace\b|}\s*$", line)):
+            continue
+        lines.append(line)
+        bare = _STRING.sub('""', line)
+        depth += bare.count("{") - bare.count("}")
+        if depth <= 0 and (bare.rstrip().endswith((";", "}")) or bare.startswith("#")):
+            items.append("\n".join(lines))
+            lines, depth = [], 0
+    return [*items, "\n".join(lines)] if lines else items
 
 
-def measured_in(patterns: Iterable[str], shared: dict[str, list[str]]) -> dict[str, str]:
+def names_of(item: str) -> list[str]:
+    """What an item at namespace scope defines: of a member its type first."""
+    if found := _TYPE.match(item):
+        return [found[1]]
+    head = re.split(r"[{;=]", item)[0]
+    while (shorter := re.sub(r"<[^<>]*>", "", head)) != head:
+        head = shorter
+    words = re.findall(r"[\w:~]+", re.sub(r"\[+[^\]]*\]+", "", head.split("(")[0]))
+    return [name for name in words[-1].split("::") if name] if words else []
+
+
+@functools.cache
+def measured_part(text: str, begins: str) -> str:
+    """The items of a source whose names begin so, and those that these use, directly or through others."""
+    items = [
+        item for item in items_of(text) if not item.startswith("Family ")
+    ]  # whose names are common words
+    names = [names_of(item) for item in items]
+    taken = {i for i, own in enumerate(names) if any(name.startswith(begins) for name in own)}
+    todo = list(taken)
+    while todo:
+        used = set(re.findall(r"\w+", items[todo.pop()]))
+        found = {i for i, own in enumerate(names) if own and own[0] in used} - taken
+        taken |= found
+        todo += found
+    return "\n".join(items[i] for i in sorted(taken))
+
+
+@functools.cache
+def includes_of(text: str) -> list[str]:
+    return _INCLUDE.findall(text)
+
+
+@functools.cache
+def is_plain(path: str) -> bool:
+    return any(fnmatch(path, pattern) for pattern in PLAIN)
+
+
+def included_by(path: Path) -> Iterable[Path]:
+    """The project's own files that a file includes; what the build generates is not there."""
+    for name in includes_of(path.read_text()):
+        folders = (path.parent, ROOT / "include", ROOT / "src", ROOT / "benchmarks")
+        near = (Path(os.path.normpath(folder / name)) for folder in folders)
+        yield from [each for each in near if each.is_file()][:1]
+
+
+def headers_of(paths: Iterable[Path]) -> set[Path]:
+    """All headers that files include, directly or through others, but for plain ones."""
+    todo = list(paths)
+    headers: set[Path] = set()
+    while todo:
+        found = {each for each in included_by(todo.pop()) if not is_plain(str(each.relative_to(ROOT)))}
+        todo += found - headers
+        headers |= found
+    return headers
+
+
+def named_by(patterns: Iterable[str], shared: dict[str, list[str]]) -> dict[str, str]:
     """By name the code of files that patterns name, and of shared parts that they name by @.
 
-    `file#measure` takes the functions alone whose names begin with `measure`: a family's file lists its
-    cases, too.
+    `file#measure` takes the items alone whose names begin with `measure`, and what these use: a family's file
+    lists its cases, too.
     """
     code: dict[str, str] = {}
     for pattern in patterns:
         if pattern.startswith("@"):
-            code |= measured_in(shared[pattern[1:]], shared)
+            code |= named_by(shared[pattern[1:]], shared)
             continue
         path, _, begins = pattern.partition("#")
         found = {str(each.relative_to(ROOT)): each.read_text() for each in ROOT.glob(path)}
+        found = {name: text for name, text in found.items() if not is_plain(name)}
         if begins:
-            found = {f"{name}#{begins}": functions_of(text, begins) for name, text in found.items()}
+            found = {f"{name}#{begins}": measured_part(text, begins) for name, text in found.items()}
         if not any(found.values()):
             raise SystemExit(f"{RECORD.name} names {pattern}, and there is no such code")
         code |= found
     return code
+
+
+def measured_in(patterns: Iterable[str], shared: dict[str, list[str]]) -> dict[str, str]:
+    """By name the code that patterns name, and of all headers that its files include."""
+    code = named_by(patterns, shared)
+    headers = headers_of(ROOT / name.partition("#")[0] for name in code)
+    return code | {str(each.relative_to(ROOT)): each.read_text() for each in headers}
 
 
 def digest_of(family: dict, shared: dict[str, list[str]]) -> str:
