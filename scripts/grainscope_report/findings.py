@@ -1,7 +1,7 @@
 """What a run says, as one list: the summary, its JSON and the page's answers all show what is in it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from grainscope_report import analysis
@@ -73,12 +73,12 @@ def fits(found: Sequence[Finding], result: Result) -> everything.Fits:
 
 
 def _network(question: str) -> Topic:
-    return Topic(f"networks.{question}", lambda run: run.networks[question], dict)
+    return Topic(f"networks.{question}", lambda run: run.networks[question], dict, lambda one: one.rows)
 
 
 def _fit(name: str) -> Topic:
     field, plain = everything.PLAIN[name]
-    return Topic(f"fits.{name}", lambda run: getattr(run.fits, field), plain)
+    return Topic(f"fits.{name}", lambda run: getattr(run.fits, field), plain, lambda one: one.rows)
 
 
 TOPICS = (
@@ -103,7 +103,13 @@ TOPICS = (
         lambda one: (one.more.row, one.fewer.row),
         figure="22",
     ),
-    Topic("managed_under_pressure", lambda run: run.pressed, traversal_answers.moved_as_json, figure="9"),
+    Topic(
+        "managed_under_pressure",
+        lambda run: run.pressed,
+        traversal_answers.moved_as_json,
+        lambda one: one.rows,
+        figure="9",
+    ),
     Topic("fewer_bytes", lambda run: run.gains, lean.as_json, lambda one: (one.best.run.row,)),
     Topic(
         "gpu_memory",
@@ -115,12 +121,12 @@ TOPICS = (
         "predicted",
         lambda run: run.predictions.qualities,
         programs.as_json,
-        lambda one: [far.row for far in one.beyond],
+        lambda one: [each.row for each in one.predicted],
         figure="20",
     ),
     *map(_network, gnn_answers.QUESTIONS),
     *map(_fit, everything.PLAIN),
     Topic("shape", lambda run: run.shape, shape.as_json, lambda one: one.rows),
     Topic("reasons", lambda run: run.reasons, analysis.reason_as_json, lambda one: one.rows),
-    Topic("answers", lambda run: everything.answers(run), asdict),
+    Topic("answers", everything.answers, everything.answer_as_json, lambda one: one.rows),
 )

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from grainscope_report import families, machine, resources, typed, uncertainty
 from grainscope_report.errors import ReportError
-from grainscope_report.loading import load
+from grainscope_report.loading import load, nothing_collected
 from grainscope_report.model import SCHEMA_VERSION, Ends, File, Link, Result, Row, ends
 from grainscope_report.statistics import mad, median, median_interval, percentile
 from grainscope_report.typed import Problem
@@ -40,7 +40,8 @@ SAYS = {
 
 def read(path: str | Path) -> Result:
     """Reads a result file, or the one in a run directory."""
-    return parse(*load(path))
+    with nothing_collected():
+        return parse(*load(path))
 
 
 def parse(found: Path, document: Mapping[str, Any]) -> Result:
@@ -118,8 +119,8 @@ def _rules(glance: bool, what: str, family: str) -> list[Rule]:
     """The rules of rows of a family, or of what each of them holds."""
     found, mine, condition = [], False, ""
     for line in _lines():
-        if heading := HEADING.fullmatch(line):
-            early, each, families, condition = heading.groups(default="")
+        if line[:1] == "[":
+            early, each, families, condition = HEADING.fullmatch(line).groups(default="")
             mine = what == each and _is_of(family, families) and bool(early or not glance)
         elif mine and line and line[0] != "#":
             found.append(_rule(line, condition or "True"))
@@ -197,8 +198,7 @@ def _broken(rules: Sequence[Rule], path: str, names: dict[str, Any]) -> Iterator
 
 def parts(result: Result, glance: bool = False) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """All that rules are of: its kind, its family, where it is, and what rules may say of it."""
-    links = {link.ends: link for link in result.links}
-    statuses = [row.status for row in result.rows]
+    links, statuses = {link.ends: link for link in result.links}, [row.status for row in result.rows]
     counts = Names({status: statuses.count(status) for status in vars(result.run.counts)})
     yield "result", "", "$", _names(result, links=result.links)
     yield "run", "", "$.context.run", _names(result.run, rows=counts)
@@ -212,7 +212,7 @@ def parts(result: Result, glance: bool = False) -> Iterator[tuple[str, str, str,
             links=links,
             samples_s=row.samples_s or None,
             within_s=row.within_s,
-            time=row.time,
+            time=None if glance else row.time,  # it takes long to make
             axes=Names(row.case.axes),
             counters=Names(row.counters),
             lane=Names({lane.name: lane for lane in row.lanes}),

@@ -98,7 +98,8 @@ def _record(kind: type[Record]) -> _Shape:
     def read(value: Any, path: Path, faults: list[Fault]) -> Any:
         if type(value) is not dict:
             return faults.append((path, _fault(value, {"type": "object"})))
-        found = {name: make() for name, make in makers.items()} | ({"raw": value} if kind.OPEN else {})
+        found = {"raw": value} if kind.OPEN else {}
+        found |= {name: make() for name, make in makers.items()} if makers else {}
         for name, item in value.items():
             if name in known:
                 attribute, read_one, fits = known[name]
@@ -106,7 +107,7 @@ def _record(kind: type[Record]) -> _Shape:
             elif not kind.OPEN:
                 faults.append(((path, name), "is not a field of the format"))
         # Objects with the same fields and words need the same.
-        if (key := (*value, *[repr(value.get(name)) for name in tested])) not in met:
+        if (key := (*value, *map(repr, map(value.get, tested)))) not in met:
             unmet = [*_unmet(needs, value, path)]
             (faults.extend if unmet else met.add)(unmet or key)
         # What is absent gets no attribute of its own, but the class's default: checks see what is there.
@@ -137,7 +138,7 @@ def _shape(hint: Any, must: bool = False) -> _Shape:
         kinds = [kind for kind in kinds if kind is not type(None)]
     kind, origin, parts = kinds[0], get_origin(kinds[0]), get_args(kinds[0])
     if kind is Any:
-        return _Shape({}, lambda value, _path, _faults: value)
+        return _Shape({}, lambda value, _path, _faults: value, lambda _value: True)
     if origin is Literal:
         return _scalar({"const": parts[0]} if len(parts) == 1 else {"enum": parts}, [])
     if origin is None and issubclass(kind, Record):
@@ -172,8 +173,7 @@ def _scalar(rule: Schema, names: list[str]) -> _Shape:
             return read(int(value), path, faults)
         return faults.append((path, why)) if (why := _fault(value, rule)) else value
 
-    bounded = (low, high) != (-math.inf, math.inf)
-    known = within if bounded else lambda value: type(value) in classes
+    known = within if (low, high) != (-math.inf, math.inf) else lambda value: type(value) in classes
     fits = known if names else lambda value: type(value) is str and value in words
     return _Shape(rule, read, fits)
 

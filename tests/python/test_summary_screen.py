@@ -13,6 +13,7 @@ import golden_text
 from grainscope_report import analysis, findings, reader, uncertainty
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
+from grainscope_report.fits import everything
 from grainscope_report.groups import transfer
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
@@ -397,6 +398,35 @@ def test_every_finding_is_plain_data_and_its_rows_are_in_the_file(show, name):
     for one in found:
         json.dumps(one.data)
         assert set(one.evidence) <= names
+        assert one.evidence or rests_on_no_row(machine.result, one)
+
+
+def rests_on_no_row(result, one):
+    """Whether a run has no row of what is asked: it says so, or answers from the links in its context."""
+    asked = {question.name: question.families for question in everything.QUESTIONS}
+    families = asked[one.fact.question] if one.id == "answers" else ("",)
+    return not any(row.case.family.startswith(families) for row in result.rows)
+
+
+@pytest.mark.parametrize(
+    "name", ["h100-quick.json", "acceptance/two-h200-1.json.gz", "no-gpu-quick.json", "h100-scale24.json"]
+)
+def test_no_finding_of_a_reference_run_is_without_evidence(name):
+    [machine] = machines([read(ROOT / name)])
+    names = {row.name for row in machine.result.rows}
+    for one in findings.of(Analysis(machine, every=True)):
+        assert one.evidence or rests_on_no_row(machine.result, one), one
+        assert set(one.evidence) <= names
+
+
+def test_what_is_fitted_keeps_its_rows_to_itself(show):
+    [machine] = show("linked")
+    found = [one for one in findings.of(Analysis(machine, every=True)) if one.id.startswith("fits.")]
+    assert found
+    assert not [one for one in found if "rows" in one.data and not isinstance(one.data["rows"], int | float)]
+    for one in (one for one in found if one.id == "fits.paths"):
+        assert {row.case.family for row in one.fact.rows} == {one.fact.family}
+        assert len(one.evidence) >= one.fact.line.sizes
 
 
 def test_what_is_told_of_curves_and_graphs_names_its_rows(show):

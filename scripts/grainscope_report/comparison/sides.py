@@ -9,7 +9,6 @@ which is too few to say anything of. No table of type B knows what its runs diff
 `bytes_per_second`.
 """
 
-import gc
 import itertools
 import math
 import os
@@ -325,17 +324,11 @@ def _all(paths: Sequence[Path], tables: Sequence[TypeB]) -> list[Side]:
 
 def read_one(path: Path, tables: Sequence[TypeB]) -> Side:
     """Reads one file, GrainScope's or Google Benchmark's own."""
-    # Parsing makes millions of objects and no cycles: looking for these takes a third of the time.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with loading.nothing_collected():
         found, document = loading.load(path, foreign=True)
         if loading.is_foreign(document):
             return _of_foreign(found, document)
         return _of_result(reader.parse(found, document), tables)
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:

@@ -3,7 +3,7 @@ is asked.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any
 
 from grainscope_report import naming
@@ -24,7 +24,7 @@ from grainscope_report.groups import (
     traversal_answers,
 )
 from grainscope_report.machine import Machine, between
-from grainscope_report.model import Result
+from grainscope_report.model import Result, Row
 from grainscope_report.statistics import plain
 from grainscope_report.units import format_time
 
@@ -171,7 +171,16 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _fields(one: Any) -> dict[str, Any]:
-    return _plain(asdict(one))
+    return _plain({name: _whole(getattr(one, name)) for name in _names(one)})
+
+
+def _names(one: Any) -> list[str]:
+    """The fields that are told; rows are evidence."""
+    return [each.name for each in fields(one) if each.name != "rows"]
+
+
+def _whole(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) else value
 
 
 # What is fitted as plain data, by its name there: where `Fits` has it, and how one is written.
@@ -197,6 +206,7 @@ class Answer:
     question: str
     sentences: tuple[str, ...]
     known: bool = True
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -206,11 +216,22 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, what answers it, and which families of rows it takes."""
+    """What is asked, what answers it, which families of rows it takes, and on which facts it rests.
+
+    Without facts it rests on all rows of its families that are right.
+    """
 
     name: str
     answer: Callable[[Analysis], list[str]]
     families: tuple[str, ...]
+    facts: Callable[[Analysis], Sequence[Any]] | None = None
+
+    def rows(self, run: Analysis) -> tuple[Row, ...]:
+        """What an answer rests on; where there is none, the rows that are of these families."""
+        if self.facts and (facts := self.facts(run)):
+            return tuple(row for fact in facts for row in fact.rows)
+        there = [row for row in run.result.rows if row.case.family.startswith(self.families)]
+        return tuple([row for row in there if row.ok] or there)
 
 
 def answers(run: Analysis) -> list[Answer]:
@@ -218,10 +239,16 @@ def answers(run: Analysis) -> list[Answer]:
     all_answers = []
     for question in QUESTIONS:
         if said := question.answer(run):
-            all_answers.append(Answer(question.name, tuple(f"{one}." for one in said)))
+            sentences, known = [f"{one}." for one in said], True
         else:
-            all_answers.append(Answer(question.name, (f"{_why_not(run.result, question)}.",), known=False))
+            sentences, known = [f"{_why_not(run.result, question)}."], False
+        all_answers.append(Answer(question.name, tuple(sentences), known, question.rows(run)))
     return all_answers
+
+
+def answer_as_json(one: Answer) -> dict[str, Any]:
+    """Everything, plain."""
+    return {"question": one.question, "sentences": one.sentences, "known": one.known}
 
 
 def _why_not(result: Result, question: Question) -> str:
@@ -236,9 +263,19 @@ def _why_not(result: Result, question: Question) -> str:
 
 QUESTIONS = (
     Question("Peak", transfer.peaks, transfer.PEAK_FAMILIES),
-    Question("Many GPUs at once", lambda run: contention.said(run.fits.many), (contention.COLLECTIVE,)),
+    Question(
+        "Many GPUs at once",
+        lambda run: contention.said(run.fits.many),
+        (contention.COLLECTIVE,),
+        lambda run: run.fits.many,
+    ),
     Question("Latency", lambda run: latency.said(run.result, run.fits.paths), latency.FAMILIES),
-    Question("Translation wall", lambda run: reach.said(run.fits.walls), (reach.FAMILY,)),
+    Question(
+        "Translation wall",
+        lambda run: reach.said(run.fits.walls),
+        (reach.FAMILY,),
+        lambda run: run.fits.walls,
+    ),
     Question("Which method at which size", lambda run: transfer.fastest_ways(run.choices), ("transfer/",)),
     Question("Which gather", gather.fastest, (gather.FAMILY,)),
     Question("Which rows in the GPU's memory", gnn_answers.tiering, ("tiering/", gather.FAMILY)),
@@ -246,5 +283,10 @@ QUESTIONS = (
     Question("Which way to feed a training", gnn_answers.training, ("pipeline/",)),
     Question("Which share of the GPU", gnn_answers.shared, ("sm_share/",)),
     Question("Which traversal", traversal_answers.said, traversal_answers.FAMILIES),
-    Question("Fewest multiprocessors", lambda run: grain.said(run.fits.fewest), (grain.SATURATION,)),
+    Question(
+        "Fewest multiprocessors",
+        lambda run: grain.said(run.fits.fewest),
+        (grain.SATURATION,),
+        lambda run: run.fits.fewest,
+    ),
 )

@@ -6,7 +6,7 @@ each of the copies of many GPUs, and all of them together; how many copies alone
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from grainscope_report.figures import parts
 from grainscope_report.figures.frame import MachineRow, cases, grouped, named, select
@@ -249,6 +249,7 @@ class AtOnce:
     rate: Estimate
     alone_gb_s: float
     most: int
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def times(self) -> float:
@@ -284,7 +285,7 @@ def at_once(result: Result) -> list[AtOnce]:
         if len(alone) == len(best.lanes) > 1:
             gpus, size = int(best.case.axes["gpus"]), float(best.case.axes["bytes"])
             rate = rate_gb_s(best.time, best.bytes)
-            found.append(AtOnce(pattern, method, gpus, size, rate, median(alone), len(alone)))
+            found.append(AtOnce(pattern, method, gpus, size, rate, median(alone), len(alone), (best,)))
     return sorted(found, key=_in_order)
 
 

@@ -319,6 +319,7 @@ class Payback:
     mapped: Pipeline
     steps: float
     parts: dict[str, float]
+    others: tuple[frame.MachineRow, ...] = ()  # that parts are of
 
     @property
     def cost_s(self) -> float:
@@ -372,8 +373,9 @@ def paybacks(machine: Machine) -> list[Payback]:
         fill_s, batches = tiered.counter("fill_s"), tiered.counter("epoch_batches")
         if tiered.method != "tiered" or mapped is None or fill_s is None or not batches:
             continue
-        parts = _finding(tiered, scorings, reorders) | {"fill_s": fill_s}
-        answers.append(Payback(tiered, mapped, batches / tiered.work.gpus, parts))
+        parts, others = _finding(tiered, scorings, reorders)
+        steps = batches / tiered.work.gpus
+        answers.append(Payback(tiered, mapped, steps, parts | {"fill_s": fill_s}, others))
     return answers
 
 
@@ -393,7 +395,8 @@ def _mapped(tiered: Pipeline, all_pipelines: Sequence[Pipeline]) -> Pipeline | N
 
 def _finding(
     tiered: Pipeline, scorings: Sequence[Scoring], reorders: Sequence[frame.MachineRow]
-) -> dict[str, float]:
+) -> tuple[dict[str, float], tuple[frame.MachineRow, ...]]:
+    """What finding the hot rows costs, and the other rows that say so."""
     work = tiered.work
     score = next(
         (
@@ -410,6 +413,6 @@ def _finding(
     if score is not None and reorder is not None:
         known = {"score_s": score.counter("score_s"), "rank_s": score.counter("rank_s")}
         parts = known if None not in known.values() else {"score_s": score.time.value}
-        return parts | {"reorder_s": reorder.time.value}
+        return parts | {"reorder_s": reorder.time.value}, (score, reorder)
     prepare_s = tiered.counter("prepare_s")
-    return {} if prepare_s is None else {"prepare_s": prepare_s}
+    return ({} if prepare_s is None else {"prepare_s": prepare_s}), ()

@@ -3,14 +3,14 @@ sentences.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from grainscope_report import statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.figures import frame
-from grainscope_report.figures.frame import best_of, grouped
+from grainscope_report.figures.frame import MachineRow, best_of, grouped
 from grainscope_report.groups import gather, gnn, traversal
 from grainscope_report.groups.gather import Gather, Share
 from grainscope_report.groups.gnn import Payback, Pipeline
@@ -23,7 +23,16 @@ from grainscope_report.units import format_percent, format_time
 FAMILIES = (
     gnn.SCORE, gnn.REORDER, gnn.SAMPLING, gather.GATHER, gather.SPLIT, gnn.FAMILY,
 )  # fmt: skip
-Answer = dict[str, Any]
+
+
+class Answer(dict[str, Any]):
+    """Plain data, and the rows that it rests on."""
+
+    def __init__(self, said: Mapping[str, Any], *rows: MachineRow) -> None:
+        super().__init__(said)
+        self.rows = tuple(row.case_row for row in rows)
+
+
 BASES = ("cpu_gather_dma", "naive", "graphbolt")
 
 
@@ -46,20 +55,23 @@ def gathered(machine: Machine) -> list[Answer]:
         if len(ways) < 2 or not set(ways) - set(gather.COPIES):
             continue
         answers.append(
-            {
-                **_asked(best),
-                "way": best.way,
-                "window": best.number("window") or None,
-                "width": best.number("width") or None,
-                "gb_s": plain(best.asked),
-                "of_peak": best.of_peak,
-                "over": {
-                    base: best.asked.value / ways[base].asked.value
-                    for base in BASES
-                    if base in ways and base != best.way
+            Answer(
+                {
+                    **_asked(best),
+                    "way": best.way,
+                    "window": best.number("window") or None,
+                    "width": best.number("width") or None,
+                    "gb_s": plain(best.asked),
+                    "of_peak": best.of_peak,
+                    "over": {
+                        base: best.asked.value / ways[base].asked.value
+                        for base in BASES
+                        if base in ways and base != best.way
+                    },
+                    "ways": {way: plain(batch.asked) for way, batch in ways.items()},
                 },
-                "ways": {way: plain(batch.asked) for way, batch in ways.items()},
-            }
+                *ways.values(),
+            )
         )
     return answers
 
@@ -67,15 +79,19 @@ def gathered(machine: Machine) -> list[Answer]:
 def helped(machine: Machine) -> list[Answer]:
     """For each gather over neighbours' links how it stands to the same over one link."""
     return [
-        {
-            **_asked(shared),
-            "way": shared.way,
-            "memory": shared.word("memory") or "host_alloc",
-            "neighbours": shared.number("neighbours"),
-            "gb_s": plain(shared.asked),
-            "alone_gb_s": plain(alone.asked),
-            "over": plain(statistics.ratio(alone.time, shared.time)),
-        }
+        Answer(
+            {
+                **_asked(shared),
+                "way": shared.way,
+                "memory": shared.word("memory") or "host_alloc",
+                "neighbours": shared.number("neighbours"),
+                "gb_s": plain(shared.asked),
+                "alone_gb_s": plain(alone.asked),
+                "over": plain(statistics.ratio(alone.time, shared.time)),
+            },
+            shared,
+            alone,
+        )
         for shared, alone in gather.helped(machine)
         if shared.asked and alone.asked
     ]
@@ -95,21 +111,24 @@ def bounded(machine: Machine) -> list[Answer]:
             batch for batch in there if math.isclose(batch.time.value, best.time.value, rel_tol=SAME_TIME)
         ]
         answers.append(
-            {
-                **_asked(best),
-                "link": link,
-                "way": best.way,
-                "tied": [batch.way for batch in tied if batch is not best],
-                "window": best.number("window") or None,
-                "time_s": best.time.value,
-                "requests_per_row": best.counter("requests_per_row"),
-                "over": {"naive": min(naive) / best.time.value} if naive and best.way != "naive" else {},
-            }
+            Answer(
+                {
+                    **_asked(best),
+                    "link": link,
+                    "way": best.way,
+                    "tied": [batch.way for batch in tied if batch is not best],
+                    "window": best.number("window") or None,
+                    "time_s": best.time.value,
+                    "requests_per_row": best.counter("requests_per_row"),
+                    "over": {"naive": min(naive) / best.time.value} if naive and best.way != "naive" else {},
+                },
+                *tied,
+            )
         )
     return answers
 
 
-def _asked(batch: Gather) -> Answer:
+def _asked(batch: Gather) -> dict[str, Any]:
     """What is gathered, from where."""
     return {
         "row": batch.row,
@@ -133,24 +152,28 @@ def _table(batch: Gather) -> tuple:
 def copied(machine: Machine) -> list[Answer]:
     """For each table from which size of a row on a copy a row pays, and both rates at each size."""
     return [
-        {
-            "span": copies.copies[0].number("span"),
-            "element": copies.copies[0].number("element"),
-            "indices": copies.copies[0].word("indices"),
-            "graph": copies.copies[0].word("graph") or None,
-            "rows": copies.copies[0].number("rows") or None,
-            "pays_from": plain(copies.pays_from),
-            "spoken": copies.spoken,
-            "sizes": [
-                {
-                    "row": copy.row,
-                    "gb_s": plain(copy.asked),
-                    "kernel": kernel.way,
-                    "kernel_gb_s": plain(kernel.asked),
-                }
-                for copy, kernel in zip(copies.copies, copies.kernels, strict=True)
-            ],
-        }
+        Answer(
+            {
+                "span": copies.copies[0].number("span"),
+                "element": copies.copies[0].number("element"),
+                "indices": copies.copies[0].word("indices"),
+                "graph": copies.copies[0].word("graph") or None,
+                "rows": copies.copies[0].number("rows") or None,
+                "pays_from": plain(copies.pays_from),
+                "spoken": copies.spoken,
+                "sizes": [
+                    {
+                        "row": copy.row,
+                        "gb_s": plain(copy.asked),
+                        "kernel": kernel.way,
+                        "kernel_gb_s": plain(kernel.asked),
+                    }
+                    for copy, kernel in zip(copies.copies, copies.kernels, strict=True)
+                ],
+            },
+            *copies.copies,
+            *copies.kernels,
+        )
         for copies in gather.row_copies(machine)
     ]
 
@@ -166,19 +189,24 @@ def tiered(machine: Machine) -> list[Answer]:
             continue
         degree = next((scoring for scoring in own if scoring.score == "degree"), None)
         answers.append(
-            {
-                "graph": training.graph,
-                "fanout": training.fanout,
-                "batch": training.batch,
-                "labelled": training.labelled or None,
-                "trained_on": training.trained_on,
-                "score": best.score,
-                "hits": {str(percent): best.hits(percent) for percent in gnn.PERCENTS},
-                "of_optimal": {str(percent): best.of_optimal(percent) for percent in gnn.PERCENTS},
-                "degree_hits": {str(percent): degree and degree.hits(percent) for percent in gnn.PERCENTS},
-                "time_s": plain(best.time),
-                "scores": {scoring.score: scoring.hits(10) for scoring in own},
-            }
+            Answer(
+                {
+                    "graph": training.graph,
+                    "fanout": training.fanout,
+                    "batch": training.batch,
+                    "labelled": training.labelled or None,
+                    "trained_on": training.trained_on,
+                    "score": best.score,
+                    "hits": {str(percent): best.hits(percent) for percent in gnn.PERCENTS},
+                    "of_optimal": {str(percent): best.of_optimal(percent) for percent in gnn.PERCENTS},
+                    "degree_hits": {
+                        str(percent): degree and degree.hits(percent) for percent in gnn.PERCENTS
+                    },
+                    "time_s": plain(best.time),
+                    "scores": {scoring.score: scoring.hits(10) for scoring in own},
+                },
+                *own,
+            )
         )
     return answers
 
@@ -193,22 +221,25 @@ def edges(machine: Machine, family: str, axes: Sequence[str]) -> list[Answer]:
             rate = Estimate(
                 *(count / value for value in (row.time.value, row.time.high, row.time.low)), row.time.visits
             )
-            answers.append(named | {"time_s": plain(row.time), "edges_per_s": plain(rate)})
+            answers.append(Answer(named | {"time_s": plain(row.time), "edges_per_s": plain(rate)}, row))
     return answers
 
 
 def shares_alone(machine: Machine) -> list[Answer]:
     """For each way and width of loads the fewest multiprocessors that are enough."""
     return [
-        {
-            "by": share.by,
-            "width": share.number("width"),
-            "asked_sms": share.asked_sms,
-            "given_sms": share.given_sms,
-            "share": share.percent and share.percent / 100,
-            "gb_s": plain(share.gathered),
-            "link_fraction": share.link_fraction,
-        }
+        Answer(
+            {
+                "by": share.by,
+                "width": share.number("width"),
+                "asked_sms": share.asked_sms,
+                "given_sms": share.given_sms,
+                "share": share.percent and share.percent / 100,
+                "gb_s": plain(share.gathered),
+                "link_fraction": share.link_fraction,
+            },
+            share,
+        )
         for share in gather.fewest(gather.alone(machine))
     ]
 
@@ -219,16 +250,19 @@ def split(machine: Machine) -> list[Answer]:
     for there in grouped(gather.splits(machine), lambda share: (share.consumer, share.by)).values():
         best = min(there, key=lambda share: share.time.value)
         answers.append(
-            {
-                "by": best.by,
-                "consumer": best.consumer,
-                "given_sms": best.given_sms,
-                "share": best.percent and best.percent / 100,
-                "time_s": plain(best.time),
-                "gather_slowdown": best.counter("gather_slowdown"),
-                "compute_slowdown": best.counter("compute_slowdown"),
-                "overlap": best.counter("pipeline_overlap"),
-            }
+            Answer(
+                {
+                    "by": best.by,
+                    "consumer": best.consumer,
+                    "given_sms": best.given_sms,
+                    "share": best.percent and best.percent / 100,
+                    "time_s": plain(best.time),
+                    "gather_slowdown": best.counter("gather_slowdown"),
+                    "compute_slowdown": best.counter("compute_slowdown"),
+                    "overlap": best.counter("pipeline_overlap"),
+                },
+                best,
+            )
         )
     return answers
 
@@ -245,24 +279,27 @@ def trained(machine: Machine) -> list[Answer]:
         work = best.work
         over = {base: ways[base] for base in (gnn.BASE, "naive", "device") if base in ways}
         answers.append(
-            {
-                "graph": work.graph,
-                "fanout": work.fanout,
-                "batch": work.batch,
-                "row": work.row,
-                "hidden": work.hidden,
-                "gpus": work.gpus,
-                "method": best.method,
-                "hot": best.hot if best.method in ("tiered", "multi_gpu") else None,
-                "share": best.share and best.share / 100,
-                "time_s": plain(best.time),
-                "overlap": best.counter("overlap"),
-                "gpu_bytes": best.counter("gpu_bytes"),
-                "cpu_s": best.counter("cpu_s"),
-                "link_bytes": best.link_bytes,
-                "over": {base: statistics.ratio(one.time, best.time).value for base, one in over.items()},
-                "ways": {method: _pipeline(one) for method, one in ways.items()},
-            }
+            Answer(
+                {
+                    "graph": work.graph,
+                    "fanout": work.fanout,
+                    "batch": work.batch,
+                    "row": work.row,
+                    "hidden": work.hidden,
+                    "gpus": work.gpus,
+                    "method": best.method,
+                    "hot": best.hot if best.method in ("tiered", "multi_gpu") else None,
+                    "share": best.share and best.share / 100,
+                    "time_s": plain(best.time),
+                    "overlap": best.counter("overlap"),
+                    "gpu_bytes": best.counter("gpu_bytes"),
+                    "cpu_s": best.counter("cpu_s"),
+                    "link_bytes": best.link_bytes,
+                    "over": {base: statistics.ratio(one.time, best.time).value for base, one in over.items()},
+                    "ways": {method: _pipeline(one) for method, one in ways.items()},
+                },
+                *ways.values(),
+            )
         )
     return answers
 
@@ -270,21 +307,25 @@ def trained(machine: Machine) -> list[Answer]:
 def varied(machine: Machine) -> list[Answer]:
     """For each training in another way than its method's usual one how it stands to that."""
     return [
-        {
-            "graph": other.work.graph,
-            "fanout": other.work.fanout,
-            "batch": other.work.batch,
-            "row": other.work.row,
-            "hidden": other.work.hidden,
-            "gpus": other.work.gpus,
-            "method": other.method,
-            "hot": other.hot or None,
-            "variant": other.variant,
-            "time_s": plain(other.time),
-            "usual_s": plain(usual.time),
-            "over": plain(gnn.over(other, usual)),
-            "gpu_bytes": other.counter("gpu_bytes"),
-        }
+        Answer(
+            {
+                "graph": other.work.graph,
+                "fanout": other.work.fanout,
+                "batch": other.work.batch,
+                "row": other.work.row,
+                "hidden": other.work.hidden,
+                "gpus": other.work.gpus,
+                "method": other.method,
+                "hot": other.hot or None,
+                "variant": other.variant,
+                "time_s": plain(other.time),
+                "usual_s": plain(usual.time),
+                "over": plain(gnn.over(other, usual)),
+                "gpu_bytes": other.counter("gpu_bytes"),
+            },
+            other,
+            usual,
+        )
         for other, usual in gnn.variants(machine)
     ]
 
@@ -292,31 +333,36 @@ def varied(machine: Machine) -> list[Answer]:
 def paid(machine: Machine) -> list[Answer]:
     """For each tiered training: what its hot rows cost once, save each epoch, and when they pay."""
     return [
-        {
-            "graph": payback.tiered.work.graph,
-            "fanout": payback.tiered.work.fanout,
-            "batch": payback.tiered.work.batch,
-            "row": payback.tiered.work.row,
-            "hidden": payback.tiered.work.hidden,
-            "gpus": payback.tiered.work.gpus,
-            "mode": payback.tiered.word("mode"),
-            "window": payback.tiered.number("window") or None,
-            "hot": payback.tiered.hot,
-            "epochs": payback.epochs,
-            "epochs_between": list(payback.between),
-            "cost_s": payback.cost_s,
-            "parts_s": payback.parts,
-            "saved_s": plain(payback.saved),
-            "steps": payback.steps,
-            "tiered_s": plain(payback.tiered.time),
-            "mapped_s": plain(payback.mapped.time),
-            "spoken": payback.spoken,
-        }
+        Answer(
+            {
+                "graph": payback.tiered.work.graph,
+                "fanout": payback.tiered.work.fanout,
+                "batch": payback.tiered.work.batch,
+                "row": payback.tiered.work.row,
+                "hidden": payback.tiered.work.hidden,
+                "gpus": payback.tiered.work.gpus,
+                "mode": payback.tiered.word("mode"),
+                "window": payback.tiered.number("window") or None,
+                "hot": payback.tiered.hot,
+                "epochs": payback.epochs,
+                "epochs_between": list(payback.between),
+                "cost_s": payback.cost_s,
+                "parts_s": payback.parts,
+                "saved_s": plain(payback.saved),
+                "steps": payback.steps,
+                "tiered_s": plain(payback.tiered.time),
+                "mapped_s": plain(payback.mapped.time),
+                "spoken": payback.spoken,
+            },
+            payback.tiered,
+            payback.mapped,
+            *payback.others,
+        )
         for payback in gnn.paybacks(machine)
     ]
 
 
-def _pipeline(pipeline: Pipeline) -> Answer:
+def _pipeline(pipeline: Pipeline) -> dict[str, Any]:
     names = (*gnn.STAGES, "p99_batch_s", "overlap", "gpu_bytes", "cpu_s")
     return {"time_s": plain(pipeline.time), **{name: pipeline.counter(name) for name in names}}
 

@@ -3,9 +3,8 @@ the fewest multiprocessors that do, and how many requests are under way.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from grainscope_report.figures import parts
 from grainscope_report.figures.frame import NEAREST, as_it_is, counter, crossed, curves, named, select
@@ -44,6 +43,7 @@ class Fewest:
     sms_available: float | None
     saturated_gb_s: float
     full_gb_s: float
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def access(self) -> str:
@@ -83,6 +83,7 @@ class Flight:
     size: float
     latency_s: float
     derived: bool
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -117,6 +118,7 @@ def fewest(result: Result) -> list[Fewest]:
             counters.get("sms_available"),
             counters["saturated_gb_s"],
             counters["full_gb_s"],
+            (row,),
         )
         found[direction, bulk, width, site] = grid
     return [found[key] for key in sorted(found)]
@@ -161,7 +163,9 @@ def _shortest(row: Row) -> float:
 
 def _one_by_one(method: str, path: str, row: Row) -> Flight:
     """Nothing counts them: the shortest time of a piece is the cost of starting one."""
-    return Flight(method, path, 1.0, float(row.case.axes.get("grain", 0.0)), row.operation_s or 0.0, False)
+    return Flight(
+        method, path, 1.0, float(row.case.axes.get("grain", 0.0)), row.operation_s or 0.0, False, (row,)
+    )
 
 
 def _most(row: Row) -> tuple[float, float]:
@@ -172,17 +176,18 @@ def _most(row: Row) -> tuple[float, float]:
 def _flight(method: str, path: str, row: Row) -> Flight:
     grain = float(row.case.axes.get("grain", 0.0))
     size = min(grain, LINE) if method in KERNELS else grain
-    return Flight(method, path, row.counters["requests_in_flight"], size, row.counters["latency_s"], False)
+    return Flight(
+        method, path, row.counters["requests_in_flight"], size, row.counters["latency_s"], False, (row,)
+    )
 
 
 def _derived(result: Result) -> list[Flight]:
     """Little's law: the rate of a zero-copy read times the latency of one load, in lines."""
-    latencies: dict[tuple, float] = defaultdict(float)
+    loads: dict[tuple, Row] = {}
     for row in result.of(CHASE):
         if row.ok and row.operation_s and row.case.axes.get("to") == "host_memory":
             site = row.case.site_key
-            known = latencies.get(site, row.operation_s)
-            latencies[site] = min(known, row.operation_s)
+            loads[site] = min(loads.get(site, row), row, key=_shortest)
     reads = [
         row
         for row in result.of(ZERO_COPY)
@@ -190,14 +195,15 @@ def _derived(result: Result) -> list[Flight]:
         and row.bandwidth_gb_s
         and row.case.axes.get("direction") == "read"
         and row.case.axes.get("access") == "merged_aligned"
-        and row.case.site_key in latencies
+        and row.case.site_key in loads
     ]
     if not reads:
         return []
     top = max(reads, key=lambda row: row.bandwidth_gb_s)
-    latency_s = latencies[top.case.site_key]
+    load = loads[top.case.site_key]
+    latency_s = _shortest(load)
     requests = top.bandwidth_gb_s * 1e9 * latency_s / LINE
-    return [Flight("zero_copy", "host_to_gpu", requests, LINE, latency_s, True)]
+    return [Flight("zero_copy", "host_to_gpu", requests, LINE, latency_s, True, (top, load))]
 
 
 METHODS = {

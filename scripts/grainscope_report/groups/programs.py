@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -117,6 +117,7 @@ class Quality:
     bounds: tuple[tuple[str, int], ...]
     choices: int
     same: int
+    predicted: tuple[Predicted, ...] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -261,6 +262,7 @@ def quality(group: str, rows: Iterable[Predicted], found: Iterable[Choice]) -> Q
         tuple(Counter(one.prediction.bound for one in own).most_common()),
         len(asked),
         sum(choice.same for choice in asked),
+        tuple(own),
     )
 
 

@@ -5,7 +5,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
 
@@ -91,6 +91,7 @@ class Wall:
     edges: tuple[Edge, ...]
     gathers: tuple[Rows, ...]
     peak_gb_s: float | None
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
     @cached_property
     def model(self) -> Translation | None:
@@ -141,7 +142,7 @@ def _wall(result: Result, memory: str, site: Site, rows: Sequence[Row]) -> Wall:
     link = result.link(rows[0].case.ends)
     peak = link.peak_gb_s if link else None
     edges = _edges(memory, gathers, peak)
-    return Wall(memory, site, tuple(edges), tuple(gathers), peak)
+    return Wall(memory, site, tuple(edges), tuple(gathers), peak, tuple(rows))
 
 
 def as_rows(measured: Row) -> Rows:
@@ -288,6 +289,7 @@ class Readers:
     span: float
     rate_gb_s: float
     alone_gb_s: float
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def times(self) -> float:
@@ -315,7 +317,9 @@ def readers(result: Result) -> list[Readers]:
         axes: Mapping = row.case.axes
         if one := alone.get((row.case.without("gpus"), row.case.site_key)):
             what = (str(axes["memory"]), str(axes["order"]), float(axes["row"]), float(axes["span"]))
-            found.append(Readers(int(axes["gpus"]), *what, row.bandwidth_gb_s, one.bandwidth_gb_s))
+            found.append(
+                Readers(int(axes["gpus"]), *what, row.bandwidth_gb_s, one.bandwidth_gb_s, (row, one))
+            )
     return found
 
 

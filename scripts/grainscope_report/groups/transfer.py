@@ -11,8 +11,8 @@ import itertools
 import math
 import random
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from grainscope_report import naming, statistics
@@ -180,6 +180,7 @@ class Path:
     theoretical_gb_s: float | None
     peak_gb_s: float | None
     negotiated: str | None
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def of_link(self) -> float | None:
@@ -196,6 +197,7 @@ class Farther:
     rate: Estimate
     latency_s: float
     local_latency_s: float
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
 
 def paths(result: Result, every: bool = True) -> list[Path]:
@@ -220,9 +222,10 @@ def _of_family(result: Result, rows: Sequence[Row], every: bool) -> list[Path]:
         asked, site = row.case.without("bytes", "flush"), row.case.site_key
         if every or first.setdefault(asked, site) == site:
             groups[asked, site].append(row)
-    fitted = [(there[0], line) for there in groups.values() if (line := _line(_cold(there)))]
-    varying = _varying([row for row, _ in fitted])
-    return [_path(result, row, line, varying) for row, line in fitted]
+    cold = map(_cold, groups.values())
+    fitted = [(there, line) for there in cold if (line := _line(there))]
+    varying = _varying([there[0] for there, _ in fitted])
+    return [_path(result, there, line, varying) for there, line in fitted]
 
 
 def _cold(rows: Sequence[Row]) -> Sequence[Row]:
@@ -245,7 +248,8 @@ def _varying(rows: Sequence[Row]) -> set[str]:
     return {axis for axis, there in values.items() if len(there) > 1}
 
 
-def _path(result: Result, row: Row, line: Line, varying: set[str]) -> Path:
+def _path(result: Result, rows: Sequence[Row], line: Line, varying: set[str]) -> Path:
+    row = rows[0]
     numbers = [
         naming.number(axis, value)
         for axis, value in row.case.axes.items()
@@ -262,6 +266,7 @@ def _path(result: Result, row: Row, line: Line, varying: set[str]) -> Path:
         theoretical_gb_s=sum(link.theoretical_gb_s for link in links) if known else None,
         peak_gb_s=sum(link.peak_gb_s for link in links) if whole else None,
         negotiated=links[0].negotiated if whole else None,
+        rows=tuple(rows),
     )
 
 
@@ -295,6 +300,7 @@ def farther(all_paths: Sequence[Path]) -> list[Farther]:
             statistics.ratio(there["remote"].line.bandwidth_gb_s, there["local"].line.bandwidth_gb_s),
             there["remote"].line.latency_s.value - there["local"].line.latency_s.value,
             there["local"].line.latency_s.value,
+            there["local"].rows + there["remote"].rows,
         )
         for there in pairs
     ]
@@ -357,6 +363,7 @@ class Swap:
     faster: str
     slower: str
     size: Estimate
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -417,11 +424,21 @@ def _between(direction: str, first: Curve, second: Curve) -> list[Swap]:
     clear = [_unless_alike(one, two) for one, two in zip(ones, twos, strict=True)]
     crossings = statistics.crossovers(x, *zip(*clear, strict=True)) if len(x) > 1 else []
     swaps = []
+    rows = (*_rows(direction, first), *_rows(direction, second)) if crossings else ()
     for crossing in crossings:
         size = Estimate(crossing.x, crossing.low, crossing.high)
         faster, slower = (first, second) if crossing.first_wins_above else (second, first)
-        swaps.append(Swap(direction, faster.name, slower.name, size))
+        swaps.append(Swap(direction, faster.name, slower.name, size, rows))
     return swaps
+
+
+def _rows(direction: str, curve: Curve) -> Iterator[Row]:
+    """The rows whose rates a way's curve is drawn through."""
+    [family] = {family for name, _, family, _ in WAYS[direction] if name == curve.name}
+    shared = dict(curve.axes).items()
+    for row in curve.machine.result.of(family):
+        if row.ok and row.case.site_key == curve.site and row.case.axes.items() >= shared:
+            yield row
 
 
 def _unless_alike(estimate: Estimate, two: Estimate) -> tuple[Estimate, Estimate]:

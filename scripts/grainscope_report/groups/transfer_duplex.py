@@ -5,7 +5,7 @@ Figure 4: peer access on and off, by pair and size, and all pairs (Comm|Scope 8)
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from grainscope_report import naming, statistics
 from grainscope_report.figures import parts
@@ -38,6 +38,7 @@ class Duplex:
     of_both_peaks: float | None
     overlap: float | None
     over_one_way: float | None
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -71,6 +72,7 @@ class Access:
     bytes: float
     on: Estimate
     off: Estimate
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -97,7 +99,7 @@ def duplexes(result: Result) -> list[Duplex]:
         rate = statistics.rate_gb_s(best.time, best.bytes)
         size = float(best.case.axes.get("bytes", best.bytes))
         all_duplexes.append(
-            Duplex(name, site, size, rate, best.link_fraction, best.overlap, _over_one_way(best))
+            Duplex(name, site, size, rate, best.link_fraction, best.overlap, _over_one_way(best), (best,))
         )
     return all_duplexes
 
@@ -135,20 +137,22 @@ def _off(access: Access) -> Estimate:
 
 def accesses(result: Result) -> list[Access]:
     """Each pair and direction with and without peer access, at the largest size that both have."""
-    copies: dict[tuple, dict[str, dict[float, Estimate]]] = defaultdict(lambda: defaultdict(dict))
+    copies: dict[tuple, dict[str, dict[float, tuple[Estimate, Row]]]] = defaultdict(lambda: defaultdict(dict))
     for row in _usable(result.of(PEER)):
         axes, site = row.case.axes, row.case.site
         if axes.get("method") == "copy_engine" and axes.get("access") in ("on", "off"):
             key = (site.get("gpu"), site.get("peer"), str(axes.get("direction")))
             rate = statistics.rate_gb_s(row.time, row.bytes)
             known = copies[key][axes["access"]].get(row.bytes)
-            if known is None or rate.value > known.value:
-                copies[key][axes["access"]][row.bytes] = rate
+            if known is None or rate.value > known[0].value:
+                copies[key][axes["access"]][row.bytes] = rate, row
     all_accesses = []
     for (gpu, peer, direction), there in sorted(copies.items()):
         if shared := there["on"].keys() & there["off"].keys():
             size = max(shared)
-            all_accesses.append(Access(gpu, peer, direction, size, there["on"][size], there["off"][size]))
+            (on, *with_it), (off, *without) = (there[access][size] for access in ("on", "off"))
+            rows = (*with_it, *without)
+            all_accesses.append(Access(gpu, peer, direction, size, on, off, rows))
     return all_accesses
 
 

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from grainscope_report import statistics
@@ -19,7 +19,7 @@ from grainscope_report.groups import lean, traversal
 from grainscope_report.groups.lean import Gain
 from grainscope_report.groups.traversal import ORDERS, Run, Work
 from grainscope_report.machine import Machine
-from grainscope_report.model import MODEL, Level
+from grainscope_report.model import MODEL, Level, Row
 from grainscope_report.statistics import Estimate, plain
 from grainscope_report.units import format_percent, significant
 
@@ -298,6 +298,7 @@ class Moved:
     link: str
     page: float
     times: dict[float, float]
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
 
 def moved(machine: Machine) -> list[Moved]:
@@ -315,6 +316,7 @@ def moved(machine: Machine) -> list[Moved]:
             there[0].link,
             there[0].page,
             {run.card: run.counter(COUNTER) for run in sorted(there, key=lambda run: run.card)},
+            tuple(run.row for run in there),
         )
         for work, there in by_work.items()
     ]
