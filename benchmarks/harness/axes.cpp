@@ -332,8 +332,9 @@ void require_told_apart(const DeclaredAxis& axis, const std::string& text) {
     const AxisValue value = value_of(axis, word, {});
     for (const auto& [before, written] : seen) {
       if (before == value) {
-        throw UsageError("--axis " + axis.key + "=" + text + ": " + word + " is " + written +
-                         " again: name each value once");
+        std::string message = "--axis ";
+        message.append(axis.key).append("=").append(text).append(": ").append(word).append(" is ");
+        throw UsageError(message.append(written).append(" again: name each value once"));
       }
     }
     seen.emplace_back(value, word);

@@ -343,9 +343,9 @@ void require_effect(const std::vector<Family>& families, const Machine& machine,
                              [&](const Benchmark& benchmark) { return keeps(benchmark.id); });
         });
     if (!has_effect) {
-      throw UsageError("--axis " + key + "=" + values +
-                       " changes nothing here: no family of the cases that are chosen has this axis; "
-                       "--explain FAMILY tells those of one");
+      std::string message = "--axis ";
+      message.append(key).append("=").append(values).append(" changes nothing here: no family of the cases ");
+      throw UsageError(message.append("that are chosen has this axis; --explain FAMILY tells those of one"));
     }
   }
 }
