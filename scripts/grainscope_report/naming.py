@@ -27,7 +27,7 @@ PLAIN = {
 }
 SIZES = {
     "bytes", "row", "span", "grain", "piece", "page", "pool", "width", "pitch", "offset", "hot_budget",
-    "arguments", "chunk",
+    "arguments", "chunk", "free_pieces",
 }  # fmt: skip
 PLACES = {
     "remote": "remote",

@@ -2,10 +2,12 @@
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from command_lines import PROGRAM
 from compared import compared, node, written
 from grainscope_report import cli, machine, naming, reader, selecting
 from grainscope_report.cli import main
@@ -390,3 +392,12 @@ def test_the_page_says_how_many_sides_were_slower_alone(tmp_path):
 def test_sites_are_spoken():
     assert spoken_site((("gpu", 1), ("numa", 0))) == "GPU 1, node 0"
     assert spoken_site((("from_node", 0), ("to_node", 1))) == "from node 0, to node 1"
+
+
+@pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM names no program")
+def test_what_families_declare_in_bytes_is_said_in_bytes():
+    listed = subprocess.run([PROGRAM, "--families=json"], capture_output=True, text=True, check=True).stdout
+    axes = [axis for family in json.loads(listed) for axis in family["axes"]]
+    sizes = {axis["key"] for axis in axes if axis["unit"] == "bytes"}
+    assert {"bytes", "free_pieces"} <= sizes <= naming.SIZES
+    assert naming.size("free_pieces", 65536) == "64 KiB"
