@@ -736,3 +736,19 @@ def test_a_link_needs_a_node_or_a_peer():
     found = [str(one) for one in departures(document)]
     assert found[0] == "$.context.links[0].numa: is missing"
     assert 'must be "to_peer"' in found[1]
+
+
+def test_no_rule_at_a_glance_says_time():
+    """For a glance times are not made, so such a rule would never apply."""
+
+    axes = Path(__file__).resolve().parents[2] / "docs/axes.md"
+    families = re.findall(r"^## (\S+)$", axes.read_text(), re.MULTILINE)
+    headings = [found for line in reader._lines() if (found := reader.HEADING.fullmatch(line))]
+    kinds = {found[2] for found in headings} - {"words"}
+
+    def saying(glance: bool) -> list[str]:
+        rules = (one for kind in kinds for family in families for one in reader._rules(glance, kind, family))
+        return [one.why for one in rules if "time" in one.pairs.co_names]
+
+    assert saying(glance=True) == []
+    assert saying(glance=False) != []

@@ -114,6 +114,10 @@ def test_the_machine_code_of_kernels_is_compared(compare, tmp_path, monkeypatch,
     assert said in text
 
 
+def test_programs_without_gpu_functions_are_not_called_the_same(tool):
+    assert "in neither program" in tool.kernels_text({"functions": 0, "a_only": [], "b_only": []})
+
+
 def test_the_order_is_a_b_b_a_a_b_and_models_run_once_a_side(compare, tmp_path):
     compare()
     order = sorted((line.split()[1] for side in "AB" for line in calls(tmp_path / side)), key=str)
