@@ -285,7 +285,9 @@ Family collective_operations(const std::shared_ptr<Launch>& ranks) {
        switch_axis("registered", "whether NCCL is told of the buffers before: NCCL 2.19 or newer", "off"),
        number_axis("gpus", "GPUs that take part: so many, the first of them", {2, collective::kMostRanks},
                    "all", {}, {"all"}),
-       size_axis("bytes", "bytes of the larger of a rank's input and output", {4, 1024 * kGiB})},
+       size_axis("bytes", "bytes of the larger of a rank's input and output", {4, 1024 * kGiB}),
+       following_axis("processes", "one for all GPUs, or as many as a launcher started"), gpu_axis(),
+       pairs_axis(), orders_axis()},
       [cache, ranks](const Machine& machine, const Scope& scope, const Grids& grids) {
         return Lister(machine, scope, grids, cache, ranks).list();
       }};

@@ -202,7 +202,7 @@ Family gather_bag(const Spans& spans) {
                      names_of(kLaws, [](Indices each) { return name(each); }), name(Indices::zipf)),
            number_axis("hot", "percent of the rows that are on GPUs: of stores tiered and multi_gpu",
                        {1, 100}, "10"),
-           sharing_axis()},
+           sharing_axis(), gpu_axis()},
           [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
             return Lister(machine, scope, grids, spans).list();
           }};

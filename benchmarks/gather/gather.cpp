@@ -128,6 +128,8 @@ using gnn::Mode;
 using gnn::Store;
 
 const char* const kUsual = "usual";
+const char* const kGiven = "given";
+const char* const kEither = "either";
 const char* const kOfGraph = "graph";
 const char* const kWidest = "widest";
 const char* const kElement = "element";
@@ -323,13 +325,13 @@ class Lister {
  private:
   // The points of a line that sample rows from a graph, or those that draw them by a law.
   void collect_line(const Grid& grid, const graph::GraphSpec* spec) {
-    const std::string& features = grid.written("features");
-    if (!features.empty() && (features == "given") != (own_ != nullptr)) {
+    const std::string features = grid.word("features");
+    if (features != kEither && (features == kGiven) != (own_ != nullptr)) {
       return;
     }
     // The CPU alone gathers on each node, or the first.
     const std::size_t nodes =
-        std::min<std::size_t>(grid.written("node") == "each" ? SIZE_MAX : 1, scope_.nodes.size());
+        std::min<std::size_t>(grid.word("node") == "each" ? SIZE_MAX : 1, scope_.nodes.size());
     for (std::size_t i = 0; i < nodes; ++i) {
       collect_site(grid, spec, {scope_.nodes[i], {}, {}});
     }
@@ -342,12 +344,12 @@ class Lister {
     for (const Values& values : grid.points(sharing_names(site.gpus))) {
       if (values.is("mode", name(Mode::cpu_gather)) != site.gpu.has_value() &&
           values.is("indices", name(Indices::sampled)) == (spec != nullptr)) {
-        collect_point(values, grid, spec, site);
+        collect_point(values, spec, site);
       }
     }
   }
 
-  void collect_point(const Values& values, const Grid& grid, const graph::GraphSpec* spec, GatherSite site) {
+  void collect_point(const Values& values, const graph::GraphSpec* spec, GatherSite site) {
     const GatherPoint point = point_of(values, own_);
     const bool sampled = spec != nullptr;
     site.neighbours = gpus_that_help(machine_, point, site.gpus);
@@ -366,9 +368,8 @@ class Lister {
     if (!why.empty()) {
       grids_.leave_out(why);
     } else if (sampled) {
-      const std::string& batches = grid.written("batches");
       const TraceKey trace{spec->name(), values.word("fanout"), values.number("batch"),
-                           batches.empty() ? TraceKey{}.batches : std::stoull(batches)};
+                           values.number("batches")};
       listed_.push_back({sampled_point(point, *spec, trace, *vertices, own_), std::move(site)});
     } else {
       listed_.push_back({{point, {}, {}}, std::move(site)});
@@ -522,7 +523,13 @@ Family gather(const Spans& spans) {
        checked_axis(
            "fanout", "neighbours that are sampled in each hop, as 10x25",
            [](const std::string& text) { static_cast<void>(gnn::parse_fanouts(text)); }, "10x25"),
-       number_axis("batch", "seeds of a mini-batch of which rows are sampled", {1, 1 << 30}, "1000")},
+       number_axis("batch", "seeds of a mini-batch of which rows are sampled", {1, 1 << 30}, "1000"),
+       untold(number_axis("batches", "mini-batches whose rows a case asks for in turn, of sampled rows",
+                          {1, 1 << 20}, std::to_string(TraceKey{}.batches))),
+       place_axis("features", "whether there are cases with a file that --features names, or without one",
+                  {kGiven, "none", kEither}, kEither),
+       gpu_axis(),
+       node_axis()},
       [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
         return Lister(machine, scope, grids, spans).list();
       }};

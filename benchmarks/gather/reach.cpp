@@ -111,6 +111,8 @@ constexpr int kTouchThreads = cuda::MappedRequest{}.touch_threads;
 const char* const kAsAsked = "as_asked";
 const char* const kSorted = "sorted";
 const char* const kUsual = "usual";
+const char* const kRemote = "remote";
+const char* const kEither = "either";
 const char* const kMost = "most";
 const char* const kAsFound = "as_found";
 constexpr std::uint64_t kBlock = 2 * kMiB;  // that a GPU may map by one entry
@@ -327,8 +329,8 @@ class Lister {
       }
     });
     grids_.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
-      const std::string& side = grid.written("locality");
-      if (!side.empty() && is_far(gpu, node) != (side == "remote")) {
+      const std::string side = grid.word("locality");
+      if (side != kEither && is_far(gpu, node) != (side == kRemote)) {
         return;
       }
       for (const Values& values : grid.points({{kMost, power_of_two(most_of(node))}})) {
@@ -346,7 +348,7 @@ class Lister {
   }
 
  private:
-  static bool is_far(const GpuTarget& gpu, int node) { return gpu.locality(node) == "remote"; }
+  static bool is_far(const GpuTarget& gpu, int node) { return gpu.locality(node) == kRemote; }
   static std::uint64_t power_of_two(std::uint64_t most) {
     return std::bit_floor(std::min(most, kFarthestSpan));
   }
@@ -561,7 +563,10 @@ Family reach_gather(const Spans& spans) {
        size_axis("span",
                  "bytes of the memory in which the rows lie; most: the largest power of two that may be "
                  "taken",
-                 {reach::kSmallestRow, kFarthestSpan}, true, {}, {}, {kMost})},
+                 {reach::kSmallestRow, kFarthestSpan}, true, {}, {}, {kMost}),
+       place_axis("locality", "of which nodes: those that are known to be remote to a GPU, or the others",
+                  {"local", kRemote, kEither}, kEither),
+       gpu_axis(), node_axis(), pairs_axis(), orders_axis()},
       [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
         return Lister(machine, scope, grids, spans).list();
       }};

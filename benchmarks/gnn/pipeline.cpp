@@ -426,7 +426,7 @@ Family pipeline_graphsage(const GnnGraphs& graphs) {
                  names_of(kStores, [](Store each) { return name(each); })),
        memory_axis("how the host memory came to be that has rows: of stores mapped, tiered and multi_gpu"),
        fanout_axis("10x25"), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
-       unnamed(number_axis("batches", "mini-batches of a run", {1, 1 << 20}, "24")),
+       untold(number_axis("batches", "mini-batches of a run", {1, 1 << 20}, "24")),
        size_axis("row", "bytes of a row; those of --features where given", {4, kGiB}, false, "512"),
        number_axis("hidden", "features of a hidden layer", {1, 1 << 16}, "128"),
        number_axis("hot", "percent of the rows on GPUs: on each, of store tiered, or on all, of multi_gpu",
@@ -440,7 +440,7 @@ Family pipeline_graphsage(const GnnGraphs& graphs) {
                    {}, {kAllGpus}),
        word_axis("processes", "of a training: one, or one for each GPU",
                  {std::begin(kProcesses), std::end(kProcesses)}, kProcesses[0]),
-       std::move(percent)},
+       std::move(percent), gpu_axis()},
       [graphs](const Machine& machine, const Scope& scope, const Grids& grids) {
         return Lister(machine, scope, grids, graphs).list();
       }};

@@ -352,7 +352,9 @@ Family sampling_neighbours(const GnnGraphs& graphs) {
   return {"sampling/neighbours",
           "How fast are mini-batches of neighbours sampled, by whom and from where?",
           {graph_axis(), fanout_axis(), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}),
-           placement_axis(), memory_axis("how the host memory came to be in which lists are mapped")},
+           placement_axis(), memory_axis("how the host memory came to be in which lists are mapped"),
+           following_axis("by", "who samples: the CPU where the lists are on the host, else a GPU"),
+           following_axis("gpus", "over whose memories lists are interleaved"), gpu_axis()},
           [graphs](const Machine& machine, const Scope& scope, const Grids& grids) {
             return Lister(machine, scope, grids, graphs).list();
           }};

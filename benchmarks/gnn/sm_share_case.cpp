@@ -98,7 +98,8 @@ std::vector<DeclaredAxis> share_axes(const std::string& width, const std::string
                     names_of(kModes, [](gnn::Mode each) { return name(each); }), name(gnn::Mode::masked)),
           size_axis("row", "bytes of a row", {4, kMiB}, false, "1KiB"),
           number_axis("rows", "rows of a gather", {1, 1 << 30}, rows),
-          size_axis("span", "bytes of the table", {4, 256 * kGiB})};
+          size_axis("span", "bytes of the table", {4, 256 * kGiB}),
+          gpu_axis()};
 }
 
 std::string percent_text(double percent) {

@@ -391,9 +391,9 @@ Family tiering_score(const GnnGraphs& graphs) {
       "Which rows of a feature table should a GPU keep, and how many accesses do they take?",
       {graph_axis(), fanout_axis(), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
        number_axis("labelled", "percent of the vertices that are trained on; not with --train-ids", {1, 100}),
-       unnamed(number_axis("edges_at_most",
-                           "edges that a training run samples at most, if not in four batches",
-                           {1, UINT32_MAX}, "33554432")),
+       untold(number_axis("edges_at_most",
+                          "edges that a training run samples at most, if not in four batches",
+                          {1, UINT32_MAX}, "33554432")),
        word_axis("score", "by what rows are ranked",
                  names_of(gnn::kAllScores, [](Score each) { return name(each); }))},
       [graphs](const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
@@ -497,8 +497,10 @@ std::vector<Benchmark> list(const Scope& scope, const Grids& grids, const GnnGra
 Family tiering_reorder(const GnnGraphs& graphs) {
   return {"tiering/reorder",
           "What does it cost to number a graph by a ranking of its vertices?",
-          {graph_axis(), word_axis("lists", "whether lists stay in their order or are sorted again",
-                                   names_of(kLists, [](Lists each) { return name(each); }))},
+          {graph_axis(),
+           word_axis("lists", "whether lists stay in their order or are sorted again",
+                     names_of(kLists, [](Lists each) { return name(each); })),
+           following_axis("score", "by which vertices are ranked")},
           [graphs](const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
             return list(scope, grids, graphs);
           }};

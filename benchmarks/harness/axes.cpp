@@ -19,6 +19,14 @@ namespace {
 constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 61;
 
 const char* const kDots = "..";
+const char* const kFirst = "first";
+const char* const kEach = "each";
+const char* const kNearest = "nearest";
+const char* const kNearAndFar = "near_and_far";
+
+bool takes_one(const DeclaredAxis& axis) {
+  return axis.kind == DeclaredAxis::Kind::untold || axis.kind == DeclaredAxis::Kind::places;
+}
 
 bool has_axes(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -172,7 +180,10 @@ std::string what_it_takes(const DeclaredAxis& axis) {
     const bool last = i + 1 == words.size();
     text += (text.empty() ? "" : last ? " or " : ", ") + words[i];
   }
-  return text + (axis.unnamed ? "; one value a run" : "");
+  if (!is_given(axis)) {
+    return "follows from others";
+  }
+  return text + (takes_one(axis) ? "; one value a run" : "");
 }
 
 DeclaredAxis word_axis(std::string key, std::string means, std::vector<std::string> words,
@@ -268,9 +279,42 @@ DeclaredAxis checked_axis(std::string key, std::string means, std::function<void
           .check = std::move(check)};
 }
 
-DeclaredAxis unnamed(DeclaredAxis axis) {
-  axis.unnamed = true;
+DeclaredAxis untold(DeclaredAxis axis) {
+  axis.kind = DeclaredAxis::Kind::untold;
   return axis;
+}
+
+DeclaredAxis following_axis(std::string key, std::string means, DeclaredAxis::Unit unit) {
+  return {
+      .key = std::move(key), .means = std::move(means), .unit = unit, .kind = DeclaredAxis::Kind::follows};
+}
+
+DeclaredAxis place_axis(std::string key, std::string means, std::vector<std::string> words,
+                        std::string otherwise) {
+  DeclaredAxis axis = word_axis(std::move(key), std::move(means), std::move(words), std::move(otherwise));
+  axis.kind = DeclaredAxis::Kind::places;
+  return axis;
+}
+
+DeclaredAxis gpu_axis() {
+  return place_axis("gpu", "of which GPUs there are cases; --gpu names some", {kFirst, kEach}, kEach);
+}
+
+DeclaredAxis node_axis() {
+  return place_axis(
+      "node",
+      "of which NUMA nodes: that nearest to a GPU, it and one that is remote, or each; --numa names some",
+      {kNearest, kNearAndFar, kEach}, kEach);
+}
+
+DeclaredAxis pairs_axis() {
+  return place_axis("pairs", "of which pairs of GPUs: one, each GPU with the next, or all",
+                    {kFirst, "neighbours", "all"}, "all");
+}
+
+DeclaredAxis orders_axis() {
+  return place_axis("orders", "whether a pair of GPUs is taken in one order or in both", {"one", "both"},
+                    "both");
 }
 
 std::vector<AxisValue> values_of(const DeclaredAxis& axis, const std::string& text, const NamedNumbers& names,
@@ -318,10 +362,12 @@ void require_values(const DeclaredAxis& axis, const std::string& text) {
 }
 
 void require_told_apart(const DeclaredAxis& axis, const std::string& text) {
-  if (axis.unnamed && (text.find(',') != std::string::npos || range_of(axis, text))) {
-    throw UsageError("--axis " + axis.key + "=" + text + ": no name of a case tells " + axis.key +
-                     ", so results could not be told apart: give one value, and each other in a run of its "
-                     "own");
+  if (takes_one(axis) && (text.find(',') != std::string::npos || range_of(axis, text))) {
+    const bool untold = axis.kind == DeclaredAxis::Kind::untold;
+    throw UsageError("--axis " + axis.key + "=" + text + ": " +
+                     (untold ? "no name of a case tells " + axis.key + ", so results could not be told apart"
+                             : axis.key + " takes one value in a run") +
+                     ": give one value, and each other in a run of its own");
   }
   std::vector<std::pair<AxisValue, std::string>> seen;
   for (const std::string& word : by_commas(text)) {
@@ -415,14 +461,6 @@ std::optional<std::vector<std::string>> graphs_of(const PresetLine& line) {
   return std::nullopt;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += (text.empty() ? "" : ",") + word;
-  }
-  return text;
-}
-
 }  // namespace
 
 Grid::Grid(const std::vector<DeclaredAxis>& axes, Written written, const SizeRange& sizes)
@@ -453,6 +491,22 @@ std::vector<AxisValue> Grid::values(const std::string& axis, const NamedNumbers&
   return values_of(*declaration, text.empty() ? declaration->otherwise : text, names, sizes_);
 }
 
+std::string Grid::word(const std::string& axis) const {
+  const std::vector<AxisValue> all = values(axis);
+  if (all.size() != 1) {
+    throw std::logic_error("a line of the presets gives axis " + axis + " several values");
+  }
+  return to_string(all.front());
+}
+
+std::uint64_t Grid::number(const std::string& axis) const {
+  return std::stoull(word(axis));
+}
+
+bool Grid::is_of_given_graphs() const {
+  return written(kGraph) == kGiven;
+}
+
 std::vector<std::string> Grid::words(const std::string& axis) const {
   std::vector<std::string> words;
   for (const AxisValue& value : values(axis)) {
@@ -481,7 +535,7 @@ std::vector<Values> Grid::points(const NamedNumbers& names) const {
     }
   }
   for (const DeclaredAxis& axis : *axes_) {
-    if (written(axis.key).empty()) {
+    if (written(axis.key).empty() && is_given(axis)) {
       cross(axis.key);
     }
   }
@@ -519,11 +573,11 @@ Grids::Grids(const std::vector<DeclaredAxis>& axes, const std::string& family, c
       if (named ? has_given && !for_given : graphs->empty()) {
         continue;
       }
-      write(written, kGraph, named ? kGiven : joined(*graphs));
+      write(written, kGraph, named ? kGiven : joined(*graphs, ","));
     }
     for (const auto& [key, values] : scope.axes) {
       if (std::any_of(axes.begin(), axes.end(),
-                      [&key = key](const DeclaredAxis& axis) { return axis.key == key; })) {
+                      [&key = key](const DeclaredAxis& axis) { return axis.key == key && is_given(axis); })) {
         write(written, key, values);
       }
     }
@@ -532,16 +586,16 @@ Grids::Grids(const std::vector<DeclaredAxis>& axes, const std::string& family, c
 }
 
 std::vector<GpuTarget> Grids::gpus(const Grid& grid) const {
-  const bool first = grid.written("gpu") == "first" && !scope_.gpus_asked_for;
+  const bool first = grid.word("gpu") == kFirst && !scope_.gpus_asked_for;
   return {scope_.gpus.begin(), first && !scope_.gpus.empty() ? scope_.gpus.begin() + 1 : scope_.gpus.end()};
 }
 
 std::vector<int> Grids::nodes(const Grid& grid, const GpuTarget& gpu) const {
-  const std::string& asked = grid.written("node");
-  if (asked == "nearest") {
+  const std::string asked = grid.word("node");
+  if (asked == kNearest) {
     return scope_.nodes.empty() ? std::vector<int>{} : std::vector{scope_.nearest_node(gpu)};
   }
-  if (asked == "near_and_far") {
+  if (asked == kNearAndFar) {
     return scope_.near_and_far(gpu);
   }
   return scope_.nodes;
@@ -588,7 +642,7 @@ void Grids::each_gpu_and_node(
 }
 
 std::vector<graph::GraphSpec> Grids::graphs(const Grid& grid, std::uint64_t entry_bytes) const {
-  if (grid.written(kGraph) == kGiven) {
+  if (grid.is_of_given_graphs()) {
     return scope_.graphs;
   }
   std::vector<graph::GraphSpec> graphs;

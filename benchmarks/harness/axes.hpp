@@ -37,6 +37,12 @@ struct DeclaredAxis {
     std::uint64_t least = 1;
     std::uint64_t most = UINT64_MAX / 2;  // of what an axis of a case can hold
   };
+  enum class Kind {
+    chosen,   // a run takes any number of its values, and names of cases tell which
+    untold,   // a run takes one value: no name of a case tells it
+    places,   // a line and a run take one: it says of which places of the machine, or when, there are cases
+    follows,  // from other axes or the graph: names of cases tell it, and nobody gives it a value
+  };
 
   std::string key;    // as in names of cases
   std::string means;  // for a reader: "bytes of the copy"
@@ -47,10 +53,15 @@ struct DeclaredAxis {
   Unit unit = Unit::none;
   std::string otherwise = {};  // the value where nobody names one; empty: each preset does
   bool cut = false;            // --min-bytes and --max-bytes cut it
-  bool unnamed = false;        // no name of a case tells it: a run takes one value of it
+  Kind kind = Kind::chosen;
   // Of words that are not listed ("kron:20"): throws UsageError for one that is none. Absent: there are none.
   std::function<void(const std::string&)> check = {};
 };
+
+// Whether it has values that somebody gives it.
+[[nodiscard]] inline bool is_given(const DeclaredAxis& axis) {
+  return axis.kind != DeclaredAxis::Kind::follows;
+}
 
 [[nodiscard]] DeclaredAxis word_axis(std::string key, std::string means, std::vector<std::string> words,
                                      std::string otherwise = {});
@@ -74,7 +85,18 @@ struct DeclaredAxis {
                                         std::string otherwise = {});
 
 // The same axis, of which no name of a case tells the value.
-[[nodiscard]] DeclaredAxis unnamed(DeclaredAxis axis);
+[[nodiscard]] DeclaredAxis untold(DeclaredAxis axis);
+// An axis of names of cases whose value follows from others.
+[[nodiscard]] DeclaredAxis following_axis(std::string key, std::string means,
+                                          DeclaredAxis::Unit unit = DeclaredAxis::Unit::none);
+// A word by which a line says of which places there are cases, or when.
+[[nodiscard]] DeclaredAxis place_axis(std::string key, std::string means, std::vector<std::string> words,
+                                      std::string otherwise);
+// Those by which Grids and gpu_pairs choose: what the user named by --gpu and --numa they choose from.
+[[nodiscard]] DeclaredAxis gpu_axis();
+[[nodiscard]] DeclaredAxis node_axis();
+[[nodiscard]] DeclaredAxis pairs_axis();
+[[nodiscard]] DeclaredAxis orders_axis();
 
 // The sizes that --min-bytes and --max-bytes leave.
 struct SizeRange {
@@ -100,8 +122,8 @@ using NamedNumbers = std::map<std::string, std::uint64_t>;
 
 // Throws UsageError unless `text` gives values of the axis, whatever its names of numbers mean on a machine.
 void require_values(const DeclaredAxis& axis, const std::string& text);
-// Throws UsageError where `text`, values of the axis, gives several to one that no name of a case tells, or
-// one value twice in other words (4KiB,4096).
+// Throws UsageError where `text`, values of the axis, gives several to one of which a run takes one, or one
+// value twice in other words (4KiB,4096).
 void require_told_apart(const DeclaredAxis& axis, const std::string& text);
 
 // The value of each axis at one point.
@@ -172,16 +194,21 @@ class Grid {
 
   // Every combination of the values: axes in the order of the line, the last one changing fastest.
   [[nodiscard]] std::vector<Values> points(const NamedNumbers& names = {}) const;
-  // The values of one axis, which need not be declared.
+  // The values of one axis. Throws std::logic_error for one that is not declared.
   [[nodiscard]] std::vector<AxisValue> values(const std::string& axis, const NamedNumbers& names = {}) const;
   [[nodiscard]] std::vector<std::string> words(const std::string& axis) const;
-  // As the line has it; empty where it does not.
-  [[nodiscard]] const std::string& written(const std::string& axis) const;
+  // The value of an axis that takes one in a line.
+  [[nodiscard]] std::string word(const std::string& axis) const;
+  [[nodiscard]] std::uint64_t number(const std::string& axis) const;
+  // Whether the line is of the graphs that the user names.
+  [[nodiscard]] bool is_of_given_graphs() const;
   // The same line with other values of one axis.
   [[nodiscard]] Grid with(const std::string& axis, const std::string& values) const;
 
  private:
   [[nodiscard]] const DeclaredAxis* declared(const std::string& key) const;
+  // As the line has it; empty where it does not.
+  [[nodiscard]] const std::string& written(const std::string& axis) const;
 
   const std::vector<DeclaredAxis>* axes_;
   Written written_;
@@ -201,9 +228,8 @@ class Grids {
   [[nodiscard]] auto begin() const noexcept { return grids_.begin(); }
   [[nodiscard]] auto end() const noexcept { return grids_.end(); }
 
-  // Lines that choose among the machine's places do so by `gpu` (first, each), `node` (nearest,
-  // near_and_far, each), `pairs` (first, neighbours, all) and `orders` (one, both); what the user named by
-  // --gpu and --numa they choose from, and all GPUs that were named are taken.
+  // By the axes `gpu` and `node`, among what the user named by --gpu and --numa; all GPUs that were named are
+  // taken.
   [[nodiscard]] std::vector<GpuTarget> gpus(const Grid& grid) const;
   [[nodiscard]] std::vector<int> nodes(const Grid& grid, const GpuTarget& gpu) const;
 

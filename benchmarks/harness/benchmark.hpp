@@ -66,7 +66,6 @@ struct MeasureOptions {
   // Throws FailedError where memory has left the place at which it is to stay; asked before and after every
   // sample.
   std::function<void()> residency = {};
-  int visits = 1;
 };
 
 // A residency of memory of this kind: `check`, or none where it cannot leave.
@@ -74,12 +73,13 @@ struct MeasureOptions {
   return kind == cuda::MemoryKind::managed_host ? std::move(check) : nullptr;
 }
 
-// Samples an operation, verifies it and has it describe itself, visit after visit; under a profiler it also
-// runs once more to be counted. Here each visit makes the operation anew, and so places its buffers anew.
+// One visit: samples an operation, verifies it and has it describe itself; under a profiler it also runs once
+// more to be counted. Visits of a case are of processes that the program starts one after another
+// (harness/visits.hpp), so each has its buffers placed anew.
 using MakeOperation = std::function<std::unique_ptr<Operation>()>;
 [[nodiscard]] Measurement measure(const Session& session, const MakeOperation& make,
                                   const MeasureOptions& options = {});
-// Here all visits keep it.
+// The same of an operation that measurements of one visit share.
 [[nodiscard]] Measurement measure(const Session& session, Operation& operation,
                                   const MeasureOptions& options = {});
 

@@ -30,20 +30,6 @@ bool has(const Texts& all, const std::string& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-std::string joined(const Texts& words, const char* between) {
-  std::string text;
-  for (const std::string& word : words) {
-    text.append(&word == &words.front() ? "" : between).append(word);
-  }
-  return text;
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return text;
-}
-
 bool is_digit(char letter) {
   return letter >= '0' && letter <= '9';
 }

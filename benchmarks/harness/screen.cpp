@@ -43,10 +43,7 @@ std::size_t width_of(int stream) {
 // The first of these variables that is set decides, as for every program.
 bool shows_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    std::string locale = variable(name);
-    if (!locale.empty()) {
-      std::transform(locale.begin(), locale.end(), locale.begin(),
-                     [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    if (const std::string locale = lower(variable(name)); !locale.empty()) {
       return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
     }
   }

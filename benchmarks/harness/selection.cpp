@@ -181,15 +181,21 @@ std::vector<std::string> near_names(const std::string& text, const std::vector<s
 
 namespace {
 
+// The axis of a family to which somebody can give values; null where it has none of that name.
+const DeclaredAxis* given_axis(const Family& family, const std::string& key) {
+  const auto axis =
+      std::find_if(family.axes.begin(), family.axes.end(),
+                   [&](const DeclaredAxis& each) { return each.key == key && is_given(each); });
+  return axis == family.axes.end() ? nullptr : &*axis;
+}
+
 // The declarations of an axis, of all families that have it.
 std::vector<const DeclaredAxis*> declarations_of(const std::vector<Family>& families,
                                                  const std::string& key) {
   std::vector<const DeclaredAxis*> declarations;
   for (const Family& family : families) {
-    for (const DeclaredAxis& axis : family.axes) {
-      if (axis.key == key) {
-        declarations.push_back(&axis);
-      }
+    if (const DeclaredAxis* const axis = given_axis(family, key); axis != nullptr) {
+      declarations.push_back(axis);
     }
   }
   return declarations;
@@ -199,7 +205,9 @@ std::vector<std::string> all_keys(const std::vector<Family>& families) {
   std::set<std::string> keys;
   for (const Family& family : families) {
     for (const DeclaredAxis& axis : family.axes) {
-      keys.insert(axis.key);
+      if (is_given(axis)) {
+        keys.insert(axis.key);
+      }
     }
   }
   return {keys.begin(), keys.end()};
@@ -225,11 +233,25 @@ std::string values_taken(const DeclaredAxis& axis, const std::string& values) {
   return taken;
 }
 
+// Throws UsageError for an axis whose value follows from others in every family that has it.
+void require_given(const std::vector<Family>& families, const std::string& key) {
+  for (const Family& family : families) {
+    for (const DeclaredAxis& axis : family.axes) {
+      if (axis.key == key) {
+        throw UsageError("--axis " + key + ": in " + family.name + " it follows from other axes (" +
+                         axis.means + "), and nobody can give it a value; --explain " + family.name +
+                         " tells those");
+      }
+    }
+  }
+}
+
 // Throws UsageError for an axis that no family declares, or a value that none takes.
 void require_axes(const std::vector<Family>& families, const Scope& scope) {
   for (const auto& [key, values] : scope.axes) {
     const auto declarations = declarations_of(families, key);
     if (declarations.empty()) {
+      require_given(families, key);
       const std::string near = nearest(key, all_keys(families));
       std::string message = "--axis ";
       message.append(key).append("=").append(values).append(": no family has an axis ").append(key);
@@ -254,12 +276,10 @@ std::optional<Scope> scope_for(const Family& family, const Scope& scope) {
   Scope own = scope;
   own.axes.clear();
   for (const auto& [key, values] : scope.axes) {
-    for (const DeclaredAxis& axis : family.axes) {
-      if (axis.key == key) {
-        own.axes.emplace_back(key, values_taken(axis, values));
-        if (own.axes.back().second.empty()) {
-          return std::nullopt;
-        }
+    if (const DeclaredAxis* const axis = given_axis(family, key); axis != nullptr) {
+      own.axes.emplace_back(key, values_taken(*axis, values));
+      if (own.axes.back().second.empty()) {
+        return std::nullopt;
       }
     }
   }
@@ -287,9 +307,6 @@ struct Listed {
 
 void set_units(std::vector<Axis>& axes, const Family& family) {
   for (Axis& axis : axes) {
-    if (axis.key == "bytes") {  // where it follows from others, no family declares it
-      axis.unit = AxisUnit::bytes;
-    }
     for (const DeclaredAxis& declared : family.axes) {
       if (declared.key == axis.key) {
         axis.unit = declared.unit;
@@ -328,26 +345,54 @@ Listed list_family(const Family& family, const Machine& machine, const Scope& sc
   return listed;
 }
 
-// Throws UsageError for an axis of the user that no family of a case that is kept has: it would do nothing.
+// What the user's values for axes do not do: throws UsageError for an axis that no family of a case that is
+// kept has. Of families whose cases would be kept, but which cannot take a value, a line for each value.
 template <typename Keeps>
-void require_effect(const std::vector<Family>& families, const Machine& machine, const Scope& scope,
-                    const Keeps& keeps) {
+std::vector<std::string> without_effect(const std::vector<Family>& families, const Machine& machine,
+                                        const Scope& scope, const Keeps& keeps) {
+  const auto lists = [&](const Family& family, const Scope& narrowed) {
+    const std::vector<Benchmark> cases = list_family(family, machine, narrowed).cases;
+    return std::any_of(cases.begin(), cases.end(),
+                       [&](const Benchmark& benchmark) { return keeps(benchmark.id); });
+  };
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> lacking;  // by axis and value
   for (const auto& [key, values] : scope.axes) {
-    const bool has_effect =
-        std::any_of(families.begin(), families.end(), [&, &key = key](const Family& family) {
-          const bool declares = std::any_of(family.axes.begin(), family.axes.end(),
-                                            [&](const DeclaredAxis& axis) { return axis.key == key; });
-          const std::vector<Benchmark> cases =
-              declares ? list_family(family, machine, scope).cases : std::vector<Benchmark>();
-          return std::any_of(cases.begin(), cases.end(),
-                             [&](const Benchmark& benchmark) { return keeps(benchmark.id); });
-        });
+    Scope usual = scope;
+    std::erase_if(usual.axes, [&key = key](const auto& each) { return each.first == key; });
+    bool has_effect = false;
+    for (const Family& family : families) {
+      const DeclaredAxis* const axis = given_axis(family, key);
+      if (axis == nullptr) {
+        continue;
+      }
+      has_effect = has_effect || lists(family, scope);
+      const std::vector<std::string> all = by_commas(values);
+      if (std::any_of(all.begin(), all.end(),
+                      [&](const std::string& value) { return !takes(*axis, value); }) &&
+          lists(family, usual)) {
+        for (const std::string& value : all) {
+          if (!takes(*axis, value)) {
+            lacking[{key, value}].push_back(family.name + " (" + what_it_takes(*axis) + ")");
+          }
+        }
+      }
+    }
     if (!has_effect) {
       std::string message = "--axis ";
       message.append(key).append("=").append(values).append(" changes nothing here: no family of the cases ");
       throw UsageError(message.append("that are chosen has this axis; --explain FAMILY tells those of one"));
     }
   }
+  constexpr std::size_t kMostNamed = 4;
+  std::vector<std::string> lines;
+  for (auto& [axis, of] : lacking) {
+    const std::size_t more = of.size() - std::min(of.size(), kMostNamed);
+    of.resize(of.size() - more);
+    std::string line = "--axis " + axis.first + "=" + axis.second + " is no value of ";
+    line.append(joined(of, ", ")).append(more > 0 ? ", and of " + std::to_string(more) + " more" : "");
+    lines.push_back(line.append(": no case of it there"));
+  }
+  return lines;
 }
 
 }  // namespace
@@ -697,8 +742,12 @@ std::vector<Family> families_asked(const std::vector<Family>& families, const st
 }
 
 std::string understood_text(const Selection& selection, const Scope& scope) {
+  std::string lacking;
+  for (const std::string& line : selection.without_effect) {
+    lacking += "grainscope: " + line + "\n";
+  }
   if (!scope.question) {
-    return {};
+    return lacking;
   }
   const std::size_t runnable = selection.runnable.size();
   const std::size_t skipped = selection.skipped.size();
@@ -707,7 +756,7 @@ std::string understood_text(const Selection& selection, const Scope& scope) {
   if (skipped > 0) {
     text += runnable == 0 ? ", none of which can run here" : ", " + std::to_string(skipped) + " skipped here";
   }
-  return text + "\n";
+  return text + "\n" + lacking;
 }
 
 Selection select(const std::vector<Family>& families, const Machine& machine, const Scope& scope,
@@ -738,7 +787,7 @@ Selection select(const std::vector<Family>& families, const Machine& machine, co
   if (matched == 0) {
     EmptyChoice(families, machine, scope, filter_text).refuse();
   }
-  require_effect(families, machine, scope, keeps);
+  selection.without_effect = without_effect(families, machine, scope, keeps);
   return selection;
 }
 

@@ -27,6 +27,8 @@ class Filter {
 struct Selection {
   std::vector<Benchmark> runnable;  // of this shard
   std::vector<Benchmark> skipped;   // matched, but this machine cannot; `skip` says why
+  // Values of --axis that families of cases like these cannot take, a line each.
+  std::vector<std::string> without_effect;
 };
 
 // Lists, filters, skips what is larger than memory, and takes the i-th of n parts. The first part carries
@@ -37,8 +39,8 @@ struct Selection {
                                const Scope& scope, const std::string& filter, int shard_index,
                                int shard_count);
 
-// What words asked for: "grainscope: transfer/memcpy, to the device, pinned, 64 MiB: 2 cases" in a line;
-// empty where no words did.
+// What words asked for: "grainscope: transfer/memcpy, to the device, pinned, 64 MiB: 2 cases" in a line, where
+// words did; and what values of --axis did not do.
 [[nodiscard]] std::string understood_text(const Selection& selection, const Scope& scope);
 
 // The families whose names have these letters; else those that words ask for. All for no words. Throws

@@ -165,31 +165,20 @@ void visit(const Session& session, Operation& operation, const MeasureOptions& o
   operation.describe(measurement);
 }
 
-template <class Visit>
-Measurement measure_visits(const Session& session, const MeasureOptions& options, const Visit& one_visit) {
+}  // namespace
+
+Measurement measure(const Session& session, const MakeOperation& make, const MeasureOptions& options) {
+  return measure(session, *make(), options);
+}
+
+Measurement measure(const Session& session, Operation& operation, const MeasureOptions& options) {
   Measurement measurement;
-  for (int i = 0; i < options.visits; ++i) {
-    one_visit(measurement);
-  }
+  visit(session, operation, options, measurement);
   measurement.limit = options.limit ? options.limit : measurement.limit;
   if (options.link) {
     measurement.link_peak_gb_s = session.link_peak_gb_s(*options.link);
   }
   return measurement;
-}
-
-}  // namespace
-
-Measurement measure(const Session& session, const MakeOperation& make, const MeasureOptions& options) {
-  return measure_visits(session, options, [&](Measurement& measurement) {
-    const std::unique_ptr<Operation> operation = make();
-    visit(session, *operation, options, measurement);
-  });
-}
-
-Measurement measure(const Session& session, Operation& operation, const MeasureOptions& options) {
-  return measure_visits(session, options,
-                        [&](Measurement& measurement) { visit(session, operation, options, measurement); });
 }
 
 double Session::link_peak_gb_s(const LinkPath& path) const {

@@ -60,7 +60,7 @@ std::string values_text(const DeclaredAxis& axis) {
 // What a line of the table gives the axes of its family.
 std::string values_of_line(const Family& family, const PresetLine& line) {
   std::string values;
-  for (const auto& [key, written] : line.axes) {
+  for (const auto& [key, written] : line.axes) {  // some may be of what the table says of all families
     const bool declared = std::any_of(family.axes.begin(), family.axes.end(),
                                       [&key = key](const DeclaredAxis& axis) { return axis.key == key; });
     if (declared) {

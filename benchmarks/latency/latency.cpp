@@ -175,7 +175,8 @@ Family latency_chase() {
            word_axis("order", "of addresses: nvbandwidth's, or none that anybody could guess",
                      names_of(kOrders, [](Order each) { return name(each); })),
            memory_axis("how memory of the host came to be"),
-           size_axis("bytes", "span of the cycle: a power of two", {256, 1024 * kGiB})},
+           size_axis("bytes", "span of the cycle: a power of two", {256, 1024 * kGiB}), gpu_axis(),
+           node_axis(), pairs_axis(), orders_axis()},
           [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
             return Lister(machine, grids).list();
           }};
@@ -249,7 +250,8 @@ std::vector<Benchmark> list_flag(const Machine& machine, const Scope& /*scope*/,
 Family latency_flag() {
   return {"latency/flag",
           "How long does a flag take there and back, between CPU and GPU or two GPUs?",
-          {word_axis("between", "the two sides", {kWithCpu, kBetweenGpus})},
+          {word_axis("between", "the two sides", {kWithCpu, kBetweenGpus}), gpu_axis(), node_axis(),
+           pairs_axis(), orders_axis()},
           list_flag};
 }
 
@@ -338,7 +340,8 @@ std::vector<Benchmark> list_managed_touch(const Machine& machine, const Scope& s
 Family latency_managed_touch() {
   return {kFamily,
           "What does the first touch of a managed page cost, each way?",
-          {word_axis("path", "where the pages live, and who touches them", {kToGpu, kToHost, kFromPeer})},
+          {word_axis("path", "where the pages live, and who touches them", {kToGpu, kToHost, kFromPeer}),
+           gpu_axis(), node_axis(), pairs_axis(), orders_axis()},
           list_managed_touch};
 }
 
@@ -544,7 +547,8 @@ Family call() {
                       {PageKind::base, PageKind::transparent_huge, PageKind::hugetlb}, "base"),
            size_axis("bytes", "of calls that take memory or give it back; page: one page of the base size",
                      {16, 1024 * kGiB}, true, kNone, {kNone}, {"page"}),
-           memory_axis("how the memory of take_mapped, give_back_mapped and fork_with_mapped came to be")},
+           memory_axis("how the memory of take_mapped, give_back_mapped and fork_with_mapped came to be"),
+           gpu_axis(), node_axis()},
           list_call};
 }
 

@@ -242,7 +242,7 @@ Family model_gather() {
        number_axis("width", "bytes of a load: those of an element, or the most that mode and row allow",
                    {2, 16}, kElement, {kElement, kWidest}),
        number_axis("window", "mini-batches that address_ordered gathers together", {1, 1024}, "1"),
-       link_axis()},
+       link_axis(), gpu_axis()},
       [](const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
         return Lister(scope, grids).list();
       }};

@@ -67,8 +67,9 @@ std::vector<DeclaredAxis> model_axes(std::vector<DeclaredAxis> more) {
       algorithm_axis(), graph_axis(), edge_axis("8"), link_axis(),
       // What one source asks for differs little from what another does; a measured time needs 64 for other
       // reasons.
-      unnamed(number_axis("sources_at_most", "of --trials, how many sources are modelled", {1, kMostSources},
-                          "8"))};
+      untold(number_axis("sources_at_most", "of --trials, how many sources are modelled", {1, kMostSources},
+                         "8")),
+      following_axis("weights", "least and greatest of the graph's, of sssp"), gpu_axis()};
   axes.insert(axes.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   return axes;
 }

@@ -63,11 +63,11 @@ transfer::Transfer ShapePath::as_transfer(std::uint64_t bytes) const {
 }
 
 void each_path(const Machine& machine, const Scope& scope, const Grids& grids,
-               const std::function<void(const ShapePath&, const Grid&, const Values&)>& visit) {
+               const std::function<void(const ShapePath&, const Values&)>& visit) {
   const auto visit_points = [&](const Grid& grid, const ShapePath& path) {
     for (const Values& values : grid.points()) {
       if (values.is("path", path.name)) {
-        visit(path, grid, values);
+        visit(path, values);
       }
     }
   };
@@ -140,7 +140,7 @@ using transfer::BoxMethod;
 const char* const kCopyFamily = "shape/copy";
 
 const char* const kSubmission = "submission";
-const char* const kUsualPitch = "usual";
+const char* const kUsual = "usual";
 const char* const kRestOfRows = "rest";
 const char* const kProduct = "product";
 constexpr std::uint64_t kSmallestPitch = 512;
@@ -151,9 +151,8 @@ constexpr BoxMethod kCopyMethods[] = {BoxMethod::copy_2d,        BoxMethod::copy
                                       BoxMethod::kernel_strided, BoxMethod::kernel_chunked,
                                       BoxMethod::pack,           BoxMethod::row_copies};
 
-// The box of a point. `plane_rows`: rows of the allocation from one plane to the next; empty: those of the
-// box. Throws UsageError, saying why, where it cannot be.
-Box box_of(const Values& values, const std::string& plane_rows) {
+// The box of a point. Throws UsageError, saying why, where it cannot be.
+Box box_of(const Values& values) {
   Box box;
   box.width_bytes = values.number("width");
   box.planes = values.number("planes");
@@ -170,9 +169,9 @@ Box box_of(const Values& values, const std::string& plane_rows) {
                      std::to_string(box.planes) + " planes");
   }
   box.rows = rest ? values.number("bytes") / row_of_planes : values.number("rows");
-  box.pitch_bytes = values.is("pitch", kUsualPitch) ? std::max(kSmallestPitch, 2 * box.width_bytes)
-                                                    : values.number("pitch");
-  box.plane_rows = plane_rows.empty() ? box.rows : std::stoull(plane_rows);
+  box.pitch_bytes =
+      values.is("pitch", kUsual) ? std::max(kSmallestPitch, 2 * box.width_bytes) : values.number("pitch");
+  box.plane_rows = values.is("plane_rows", kUsual) ? box.rows : values.number("plane_rows");
   require_possible(box);
   if (rest && box.span_bytes() > kLargestAllocation) {
     throw UsageError("a box of rows of " + std::to_string(box.width_bytes) + " B lies in " +
@@ -266,12 +265,12 @@ Benchmark make_benchmark_copy(const Machine& machine, const ShapePath& path, con
 
 std::vector<Benchmark> list_copy(const Machine& machine, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
-  each_path(machine, scope, grids, [&](const ShapePath& path, const Grid& grid, const Values& values) {
+  each_path(machine, scope, grids, [&](const ShapePath& path, const Values& values) {
     const auto method =
         enumerator(values.word("method"), kCopyMethods, [](BoxMethod each) { return name(each); });
     const bool submission = values.is("timed", kSubmission);
     try {
-      const Box box = box_of(values, grid.written("plane_rows"));
+      const Box box = box_of(values);
       require_method(path, box, method, submission);
       if (scope.in_range(box.bytes())) {
         benchmarks.push_back(make_benchmark_copy(machine, path, box, method, submission));
@@ -298,9 +297,13 @@ Family shape_copy() {
                        {kRestOfRows}),
            number_axis("planes", "of the box", {1, kMostRows}, "1"),
            size_axis("pitch", "from one row to the next; usual: twice the width, and 512 bytes at least",
-                     {1, kGiB}, false, kUsualPitch, {kUsualPitch}),
+                     {1, kGiB}, false, kUsual, {kUsual}),
+           untold(number_axis("plane_rows",
+                              "of the allocation, from one plane to the next; usual: those of the box",
+                              {1, kMostRows}, kUsual, {kUsual})),
            size_axis("bytes", "of the box; product: as its width, rows and planes make", {1, kGiB}, true,
-                     kProduct, {kProduct})},
+                     kProduct, {kProduct}),
+           gpu_axis(), node_axis(), pairs_axis(), orders_axis()},
           list_copy};
 }
 
@@ -330,7 +333,6 @@ using transfer::PageOrder;
 using transfer::Pages;
 
 const char* const kPagesFamily = "shape/pages";
-const char* const kUsual = "usual";
 const char* const kFound = "found";
 constexpr std::uint64_t kMostPages = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostBlocks = 65535;
@@ -578,7 +580,7 @@ std::vector<Benchmark> list_pages(const Machine& machine, const Scope& scope, co
       grids.leave_out(error.what());
     }
   };
-  each_path(machine, scope, grids, [&](const ShapePath& path, const Grid& /*grid*/, const Values& values) {
+  each_path(machine, scope, grids, [&](const ShapePath& path, const Values& values) {
     if (!is_relayed(values)) {
       add(path, values, 0);
     } else if (!path.route.has_host()) {
@@ -612,7 +614,9 @@ Family shape_pages() {
                        {1, kMostBlocks}, kUsual, {kUsual}),
            number_axis("neighbours", "GPUs that pass pages on, of relay", {1, 15}, "1"),
            number_axis("share", "percent of the pages that they pass on; found: as much as keeps all busy",
-                       {1, 99}, kFound, {kFound})},
+                       {1, 99}, kFound, {kFound}),
+           following_axis("bytes", "of all pages", AxisUnit::bytes), gpu_axis(), node_axis(), pairs_axis(),
+           orders_axis()},
           list_pages};
 }
 

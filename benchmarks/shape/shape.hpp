@@ -36,7 +36,7 @@ struct ShapePath {
 // GPUs: sent, and the other way fetched by the same GPU. With one GPU there is a nominal path to another,
 // which says why it cannot be used.
 void each_path(const Machine& machine, const Scope& scope, const Grids& grids,
-               const std::function<void(const ShapePath&, const Grid&, const Values&)>& visit);
+               const std::function<void(const ShapePath&, const Values&)>& visit);
 
 // The case of a family on a path: `path` and `method` bare, locality or link hidden, `axes`, and the site.
 [[nodiscard]] Case shape_case(const std::string& family, const ShapePath& path, const char* method,

@@ -352,7 +352,8 @@ Family grain_pieces() {
           {word_axis("method", "how the pieces are asked for", method_names()),
            word_axis("path", "which way they go", {"host_to_gpu", "gpu_to_host"}),
            size_axis("grain", "bytes of a piece: a power of two", {4, kLargestGrain}, false),
-           memory_axis("how the host memory came to be in which pieces lie")},
+           memory_axis("how the host memory came to be in which pieces lie"),
+           following_axis("bytes", "of all pieces", AxisUnit::bytes), gpu_axis(), node_axis()},
           list_pieces,
           false,
           2};  // pieces of a batch and of a graph lie drawn, as pages do
@@ -476,7 +477,8 @@ Family grain_gpu_memory() {
           {word_axis("direction", "whether the kernel reads or writes", {"read", "write"}),
            word_axis("memory", "whose memory it is: a peer's, or the GPU's own", {kPeer, kOwn}),
            size_axis("grain", "bytes of a piece: a power of two", {4, kGiB}, false),
-           size_axis("bytes", "of all pieces together: a power of two", {128, 1024 * kGiB})},
+           size_axis("bytes", "of all pieces together: a power of two", {128, 1024 * kGiB}), gpu_axis(),
+           pairs_axis(), orders_axis()},
           list_gpu_memory};
 }
 
@@ -621,6 +623,7 @@ Family grain_saturation() {
                              {1, 65536}, kFewest, {kFewest}));
   axes.push_back(size_axis("bytes", "bytes that the kernel asks for", {128, 1024 * kGiB}));
   axes.push_back(memory_axis("how the host memory came to be"));
+  axes.insert(axes.end(), {gpu_axis(), node_axis()});
   return {kSaturationFamily, "How few multiprocessors does a kernel need to fill the link?", std::move(axes),
           list_saturation};
 }

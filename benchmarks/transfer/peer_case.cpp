@@ -91,9 +91,9 @@ std::vector<GpuPair> gpu_pairs(const Machine& machine, const Grids& grids, const
   if (ordinals.size() < 2 || machine.runtime.devices.size() < 2) {
     return {nominal_pair(machine, gpus)};
   }
-  const bool both = grid.written("orders") != "one";
+  const bool both = grid.word("orders") == "both";
   std::vector<GpuPair> pairs;
-  for (const auto& [i, j] : positions(grid.written("pairs"), gpus.size() == 1, ordinals.size())) {
+  for (const auto& [i, j] : positions(grid.word("pairs"), gpus.size() == 1, ordinals.size())) {
     for (const auto& [gpu, peer] :
          {std::pair(ordinals[i], ordinals[j]), std::pair(ordinals[j], ordinals[i])}) {
       if (both || gpu < peer) {

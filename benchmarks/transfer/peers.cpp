@@ -150,7 +150,8 @@ Family transfer_peer() {
                      names_of(kMethods, [](const Method& each) { return each.name; })),
            word_axis("direction", "whether the GPU that issues it receives or sends", {"read", "write"}),
            switch_axis("access", "whether it addresses the other's memory; else the host is between", "on"),
-           size_axis("bytes", "bytes moved", {4, 1024 * kGiB})},
+           size_axis("bytes", "bytes moved", {4, 1024 * kGiB}), gpu_axis(), node_axis(), pairs_axis(),
+           orders_axis()},
           [](const Machine& machine, const Scope& scope, const Grids& grids) {
             return PeerLister(machine, scope, grids).list();
           }};
@@ -241,7 +242,7 @@ class CollectiveLister {
   std::vector<Benchmark> list(const Grids& grids) {
     for (const Grid& grid : grids) {
       group_ = gpu_group(machine_, grids, grid);
-      roots_ = grid.written("root") == "each" ? group_.gpus.size() : 1;
+      roots_ = grid.word("root") == "each" ? group_.gpus.size() : 1;
       for (const Values& values : grid.points()) {
         const Engine engine = values.is("method", "kernel_copy") ? Engine::sm : Engine::copy_engine;
         const std::string& pattern = values.word("pattern");
@@ -350,7 +351,10 @@ Family transfer_collective() {
           "What do the GPUs of a node reach when several of them move bytes at once?",
           {word_axis("pattern", "who sends to whom", pattern_names()),
            word_axis("method", "what moves the bytes", {"copy_engine", "kernel_copy"}),
-           size_axis("bytes", "bytes of each lane", {4, 1024 * kGiB})},
+           size_axis("bytes", "bytes of each lane", {4, 1024 * kGiB}),
+           place_axis("root", "which GPU is the one of patterns around one: the first, or each in turn",
+                      {"first", "each"}, "each"),
+           following_axis("gpus", "that take part"), gpu_axis(), pairs_axis(), orders_axis()},
           [](const Machine& machine, const Scope& scope, const Grids& grids) {
             return CollectiveLister(machine, scope).list(grids);
           }};

@@ -168,7 +168,8 @@ Family transfer_relay() {
            size_axis("chunk", "bytes that are passed on at once; usual: by the copy's size, of copy_engine",
                      {4096, kGiB}, false, kUsual, {kUsual}),
            number_axis("buffers", "chunks that a neighbour holds, of copy_engine", {1, 64}, "4"),
-           size_axis("bytes", "bytes copied", {4, 1024 * kGiB})},
+           size_axis("bytes", "bytes copied", {4, 1024 * kGiB}), gpu_axis(), node_axis(), pairs_axis(),
+           orders_axis()},
           [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
             return Lister(machine, grids).list();
           }};

@@ -135,13 +135,14 @@ std::vector<Benchmark> list_memcpy(const Machine& machine, const Scope& /*scope*
 }  // namespace
 
 Family transfer_memcpy() {
-  return {kMemcpyFamily,
-          "How fast does an explicit copy move bytes between host and GPU, and what does submitting it cost?",
-          {word_axis("timed", "the copy, or the call that submits it", {"copy", kSubmission}, "copy"),
-           word_axis("path", "kind of host memory, and which way", paths_of(kPlacements)),
-           switch_axis("flush", "whether the host buffer is evicted from the CPU's caches before", "off"),
-           size_axis("bytes", "bytes copied", {1, 1024 * kGiB}, true, "", {}, {"most"})},
-          list_memcpy};
+  return {
+      kMemcpyFamily,
+      "How fast does an explicit copy move bytes between host and GPU, and what does submitting it cost?",
+      {word_axis("timed", "the copy, or the call that submits it", {"copy", kSubmission}, "copy"),
+       word_axis("path", "kind of host memory, and which way", paths_of(kPlacements)),
+       switch_axis("flush", "whether the host buffer is evicted from the CPU's caches before", "off"),
+       size_axis("bytes", "bytes copied", {1, 1024 * kGiB}, true, "", {}, {"most"}), gpu_axis(), node_axis()},
+      list_memcpy};
 }
 
 namespace {
@@ -230,7 +231,7 @@ Family transfer_local() {
   return {kLocal,
           "How fast does a GPU copy within its own memory?",
           {word_axis("method", "what copies", {"copy_engine", "kernel_copy"}),
-           size_axis("bytes", "bytes copied", {4, 1024 * kGiB})},
+           size_axis("bytes", "bytes copied", {4, 1024 * kGiB}), gpu_axis()},
           list_local};
 }
 
@@ -240,6 +241,7 @@ Family transfer_kernel_copy() {
   axes.push_back(number_axis("blocks", "blocks of the grid; usual: as many as fill the GPU", {1, 65536},
                              kUsual, {kUsual}));
   axes.push_back(size_axis("bytes", "bytes copied", {4, 1024 * kGiB}));
+  axes.insert(axes.end(), {gpu_axis(), node_axis()});
   return {kKernelCopy, "How fast does a kernel copy between host memory and its GPU's?", std::move(axes),
           list_kernel_copy};
 }
@@ -430,7 +432,7 @@ Family transfer_managed() {
            hint_axis("what the driver is told of pages that the GPU asks for: of method demand", kUsualHint),
            size_axis("grain", "bytes of a piece of a batch; whole: all in one", {kPage, 1024 * kGiB}, false,
                      kWhole, {kWhole}),
-           size_axis("bytes", "bytes of the pages", {4, 1024 * kGiB})},
+           size_axis("bytes", "bytes of the pages", {4, 1024 * kGiB}), gpu_axis(), node_axis()},
           list_managed};
 }
 
@@ -632,7 +634,7 @@ Family transfer_zero_copy() {
            number_axis("blocks", "blocks of the grid", {1, 65536}, kFullGrid, {kFullGrid}),
            number_axis("threads", "threads of a block", {32, 1024}, "1024"),
            switch_axis("flush", "whether the host memory is evicted from the CPU's caches before", "on"),
-           size_axis("bytes", "bytes that the kernel asks for", {4, 1024 * kGiB})},
+           size_axis("bytes", "bytes that the kernel asks for", {4, 1024 * kGiB}), gpu_axis(), node_axis()},
           list_zero_copy};
 }
 

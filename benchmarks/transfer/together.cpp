@@ -272,6 +272,7 @@ Family transfer_duplex() {
   const std::vector<DeclaredAxis> of_load = load_axes();
   axes.insert(axes.end(), of_load.begin(), of_load.end());
   axes.push_back(size_axis("bytes", "bytes of each direction", {4, 1024 * kGiB}));
+  axes.insert(axes.end(), {gpu_axis(), node_axis(), pairs_axis(), orders_axis()});
   return {kDuplexFamily, "What does a link carry when bytes go both ways at once?", std::move(axes),
           [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
             return DuplexLister(machine, grids).list();
@@ -355,8 +356,7 @@ class ContentionLister {
 
   std::vector<Benchmark> list() {
     grids_.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
-      const std::string& streamed = grid.written("streamed");
-      streamed_bytes_ = streamed.empty() ? kStreamedBytes : parse_bytes(streamed);
+      streamed_bytes_ = grid.number("streamed");
       for (const Values& values : grid.points()) {
         add_point(gpu, node, values);
       }
@@ -498,6 +498,10 @@ Family contention() {
                              {1, 65536}, kUsual, {kUsual}));
   axes.push_back(number_axis("streams", "among which the bytes are divided, of what=streams", {1, 64}, "1"));
   axes.push_back(size_axis("bytes", "bytes of the copy", {4, 1024 * kGiB}));
+  axes.push_back(
+      untold(size_axis("streamed", "of its own memory the GPU reads so much, of what=device_stream",
+                       {4, 1024 * kGiB}, false, format_bytes(kStreamedBytes))));
+  axes.insert(axes.end(), {gpu_axis(), node_axis()});
   return {kContentionFamily, "What is left of a copy between host and GPU when something else runs?",
           std::move(axes), [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
             return ContentionLister(machine, grids).list();

@@ -386,7 +386,9 @@ Family lean_traversal() {
        memory_axis("how the host memory came to be in which lists lie"), graph_axis(),
        number_axis("hot", "percent of the edge list in the tier", {0, 100}, "0"),
        size_axis("hot_budget", "GPU memory of the tier, in place of hot; given: what --hot-budget names",
-                 {1, 1024 * kGiB}, false, kNoBudget, {kNoBudget, kGivenBudgets})},
+                 {1, 1024 * kGiB}, false, kNoBudget, {kNoBudget, kGivenBudgets}),
+       following_axis("strategy", "by which the algorithm reads fewer edges"),
+       following_axis("weights", "least and greatest of the graph's, of sssp"), gpu_axis()},
       [](const Machine& machine, const Scope& scope, const Grids& grids) {
         return Lister(machine, scope, grids).list();
       }};

@@ -949,7 +949,8 @@ Family traversal() {
                  names_of(graph::kDirections, [](graph::Direction each) { return name(each); }),
                  name(graph::Direction::push)),
        word_axis("sources", "where searches start: drawn as GAP draws them, or where EMOGI's authors start",
-                 {"gap", kEmogiSources}, "gap")},
+                 {"gap", kEmogiSources}, "gap"),
+       following_axis("weights", "least and greatest of the graph's, of sssp"), gpu_axis()},
       [](const Machine& machine, const Scope& scope, const Grids& grids) {
         return Lister(machine, scope, grids).list();
       }};

@@ -42,9 +42,7 @@ std::uint64_t unit_factor(std::string_view unit) {
        {"mb", 1'000'000},
        {"gb", 1'000'000'000},
        {"tb", 1'000'000'000'000}}};
-  std::string spelled(unit);
-  std::transform(spelled.begin(), spelled.end(), spelled.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  const std::string spelled = lower(std::string(unit));
   for (const auto& [name, factor] : kUnits) {
     if (name == spelled) {
       return factor;
@@ -150,6 +148,20 @@ std::string not_among(std::string_view word, std::string_view what, const std::v
                      closest(word, known) + "; there are ";
   for (const std::string& name : known) {
     text += (&name == &known.front() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) {
+    text.append(&word == &words.front() ? "" : between).append(word);
   }
   return text;
 }

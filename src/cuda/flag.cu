@@ -21,6 +21,7 @@ constexpr std::size_t kApart = 256;
 // A poll crosses the link, and reading a clock must not lengthen it: one look in so many polls.
 constexpr std::uint32_t kPollsPerLook = 64;
 constexpr double kSlowestStart_s = 5;
+const char* const kEveryRound = "both sides heard the number of every round, in turn";
 
 // What a GPU's thread tells the host, in host memory.
 struct Report {
@@ -107,10 +108,25 @@ struct HostPingPong::Lines {
   alignas(kApart) Report report;
 };
 
-HostPingPong::HostPingPong(int gpu, const PingPongPlan& plan)
-    : plan_(plan), memory_(sizeof(Lines), PinnedBuffer::Kind::cached) {
-  const DeviceGuard guard(gpu);
+HostPingPong::HostPingPong(const FlagSpec& spec, const Topology& topology, const PingPongPlan& plan)
+    : binding_(topology, spec.node),
+      guard_(spec.gpu),
+      plan_(plan),
+      memory_(sizeof(Lines), PinnedBuffer::Kind::cached) {
   load_kernel(play, "load the kernel that answers a flag");
+  // With one node there is nowhere else to be; the driver's own mappings do not always tell.
+  if (topology.nodes().size() > 1) {
+    verify_placement(memory_.data(), memory_.bytes(), spec.node);
+  }
+}
+
+std::string HostPingPong::verify() {
+  return kEveryRound;
+}
+
+Timing HostPingPong::timing() const {
+  return {Clock::steady, false,
+          "round trips of a flag between the CPU and a kernel that runs, by flags in host memory"};
 }
 
 HostPingPong::Lines& HostPingPong::lines() const {
@@ -178,11 +194,27 @@ PeerPingPong::Side PeerPingPong::make_side(int gpu) {
   return {gpu, Stream(), DeviceBuffer(gpu, kApart)};
 }
 
-PeerPingPong::PeerPingPong(int gpu, int peer, const PingPongPlan& plan)
-    : plan_(plan),
+PeerPingPong::PeerPingPong(const FlagSpec& spec, const PingPongPlan& plan)
+    : guard_(spec.gpu),
+      plan_(plan),
       memory_(sizeof(Reports), PinnedBuffer::Kind::cached),
-      leading_(make_side(gpu)),
-      answering_(make_side(peer)) {}
+      leading_(make_side(spec.gpu)),
+      answering_(make_side(spec.peer)) {
+  if (spec.peer != spec.gpu) {
+    there_.emplace(spec.gpu, spec.peer);
+    back_.emplace(spec.peer, spec.gpu);
+  }
+}
+
+std::string PeerPingPong::verify() {
+  return kEveryRound;
+}
+
+Timing PeerPingPong::timing() const {
+  return {Clock::event, true,
+          "a kernel that leads the round trips of a flag, each side waiting on its own memory, while the "
+          "peer's answers"};
+}
 
 PeerPingPong::Reports& PeerPingPong::reports() const {
   return *static_cast<Reports*>(memory_.data());
@@ -223,73 +255,11 @@ double PeerPingPong::run() {
   return seconds;
 }
 
-namespace {
-
-// With one node there is nowhere else to be; the driver's own mappings do not always tell.
-void expect_node(const Topology& topology, const void* data, std::uint64_t bytes, int node) {
-  if (topology.nodes().size() > 1) {
-    verify_placement(data, bytes, node);
-  }
-}
-
-constexpr PingPongPlan kWithHost{.rounds = 1024};
-// Timed around a kernel, whose start and end are to be little of it.
-constexpr PingPongPlan kWithPeer{.rounds = 4096};
-constexpr const char* kEveryRound = "both sides heard the number of every round, in turn";
-
-class HostFlagProbe final : public Operation {
- public:
-  HostFlagProbe(const FlagSpec& spec, const Topology& topology)
-      : binding_(topology, spec.node), guard_(spec.gpu), ping_pong_(spec.gpu, kWithHost) {
-    expect_node(topology, ping_pong_.data(), ping_pong_.bytes(), spec.node);
-  }
-
-  double run() override { return ping_pong_.run(); }
-  std::string verify() override { return kEveryRound; }
-  [[nodiscard]] bool on_callers_thread() const override { return true; }
-  [[nodiscard]] Timing timing() const override {
-    return {Clock::steady, false,
-            "round trips of a flag between the CPU and a kernel that runs, by flags in host memory"};
-  }
-  void describe(Measurement& measurement) override { measurement.operations = kWithHost.rounds; }
-
- private:
-  NodeBinding binding_;
-  DeviceGuard guard_;
-  HostPingPong ping_pong_;
-};
-
-class PeerFlagProbe final : public Operation {
- public:
-  explicit PeerFlagProbe(const FlagSpec& spec)
-      : there_(spec.gpu, spec.peer),
-        back_(spec.peer, spec.gpu),
-        guard_(spec.gpu),
-        ping_pong_(spec.gpu, spec.peer, kWithPeer) {}
-
-  double run() override { return ping_pong_.run(); }
-  std::string verify() override { return kEveryRound; }
-  [[nodiscard]] Timing timing() const override {
-    return {Clock::event, true,
-            "a kernel that leads the round trips of a flag, each side waiting on its own memory, while the "
-            "peer's answers"};
-  }
-  void describe(Measurement& measurement) override { measurement.operations = kWithPeer.rounds; }
-
- private:
-  PeerAccess there_;
-  PeerAccess back_;
-  DeviceGuard guard_;
-  PeerPingPong ping_pong_;
-};
-
-}  // namespace
-
 std::unique_ptr<Operation> make_flag(const FlagSpec& spec, const Topology& topology) {
   if (spec.between_gpus) {
-    return std::make_unique<PeerFlagProbe>(spec);
+    return std::make_unique<PeerPingPong>(spec);
   }
-  return std::make_unique<HostFlagProbe>(spec, topology);
+  return std::make_unique<HostPingPong>(spec, topology);
 }
 
 }  // namespace grainscope::cuda

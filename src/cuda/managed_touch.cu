@@ -58,18 +58,19 @@ Page* page_at(const ManagedBuffer& memory, std::uint64_t place) {
 
 }  // namespace
 
-ManagedTouch::ManagedTouch(ManagedBudget& budget, int gpu, int node, bool to_gpu, int bits,
-                           std::optional<int> from_peer)
-    : cycle_(Cycle::Order::shuffled, bits),
-      gpu_(gpu),
-      node_(node),
-      to_gpu_(to_gpu),
+ManagedTouch::ManagedTouch(const TouchSpec& spec, const Topology& topology, ManagedBudget& budget, int bits)
+    : binding_(topology, spec.node),
+      guard_(spec.gpu),
+      cycle_(Cycle::Order::shuffled, bits),
+      gpu_(spec.gpu),
+      node_(spec.node),
+      to_gpu_(spec.to_gpu),
       // One block more than there are pages, since the first may begin within the allocation.
-      memory_(budget, gpu, (cycle_.places() + 1) * kBlockBytes),
-      result_(gpu, sizeof(Walk)) {
+      memory_(budget, spec.gpu, (cycle_.places() + 1) * kBlockBytes),
+      result_(spec.gpu, sizeof(Walk)) {
   load_kernel(walk_managed_pages, "load the kernel that touches pages");
-  if (from_peer) {
-    if (!to_gpu || *from_peer == gpu) {
+  if (const std::optional<int> from_peer = spec.from_peer) {
+    if (!to_gpu_ || *from_peer == gpu_) {
       throw UsageError("pages of one GPU are touched by another, or by the host: name no peer for that");
     }
     if (budget.available(*from_peer) < memory_.bytes()) {
@@ -77,7 +78,7 @@ ManagedTouch::ManagedTouch(ManagedBudget& budget, int gpu, int node, bool to_gpu
                       " of managed memory are more than a quarter of what GPU " + std::to_string(*from_peer) +
                       " has free");
     }
-    peer_.emplace(Peer{*from_peer, ResidencyProbe(*from_peer, gpu), ResidencyProbe(gpu, *from_peer)});
+    peer_.emplace(Peer{*from_peer, ResidencyProbe(*from_peer, gpu_), ResidencyProbe(gpu_, *from_peer)});
   }
   // All of every block exists before it is asked for: a page that never was is made, not moved.
   std::memset(memory_.data(), 0, memory_.bytes());
@@ -194,54 +195,24 @@ void ManagedTouch::expect_pages(bool on_host, const char* when) {
   }
 }
 
-namespace {
-
-class TouchProbe final : public Operation {
- public:
-  TouchProbe(const TouchSpec& spec, const Topology& topology, ManagedBudget& budget)
-      : to_gpu_(spec.to_gpu),
-        from_peer_(spec.from_peer.has_value()),
-        binding_(topology, spec.node),
-        guard_(spec.gpu),
-        touch_(budget, spec.gpu, spec.node, spec.to_gpu, kBits, spec.from_peer) {}
-
-  void prepare() override { touch_.prepare(); }
-  double run() override { return touch_.run(); }
-  [[nodiscard]] bool on_callers_thread() const override { return true; }
-
-  std::string verify() override {
-    if (from_peer_) {
-      return "what was read from every page, and by how fast it answers where each lived before and after";
-    }
-    return touch_.residency_known()
-               ? "what was read from every page, and where each lived before and after each sample"
-               : "what was read from every page; the system does not tell where pages live";
+std::string ManagedTouch::verify() {
+  if (peer_) {
+    return "what was read from every page, and by how fast it answers where each lived before and after";
   }
+  return residency_known_ ? "what was read from every page, and where each lived before and after each sample"
+                          : "what was read from every page; the system does not tell where pages live";
+}
 
-  [[nodiscard]] Timing timing() const override {
-    if (to_gpu_) {
-      return {Clock::event, true, "a kernel of one thread that reads one page after another"};
-    }
-    return {Clock::steady, false, "one CPU thread that reads one page after another"};
+Timing ManagedTouch::timing() const {
+  if (to_gpu_) {
+    return {Clock::event, true, "a kernel of one thread that reads one page after another"};
   }
-
-  void describe(Measurement& measurement) override { measurement.operations = touch_.pages(); }
-
- private:
-  static constexpr int kBits = 6;  // 64 pages
-
-  bool to_gpu_;
-  bool from_peer_;
-  NodeBinding binding_;
-  DeviceGuard guard_;
-  ManagedTouch touch_;
-};
-
-}  // namespace
+  return {Clock::steady, false, "one CPU thread that reads one page after another"};
+}
 
 std::unique_ptr<Operation> make_managed_touch(const TouchSpec& spec, const Topology& topology,
                                               ManagedBudget& budget) {
-  return std::make_unique<TouchProbe>(spec, topology, budget);
+  return std::make_unique<ManagedTouch>(spec, topology, budget);
 }
 
 }  // namespace grainscope::cuda

@@ -40,10 +40,7 @@ std::string uuid_text(const cudaUUID_t& uuid) {
 std::string pci_text(int gpu) {
   std::array<char, 32> text{};
   check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), gpu), "read a GPU's PCI address");
-  std::string lower = text.data();
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
+  return lower(text.data());
 }
 
 DeviceProperties read_device(int gpu) {

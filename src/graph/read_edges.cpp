@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "readers.hpp"
 #include "text.hpp"
@@ -222,10 +223,7 @@ struct Header {
 
 std::string lower_word(Cursor& cursor, const char* what) {
   skip_blanks(cursor);
-  std::string word(take_word(cursor, what).substr(0, 64));
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return word;
+  return lower(std::string(take_word(cursor, what).substr(0, 64)));
 }
 
 // One of the banner's words, which must be among those that a graph can be read from.

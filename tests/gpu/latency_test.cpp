@@ -183,10 +183,15 @@ class Flags : public GpuTest {
     EXPECT_THROW(static_cast<void>(ping_pong.run()), FailedError);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
+
+  static constexpr FlagSpec kWithItself{.between_gpus = true};
+
+  const Topology topology_ = Topology::read();
+  const FlagSpec with_cpu_{.node = topology_.usable_nodes().front()};
 };
 
 TEST_F(Flags, go_round_between_cpu_and_gpu_over_and_over) {
-  HostPingPong ping_pong(0, {.rounds = 500});
+  HostPingPong ping_pong(with_cpu_, topology_, {.rounds = 500});
   for (int i = 0; i < 5; ++i) {
     const double round_s = ping_pong.run() / 500;
     EXPECT_GT(round_s, 100e-9);
@@ -195,32 +200,32 @@ TEST_F(Flags, go_round_between_cpu_and_gpu_over_and_over) {
 }
 
 TEST_F(Flags, one_round_is_a_run_too) {
-  EXPECT_GT(HostPingPong(0, {.rounds = 1}).run(), 0);
+  EXPECT_GT(HostPingPong(with_cpu_, topology_, {.rounds = 1}).run(), 0);
 }
 
 TEST_F(Flags, more_rounds_take_longer) {
-  HostPingPong few(0, {.rounds = 200});
-  HostPingPong many(0, {.rounds = 4000});
+  HostPingPong few(with_cpu_, topology_, {.rounds = 200});
+  HostPingPong many(with_cpu_, topology_, {.rounds = 4000});
   static_cast<void>(few.run());
   EXPECT_GT(many.run(), 5 * few.run());
 }
 
 TEST_F(Flags, a_planted_loss_of_any_round_is_caught_within_a_second) {
   for (const std::uint32_t round : {1U, 77U, 100U}) {
-    HostPingPong ping_pong(0, {.rounds = 100, .lost_round = round});
+    HostPingPong ping_pong(with_cpu_, topology_, {.rounds = 100, .lost_round = round});
     EXPECT_LT(time_to_failure_s(ping_pong), 1) << round;
   }
 }
 
 TEST_F(Flags, the_gpu_is_usable_after_a_loss) {
-  HostPingPong lossy(0, {.rounds = 100, .timeout_s = 0.05, .lost_round = 50});
+  HostPingPong lossy(with_cpu_, topology_, {.rounds = 100, .timeout_s = 0.05, .lost_round = 50});
   EXPECT_THROW(static_cast<void>(lossy.run()), FailedError);
-  EXPECT_GT(HostPingPong(0, {.rounds = 100}).run(), 0);
+  EXPECT_GT(HostPingPong(with_cpu_, topology_, {.rounds = 100}).run(), 0);
 }
 
 // The same kernels and the same turns as between two GPUs, on one.
 TEST_F(Flags, go_round_between_two_kernels_of_one_gpu) {
-  PeerPingPong ping_pong(0, 0, {.rounds = 1000});
+  PeerPingPong ping_pong(kWithItself, {.rounds = 1000});
   for (int i = 0; i < 3; ++i) {
     EXPECT_GT(ping_pong.run() / 1000, 50e-9);
   }
@@ -228,7 +233,7 @@ TEST_F(Flags, go_round_between_two_kernels_of_one_gpu) {
 
 TEST_F(Flags, a_planted_loss_between_two_kernels_is_caught_within_a_second) {
   for (const std::uint32_t round : {1U, 100U}) {
-    PeerPingPong ping_pong(0, 0, {.rounds = 100, .lost_round = round});
+    PeerPingPong ping_pong(kWithItself, {.rounds = 100, .lost_round = round});
     EXPECT_LT(time_to_failure_s(ping_pong), 1) << round;
   }
 }
@@ -241,14 +246,12 @@ TEST_F(Flags, go_round_between_two_gpus) {
   if (!link) {
     GTEST_SKIP() << "needs two GPUs that can reach each other";
   }
-  const PeerAccess there(link->from, link->to);
-  const PeerAccess back(link->to, link->from);
-  const DeviceGuard guard(link->from);
-  PeerPingPong ping_pong(link->from, link->to, {.rounds = 1000});
+  const FlagSpec between{.between_gpus = true, .gpu = link->from, .peer = link->to};
+  PeerPingPong ping_pong(between, {.rounds = 1000});
   for (int i = 0; i < 3; ++i) {
     EXPECT_GT(ping_pong.run() / 1000, 100e-9);
   }
-  PeerPingPong lossy(link->from, link->to, {.rounds = 100, .lost_round = 60});
+  PeerPingPong lossy(between, {.rounds = 100, .lost_round = 60});
   EXPECT_LT(time_to_failure_s(lossy), 1);
 }
 
@@ -264,14 +267,18 @@ class ManagedTouches : public GpuTest {
     }
   }
 
-  const int node_ = Topology::read().usable_nodes().front();
+  [[nodiscard]] TouchSpec spec(bool to_gpu, std::optional<int> from_peer = {}) const {
+    return {to_gpu, 0, topology_.usable_nodes().front(), from_peer};
+  }
+
+  const Topology topology_ = Topology::read();
   ManagedBudget budget_;
 };
 
 TEST_F(ManagedTouches, move_every_page_each_way_over_and_over) {
   for (const bool to_gpu : {true, false}) {
     SCOPED_TRACE(to_gpu ? "to the GPU" : "to the host");
-    ManagedTouch touch(budget_, 0, node_, to_gpu, 4);
+    ManagedTouch touch(spec(to_gpu), topology_, budget_, 4);
     EXPECT_EQ(touch.pages(), 16U);
     for (int i = 0; i < 4; ++i) {
       touch.prepare();
@@ -287,20 +294,20 @@ TEST_F(ManagedTouches, move_every_page_from_a_peer_and_a_second_sample_is_caught
   if (runtime().devices.size() < 2 || !runtime().devices[1].concurrent_managed_access) {
     GTEST_SKIP() << "needs two GPUs whose managed memory migrates on demand";
   }
-  ManagedTouch touch(budget_, 0, node_, true, 4, 1);
+  ManagedTouch touch(spec(true, 1), topology_, budget_, 4);
   for (int i = 0; i < 4; ++i) {
     touch.prepare();
     EXPECT_GT(touch.run() / 16, 500e-9) << "no fault is answered that fast";
   }
   EXPECT_THROW(static_cast<void>(touch.run()), FailedError) << "its pages do not live on the peer";
-  EXPECT_THROW(ManagedTouch(budget_, 0, node_, true, 4, 0), UsageError);
-  EXPECT_THROW(ManagedTouch(budget_, 0, node_, false, 4, 1), UsageError);
+  EXPECT_THROW(ManagedTouch(spec(true, 0), topology_, budget_, 4), UsageError);
+  EXPECT_THROW(ManagedTouch(spec(false, 1), topology_, budget_, 4), UsageError);
 }
 
 TEST_F(ManagedTouches, more_pages_take_longer) {
   for (const bool to_gpu : {true, false}) {
-    ManagedTouch few(budget_, 0, node_, to_gpu, 2);
-    ManagedTouch many(budget_, 0, node_, to_gpu, 6);
+    ManagedTouch few(spec(to_gpu), topology_, budget_, 2);
+    ManagedTouch many(spec(to_gpu), topology_, budget_, 6);
     double few_s = 0;
     double many_s = 0;
     for (int i = 0; i < 5; ++i) {
@@ -315,7 +322,7 @@ TEST_F(ManagedTouches, more_pages_take_longer) {
 
 TEST_F(ManagedTouches, a_sample_of_pages_that_are_there_already_is_caught) {
   for (const bool to_gpu : {true, false}) {
-    ManagedTouch touch(budget_, 0, node_, to_gpu, 3);
+    ManagedTouch touch(spec(to_gpu), topology_, budget_, 3);
     touch.prepare();
     static_cast<void>(touch.run());
     if (!touch.residency_known()) {
@@ -330,7 +337,7 @@ TEST_F(ManagedTouches, more_than_the_budget_has_is_skipped) {
   while ((ManagedTouch::kBlockBytes << bits) < memory_info(0).free_bytes) {
     ++bits;
   }
-  EXPECT_THROW(ManagedTouch(budget_, 0, node_, true, bits), SkipError);
+  EXPECT_THROW(ManagedTouch(spec(true), topology_, budget_, bits), SkipError);
 }
 
 }  // namespace

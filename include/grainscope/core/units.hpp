@@ -37,6 +37,12 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 // Letters to change, add or leave out to turn one word into the other.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
+// ASCII letters made small.
+[[nodiscard]] std::string lower(std::string text);
+
+// The words one behind another, with `between` between two of them.
+[[nodiscard]] std::string joined(const std::vector<std::string>& words, std::string_view between);
+
 // The word of `known` nearest to `word`; empty where none is near: for "did you mean".
 [[nodiscard]] std::string nearest(const std::string& word, const std::vector<std::string>& known);
 

@@ -8,12 +8,15 @@
 #include <optional>
 
 #include "grainscope/core/cycle.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/gate.hpp"
 #include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/probe.hpp"
 #include "grainscope/cuda/verification.hpp"
+#include "grainscope/system/numa.hpp"
 
 // Bytes between two nodes of a chain: a line of the GPU's caches.
 inline constexpr std::uint64_t kChaseStride = 128;
@@ -72,37 +75,43 @@ struct PingPongPlan {
 };
 
 // Between the CPU, which leads, and one thread of a GPU, which answers. Both flags lie in pinned host memory
-// of the node that the constructing thread is bound to, each in a line of its own.
-class HostPingPong {
+// of the spec's node, each in a line of its own.
+class HostPingPong final : public Operation {
  public:
-  // On `gpu`, which is current.
-  HostPingPong(int gpu, const PingPongPlan& plan);
+  // Binds the calling thread to the node, and makes the GPU current, for as long as it lives.
+  HostPingPong(const FlagSpec& spec, const Topology& topology, const PingPongPlan& plan = {.rounds = 1024});
   // Seconds on the steady clock for all rounds; the GPU's thread runs before the first. FailedError, well
   // within a second, where a round is lost or out of turn.
-  [[nodiscard]] double run();
-  // The flags, for who wants to know where they lie.
-  [[nodiscard]] const void* data() const noexcept { return memory_.data(); }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return memory_.bytes(); }
+  double run() override;
+  std::string verify() override;
+  [[nodiscard]] Timing timing() const override;
+  [[nodiscard]] bool on_callers_thread() const override { return true; }
+  void describe(Measurement& measurement) override { measurement.operations = plan_.rounds; }
 
  private:
   struct Lines;
   [[nodiscard]] Lines& lines() const;
   [[nodiscard]] double lead() const;
 
+  NodeBinding binding_;
+  DeviceGuard guard_;
   PingPongPlan plan_;
   Stream stream_;
   PinnedBuffer memory_;
 };
 
-// Between two GPUs, one thread on each; each writes to the other's memory and waits on its own. Needs peer
-// access both ways, unless both are the same GPU.
-class PeerPingPong {
+// Between two GPUs, one thread on each; each writes to the other's memory and waits on its own.
+class PeerPingPong final : public Operation {
  public:
-  // `gpu`, which is current, leads; `peer` answers.
-  PeerPingPong(int gpu, int peer, const PingPongPlan& plan);
+  // The spec's `gpu`, which is current for as long as it lives, leads; its `peer` answers, and may be the
+  // same GPU. Many rounds, since what is timed begins and ends with a kernel. SkipError without peer access.
+  explicit PeerPingPong(const FlagSpec& spec, const PingPongPlan& plan = {.rounds = 4096});
   // Seconds between two events around the leading kernel, which starts when the other one runs. FailedError
   // as above.
-  [[nodiscard]] double run();
+  double run() override;
+  std::string verify() override;
+  [[nodiscard]] Timing timing() const override;
+  void describe(Measurement& measurement) override { measurement.operations = plan_.rounds; }
 
  private:
   struct Reports;
@@ -115,6 +124,9 @@ class PeerPingPong {
   static Side make_side(int gpu);
   [[nodiscard]] Reports& reports() const;
 
+  std::optional<PeerAccess> there_;
+  std::optional<PeerAccess> back_;
+  DeviceGuard guard_;
   PingPongPlan plan_;
   PinnedBuffer memory_;
   Side leading_;
@@ -125,24 +137,26 @@ class PeerPingPong {
 // What one touch of a managed page costs when the page lives on the other side, or on a peer: a fault, and
 // the migration that answers it. One page is touched in each block of 2 MiB, so that no touch profits from
 // another, and its content says which is next, so that one follows the other.
-class ManagedTouch {
+class ManagedTouch final : public Operation {
  public:
   // The unit in which the driver keeps track of managed memory.
   static constexpr std::uint64_t kBlockBytes = std::uint64_t{2} << 20;
 
-  // 2^bits pages between the memory of NUMA node `node`, to which the calling thread is bound, and of `gpu`,
-  // which is current. `to_gpu`: the GPU touches pages that live on the host; else the CPU those on the GPU.
-  // `from_peer`: the GPU touches pages that live on that one, not on the host. Throws SkipError where
-  // `budget` has not room for 2^bits blocks.
-  ManagedTouch(ManagedBudget& budget, int gpu, int node, bool to_gpu, int bits,
-               std::optional<int> from_peer = {});
+  // 2^bits pages between the memory of the spec's node and its GPU. Binds the calling thread to the node, and
+  // makes the GPU current, for as long as it lives. Throws SkipError where `budget` has not room for 2^bits
+  // blocks, UsageError where the peer is the GPU itself or the CPU touches.
+  ManagedTouch(const TouchSpec& spec, const Topology& topology, ManagedBudget& budget, int bits = 6);
 
   // Brings every page to where it is not touched. Untimed.
-  void prepare();
+  void prepare() override;
   // Seconds for one touch of each page, one after another: of a kernel of one thread between two events,
   // behind a closed gate, or of a loop on the steady clock. FailedError unless the pages lived on the other
   // side before and live here after, and what was read is what was written.
-  [[nodiscard]] double run();
+  double run() override;
+  std::string verify() override;
+  [[nodiscard]] Timing timing() const override;
+  [[nodiscard]] bool on_callers_thread() const override { return true; }
+  void describe(Measurement& measurement) override { measurement.operations = pages(); }
 
   [[nodiscard]] std::uint64_t pages() const noexcept { return cycle_.places(); }
   // Whether the system tells where pages live: without that, only what was read was checked.
@@ -166,6 +180,8 @@ class ManagedTouch {
   void expect_on_gpu(const ResidencyProbe& probe, const char* when) const;
   [[nodiscard]] std::uint64_t elsewhere(const ResidencyProbe& probe) const;
 
+  NodeBinding binding_;
+  DeviceGuard guard_;
   Cycle cycle_;
   int gpu_;
   int node_;
