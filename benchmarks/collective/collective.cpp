@@ -1,17 +1,4 @@
-// collective: how fast does NCCL carry out a collective operation?
-//
-// Timed: `loop`, as nccl-tests does: up to 20 operations are enqueued one behind another and waited for once,
-// on the host's clock, and a sample is the time of one of them. Operations of several GPUs of a process are
-// one group. `single`: one operation between two events behind a gate on every GPU, the slowest GPU's time.
-// Not timed: communicators, buffers, registration and a first operation of the same size.
-// Bytes: as nccl-tests counts them, those of the larger of a rank's input and output. bus_bandwidth_gb_s =
-// bandwidth * 2(n-1)/n for all_reduce, * (n-1)/n for all_gather, reduce_scatter and all_to_all, * 1 for
-// broadcast and send_receive, of n ranks. link_bytes_least: what a rank must take in or give away at least.
-// Checked: every element of every rank's output, against values that the GPU computes from the ranks' numbers
-// alone.
-// Source: nccl-tests, src/common.cu (BenchTime) and doc/PERFORMANCE.md.
-// Limits: where a buffer lies in nccl-tests' larger ones changes from operation to operation; here it stays,
-// as it does there with equal -b and -e. Sums are of 32-bit elements.
+// collective
 
 #include <algorithm>
 #include <memory>
@@ -29,6 +16,27 @@
 
 namespace grainscope::harness {
 namespace {
+
+constexpr About kAboutCollective{
+    .question = "How fast does NCCL carry out collective operations?",
+    .timed =
+        "`loop`, as nccl-tests does: up to 20 operations are enqueued one behind another and waited for "
+        "once, on the host's clock, and a sample is the time of one of them. Operations of several GPUs of a "
+        "process are one group. `single`: one operation between two events behind a gate on every GPU, the "
+        "slowest GPU's time. Not timed: communicators, buffers, registration and a first operation of the "
+        "same size. Checked: every element of every rank's output, against values that the GPU computes from "
+        "the ranks' numbers alone",
+    .formula =
+        "bytes: as nccl-tests counts them, those of the larger of a rank's input and output. "
+        "bus_bandwidth_gb_s = bandwidth * 2(n-1)/n for all_reduce, * (n-1)/n for all_gather, reduce_scatter "
+        "and all_to_all, * 1 for broadcast and send_receive, of n ranks. link_bytes_least: what a rank must "
+        "take in or give away at least",
+    .source = "nccl-tests, src/common.cu (BenchTime) and doc/PERFORMANCE.md",
+    .limits =
+        "where a buffer lies in nccl-tests' larger ones changes from operation to operation; here it stays, "
+        "as it does there with equal -b and -e. Sums are of 32-bit elements. Connections in a row are those "
+        "of all operations so far of these GPUs",
+};
 
 using collective::Element;
 using collective::Kind;
@@ -234,12 +242,13 @@ class Lister {
     const std::uint64_t out = output_bytes(work, size);
     benchmark.needs.device_bytes = work.in_place ? std::max(in, out) : in + out;
     benchmark.explanation = {
-        "how fast NCCL carries out a collective operation",
-        point.gated ? "one operation between two events behind a gate on every GPU, the slowest GPU's time"
-                    : "up to 20 operations enqueued one behind another and waited for once, a 20th of it; of "
-                      "several processes the slowest one's",
-        "bandwidth = bytes / median time; bus_bandwidth_gb_s = bandwidth * " + factor_text(work.kind),
-        "nccl-tests, doc/PERFORMANCE.md", "connections are those of all operations so far of these GPUs"};
+        .timed =
+            point.gated
+                ? "one operation between two events behind a gate on every GPU, the slowest GPU's time"
+                : "up to 20 operations enqueued one behind another and waited for once, a 20th of it; of "
+                  "several processes the slowest one's",
+        .formula =
+            "bandwidth = bytes / median time; bus_bandwidth_gb_s = bandwidth * " + factor_text(work.kind)};
     // NCCL lets GPUs of a process reach each other, which other families must not find between two rounds.
     const int rounds = ranks_ == nullptr ? 1 : scope_.visits_here;
     const auto claim = benchmark.skip.empty() ? cache_->claim(std::move(members), rounds) : nullptr;
@@ -273,7 +282,7 @@ Family collective_operations(const std::shared_ptr<Launch>& ranks) {
   const auto cache = std::make_shared<TeamCache>();
   return {
       kFamily,
-      "How fast does NCCL carry out collective operations?",
+      kAboutCollective,
       {word_axis("what", "the operation", names_of(collective::kKinds, [](Kind each) { return name(each); })),
        word_axis("place", "whether the input lies where the output comes: in place, or out of it",
                  {"out", "in"}, "out"),

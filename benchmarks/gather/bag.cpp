@@ -1,13 +1,4 @@
-// gather/bag: how fast are embedding bags looked up and pooled?
-//
-// The recommender's case: of each of several tables, every bag of a batch wants the sum of some rows, asked
-// for by Zipf's law. Timed: one kernel that reads all rows and adds them up, between two events behind a
-// closed gate. Not timed: drawing the rows, overwriting output and L2 cache before, and checking every
-// element after. Bytes: rows looked up × bytes of a row; link bytes: each different row that lies on the host
-// once. Source: the dissertation names embedding tables as the next case for its gathers (chapters 3 and 5);
-// bags as in PyTorch's EmbeddingBag and DLRM (Naumov et al., 2019), forward, sum. Limits: elements are
-// numbers of 1 to 2 made from the table's bits, so that sums are exact; bags of a batch have equally many
-// rows; no backward pass.
+// gather/bag
 
 #include <algorithm>
 #include <memory>
@@ -21,6 +12,24 @@
 
 namespace grainscope::harness {
 namespace {
+
+constexpr About kAboutGatherBag{
+    .question = "How fast are embedding bags looked up and pooled?",
+    .measures =
+        "The recommender's case: of each of several tables, every bag of a batch wants the sum of some rows, "
+        "asked for by Zipf's law",
+    .timed =
+        "one kernel that reads all rows and adds them up, between two events behind a closed gate. Not "
+        "timed: drawing the rows, overwriting output and L2 cache before, and checking every element after",
+    .formula =
+        "bytes = tables * bags * pooling * row; link_bytes_least = different rows that lie on the host * row",
+    .source =
+        "the dissertation names embedding tables as the next case for its gathers (chapters 3 and 5); bags "
+        "as in PyTorch's EmbeddingBag and DLRM (Naumov et al., 2019), forward, sum",
+    .limits =
+        "elements are numbers of 1 to 2 made from the table's bits, so that sums are exact; bags of a batch "
+        "have equally many rows; no backward pass; Zipf's law with exponent 1, no real trace",
+};
 
 using gnn::Indices;
 using gnn::Store;
@@ -68,14 +77,8 @@ Measurement measure(Session& session, const Point& point, const GatherSite& site
 }
 
 Explanation explain(const Point& point) {
-  return {
-      std::string("the rate at which rows of tables that are ") + name(point.table.store) +
-          " are looked up and added up, bag by bag",
-      "one kernel between two events behind a closed gate; not drawing the rows, nor overwriting output and "
-      "cache before, nor checking after",
-      "bytes = tables * bags * pooling * row; link_bytes_least = different rows that lie on the host * row",
-      "dissertation chapters 3 and 5; EmbeddingBag as in DLRM (Naumov et al., 2019)",
-      "forward and sum alone; as many rows in each bag; Zipf's law with exponent 1, no real trace"};
+  return {.measures = std::string("the rate at which rows of tables that are ") + name(point.table.store) +
+                      " are looked up and added up, bag by bag"};
 }
 
 Point point_of(const Values& values) {
@@ -189,7 +192,7 @@ class Lister {
 
 Family gather_bag(const Spans& spans) {
   return {kFamily,
-          "How fast are embedding bags looked up and pooled?",
+          kAboutGatherBag,
           {word_axis("store", "where the tables are",
                      names_of(kStores, [](Store each) { return name(each); }), name(Store::mapped)),
            memory_axis("how the host memory came to be that has rows: of stores mapped, tiered, multi_gpu"),

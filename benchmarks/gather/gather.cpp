@@ -105,23 +105,37 @@ Measurement measure_own_gather(Session& session, const SampledPoint& sampled, co
 
 namespace {
 
-// gather: how fast do rows of a feature table reach a GPU, by each way to gather them and place to keep them?
-//
-// A mini-batch of a graph neural network asks for rows at random places of a table that is larger than the
-// GPU's memory. Timed: all that the mode needs until the output lies in the asked order: sorting, threads
-// that copy into staging buffers, copies, one kernel. Not timed: drawing lists, overwriting the output and
-// the GPU's L2 cache before each sample, sending managed pages home, and checking the whole output after each
-// sample. Four lists of rows take turns. Bytes: rows asked for × bytes of a row; link bytes: each different
-// row that lies on the host once, the least that can cross the link. `traffic` is the model's count of
-// requests, with no cache, for the first list. With `neighbours` each of so many other GPUs gathers a share
-// of the rows over its own link and writes it into the memory of the GPU that asked. Source: dissertation
-// chapters 3 and 4 (naive, circular_shift, tiers, listing 4.1), DGL GraphBolt (masked, graphbolt);
-// address_ordered is ours, and docs/method.md tells of the translation wall that it is for. Limits: rows are
-// drawn from a law, not from a graph, unless indices are `sampled`. docs/gather.md.
-//
-// Time on an H100: 0.2 to 0.6 s a case, with drawing and counting; locking memory 0.3 to 0.7 s a GiB, for
-// 8 GiB in quick, and in full for nothing that reach/gather has not locked before. quick 13 s; full,
-// estimated, 45 s.
+// gather
+
+constexpr About kAboutGather{
+    .question =
+        "How fast do rows of a feature table reach a GPU, by each way to gather them and place to keep them?",
+    .measures =
+        "A mini-batch of a graph neural network asks for rows at random places of a table that is larger "
+        "than the GPU's memory. With `neighbours` each of so many other GPUs gathers a share of the rows "
+        "over its own link and writes it into the memory of the GPU that asked",
+    .timed =
+        "all that the mode needs until the output lies in the asked order: sorting, threads that copy into "
+        "staging buffers, copies, one kernel. Not timed: drawing lists, overwriting the output and the GPU's "
+        "L2 cache before each sample, sending managed pages home, and checking the whole output after each "
+        "sample. Four lists of rows take turns",
+    .formula =
+        "bytes = rows * window * row; link_bytes_least = different rows that lie on the host * row, of a "
+        "managed table what left the host (of one that stays there each different row); `traffic` is the "
+        "model's count of requests for the first list, with no cache: one for each 128-byte line of a warp's "
+        "load",
+    .source =
+        "dissertation chapters 3 and 4 (naive, circular_shift, tiers, listing 4.1), DGL GraphBolt (masked, "
+        "graphbolt); address_ordered is ours, and docs/method.md tells of the translation wall that it is "
+        "for",
+    .limits =
+        "rows are drawn from a law unless they are sampled; the table's memory is shared by cases, not new "
+        "in each visit. See docs/gather.md",
+};
+
+// Time on an H100: 0.2 to 0.6 s a case, with drawing and counting; locking memory 0.3 to 0.7 s a GiB, for 8
+// GiB in quick, and in full for nothing that reach/gather has not locked before. quick 13 s; full, estimated,
+// 45 s.
 
 using gnn::Indices;
 using gnn::Mode;
@@ -156,22 +170,17 @@ const char* what_is_timed(Mode mode) {
 Explanation explain(const GatherPoint& point) {
   const std::string hint =
       point.hint == cuda::Hint::none ? "" : std::string(", ") + meaning(point.hint) + ",";
-  return {std::string("the rate at which rows of a table that is ") + name(point.store) + hint +
-              " are gathered by " + name(point.mode) +
-              (point.neighbours > 0 ? ", each GPU of several a share, into the memory of one" : "") +
-              ", in the order asked",
+  return {
+      .measures = std::string("the rate at which rows of a table that is ") + name(point.store) + hint +
+                  " are gathered by " + name(point.mode) +
+                  (point.neighbours > 0 ? ", each GPU of several a share, into the memory of one" : "") +
+                  ", in the order asked",
+      .timed =
           std::string(point.hint == cuda::Hint::prefetch
                           ? "a prefetch of the whole table, in which the driver works, and the gather by one "
                             "kernel, sorted first where the mode sorts, between two events on an idle stream"
                           : what_is_timed(point.mode)) +
-              "; not drawing the rows, nor overwriting output and cache before, nor checking after",
-          "bytes = rows * window * row; link_bytes_least = different rows that lie on the host * row, of a "
-          "managed table what left the host (of one that stays there each different row); requests: one for "
-          "each 128-byte line of a warp's load",
-          "dissertation chapters 3 and 4, figures 3.10 and 4.9; DGL GraphBolt's index_select; "
-          "address_ordered is new here",
-          "rows are drawn from a law unless they are sampled; the table's memory is shared by cases, not new "
-          "in each visit"};
+          "; not drawing the rows, nor overwriting output and cache before, nor checking after"};
 }
 
 Explanation explain_own(const GatherPoint& point, const gnn::NpyFile& own) {
@@ -488,7 +497,7 @@ Family gather(const Spans& spans) {
   graph.otherwise = "pareto:20";
   return {
       "gather",
-      "How fast do rows of a feature table reach a GPU, by each way to gather them and place to keep them?",
+      kAboutGather,
       {word_axis("mode", "how rows are gathered",
                  names_of(gnn::kAllModes, [](Mode each) { return name(each); })),
        word_axis("store", "where the table is",

@@ -81,20 +81,31 @@ void add_traffic(const reach::GatherRequest& gather, const std::vector<std::uint
 
 namespace {
 
-// reach/gather: how fast does a GPU read rows at random places, and over how much memory does that last?
-//
-// The translation wall: beyond some span the GPU, or the host's IOMMU, has to look up where almost every row
-// lies, and the rate falls to a tenth. Looking rows up in the order of their addresses puts the wall off.
-// Timed: one kernel between two events, behind a closed gate. Not timed: drawing and sorting the rows, and
-// overwriting the GPU's L2 cache before each sample. Four lists of rows take turns. The words of all rows
-// that every sample reads are added up, and the sum is checked.
-// Bytes: what is asked for; link bytes: each different row once, the least that can cross the link; of host
-// memory also `traffic`, what the first list's loads ask for where no cache keeps anything, by the model.
-// Source: no public suite measures this. GraphBolt sorts each batch of rows for it; the granule near 64 KiB
-// and the misses a second are a hypothesis that these rows test.
-// Limits: sorting is not timed. Who misses, GPU or IOMMU, cannot be told from here. Memory is not new in each
-// session but shared by all cases of a kind (span_cache.hpp).
-//
+// reach/gather
+
+constexpr About kAboutReachGather{
+    .question = "How fast does a GPU read rows at random places, and over how much memory does that last?",
+    .measures =
+        "The translation wall: beyond some span the GPU, or the host's IOMMU, has to look up where almost "
+        "every row lies, and the rate falls to a tenth. Looking rows up in the order of their addresses puts "
+        "the wall off",
+    .timed =
+        "one kernel between two events, behind a closed gate. Not timed: drawing and sorting the rows, and "
+        "overwriting the GPU's L2 cache before each sample. Four lists of rows take turns. The words of all "
+        "rows that every sample reads are added up, and the sum is checked",
+    .formula =
+        "bandwidth = rows * bytes of a row / median time; link_bytes_least = different rows * bytes of a "
+        "row; link_gb_s = link_bytes_least / median time; traffic = requests and bytes of the first list's "
+        "loads with no cache, by the model; rows_per_granule = rows / (span / 64 KiB)",
+    .source =
+        "no public suite measures this. GraphBolt sorts each batch of rows for it; the granule near 64 KiB "
+        "and the misses a second are a hypothesis that these rows test",
+    .limits =
+        "whether the GPU or the host's IOMMU misses cannot be told; sorting is not timed; memory is shared "
+        "by the cases of a kind, not new in each visit; with `beside` up to 8 threads go over the memory "
+        "meanwhile (host_gb_s), and bring back what may have left the host",
+};
+
 // Time on an H100 with 128 GiB of host memory (a run of full before its spans were cut to 32 GiB, and one of
 // quick): a case takes 0.1 to 0.3 s; locking memory for the first time 0.3 to 0.7 s a GiB, giving it back
 // 0.15. quick: 26 cases and 10 GiB, 9 s; full: 178 cases on one GPU and 56 GiB, of which 32 stay for the
@@ -286,18 +297,7 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
 }
 
 Explanation explain() {
-  return {"the rate at which a kernel reads rows at random places of a span of memory over the link",
-          "one kernel between two events, submitted beforehand behind a closed gate; not drawing and sorting "
-          "the rows, nor overwriting the GPU's L2 cache before it",
-          "bandwidth = rows * bytes of a row / median time; link_bytes_least = different rows * bytes of a "
-          "row, the "
-          "least that crosses the link; link_gb_s = link_bytes_least / median time; traffic = requests and "
-          "bytes of "
-          "the first list's loads with no cache, by the model; rows_per_granule = rows / (span / 64 KiB)",
-          "GraphBolt sorts rows for it; no public suite measures it",
-          "whether the GPU or the host's IOMMU misses cannot be told; sorting is not timed; memory is shared "
-          "by the cases of a kind, not new in each visit; with `beside` up to 8 threads go over the memory "
-          "meanwhile (host_gb_s), and bring back what may have left the host"};
+  return {};
 }
 
 // Sorted so that every memory is read in one go, by rising spans. Those of peers come first and the walls
@@ -541,7 +541,7 @@ Spans new_spans() {
 Family reach_gather(const Spans& spans) {
   return {
       kFamily,
-      "How fast does a GPU read rows at random places, and over how much memory does that last?",
+      kAboutReachGather,
       {word_axis("memory", "where the rows lie: host memory by how it came to be, or another GPU's",
                  names_of(cuda::kMemoryKinds, [](cuda::MemoryKind each) { return cuda::name(each); }),
                  cuda::name(cuda::MemoryKind::host_alloc)),

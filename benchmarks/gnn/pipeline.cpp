@@ -1,21 +1,4 @@
-// pipeline/graphsage: how fast does GraphSAGE train, by the way in which feature rows come to the GPU?
-//
-// A sampler draws mini-batch i + 2 on the GPU, a producer gathers the rows of mini-batch i + 1 into one of
-// two buffers, and the consumer trains on mini-batch i: forward, backward and SGD, products by cuBLAS in
-// float32. A sample is the time from the end of one step to the end of the next, in a run of a fixed number
-// of mini-batches; with several GPUs a step is a mini-batch on each, gradients averaged. Not timed: making
-// the graph, presampling and renumbering it so that hot rows come first, filling the table, the first step.
-// Bytes: rows asked for × bytes of a row, in the mean over mini-batches; link bytes: those beyond the rows
-// that the GPU keeps. With `processes:mps` sampler and producer are one process and the consumer another, as
-// in the dissertation's 3.3.2: clients of MPS of which the first has `percent` of the GPU, with rows and
-// lists in memory that they share by CUDA IPC (figure 3.12). With `processes:per_gpu` each GPU has a process,
-// with its part of the CPUs and a table of its own, and reads the others' rows and gradients by CUDA IPC
-// (4.2). With `placement:host` the CPU samples and sends
-// what it has drawn (figure 4.12); otherwise the graph lies in each GPU's memory, on the host, or interleaved
-// over the GPUs (4.4.5). With `bounded:off` gather kernels share all of the GPU, as the dissertation's naive
-// ones do (3.3). Source: dissertation 3.4, 4.2 and 4.4. Limits: features and labels are synthetic, labelled
-// vertices a tenth, or --train-ids; on the CPU alone products are plain loops, not a tuned library.
-// docs/pipeline.md.
+// pipeline/graphsage
 
 #include <algorithm>
 #include <memory>
@@ -33,6 +16,33 @@
 
 namespace grainscope::harness {
 namespace {
+
+constexpr About kAboutPipelineGraphsage{
+    .question = "How fast does GraphSAGE train, by the way in which feature rows come to the GPU?",
+    .measures =
+        "A sampler draws mini-batch i + 2 on the GPU, a producer gathers the rows of mini-batch i + 1 into "
+        "one of two buffers, and the consumer trains on mini-batch i: forward, backward and SGD, products by "
+        "cuBLAS in float32. With `processes:mps` sampler and producer are one process and the consumer "
+        "another, as in the dissertation's 3.3.2: clients of MPS of which the first has `percent` of the "
+        "GPU, with rows and lists in memory that they share by CUDA IPC (figure 3.12). With "
+        "`processes:per_gpu` each GPU has a process, with its part of the CPUs and a table of its own, and "
+        "reads the others' rows and gradients by CUDA IPC (4.2). With `placement:host` the CPU samples and "
+        "sends what it has drawn (figure 4.12); otherwise the graph lies in each GPU's memory, on the host, "
+        "or interleaved over the GPUs (4.4.5). With `bounded:off` gather kernels share all of the GPU, as "
+        "the dissertation's naive ones do (3.3)",
+    .timed =
+        "the time from the end of one step to the end of the next, in a run of a fixed number of "
+        "mini-batches; with several GPUs a step is a mini-batch on each, gradients averaged. Not timed: "
+        "making the graph, presampling and renumbering it so that hot rows come first, filling the table, "
+        "the first step",
+    .formula =
+        "bytes: rows asked for × bytes of a row, in the mean over mini-batches; link bytes: those beyond the "
+        "rows that the GPU keeps",
+    .source = "dissertation 3.4, 4.2 and 4.4",
+    .limits =
+        "features and labels are synthetic, labelled vertices a tenth, or --train-ids; on the CPU alone "
+        "products are plain loops, not a tuned library. See docs/pipeline.md",
+};
 
 using gnn::Mode;
 using gnn::Store;
@@ -420,7 +430,7 @@ Family pipeline_graphsage(const GnnGraphs& graphs) {
   percent.words = {kOneProcess};
   return {
       "pipeline/graphsage",
-      "How fast does GraphSAGE train, by the way in which feature rows come to the GPU?",
+      kAboutPipelineGraphsage,
       {graph_axis(), word_axis("mode", "how rows come to the GPU", names_of(kModes, mode_name)),
        word_axis("store", "where the feature table lies",
                  names_of(kStores, [](Store each) { return name(each); })),

@@ -177,15 +177,20 @@ Measurement measure_gpu_sampling(Session& session, const SamplingPoint& point, c
 
 namespace {
 
-// sampling/neighbours: how fast are mini-batches of neighbours sampled, by the CPU or by a GPU, and what does
-// it cost that the graph lies elsewhere?
-//
-// Timed: one mini-batch, from the seeds to numbered layers; on a GPU between two events, with the copy of the
-// seeds to it; on the CPU by all threads. Not timed: making and placing the graph, drawing the seeds, copying
-// the mini-batch back, checking it. Operations: sampled edges, in the mean over the four mini-batches that
-// take turns. Every mini-batch of every sample must be, bit for bit, the one expected.
-// Source: GraphSAGE (NeurIPS 2017); dissertation 3.2.2 and 4.4.5, whose fan-outs these are.
-// Limits: seeds are drawn from all vertices; one sampler works at a time.
+// sampling/neighbours
+
+constexpr About kAboutSamplingNeighbours{
+    .question = "How fast are mini-batches of neighbours sampled, by whom and from where?",
+    .timed =
+        "one mini-batch, from the seeds to numbered layers; on a GPU between two events, with the copy of "
+        "the seeds to it; on the CPU by all threads. Not timed: making and placing the graph, drawing the "
+        "seeds, copying the mini-batch back, checking it",
+    .formula =
+        "operations: sampled edges, in the mean over the four mini-batches that take turns. Every mini-batch "
+        "of every sample must be, bit for bit, the one expected",
+    .source = "GraphSAGE (NeurIPS 2017); dissertation 3.2.2 and 4.4.5, whose fan-outs these are",
+    .limits = "seeds are drawn from all vertices; one sampler works at a time",
+};
 
 using gnn::ListPlacement;
 using graph::GraphSpec;
@@ -350,7 +355,7 @@ class Lister {
 
 Family sampling_neighbours(const GnnGraphs& graphs) {
   return {"sampling/neighbours",
-          "How fast are mini-batches of neighbours sampled, by whom and from where?",
+          kAboutSamplingNeighbours,
           {graph_axis(), fanout_axis(), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}),
            placement_axis(), memory_axis("how the host memory came to be in which lists are mapped"),
            following_axis("by", "who samples: the CPU where the lists are on the host, else a GPU"),

@@ -1,17 +1,6 @@
 // The families of shared multiprocessors: sm_share/gather and sm_share/split. Each part opens with its
 // question.
 
-// sm_share/gather: how much of the link does a gather fill from a few of a GPU's multiprocessors?
-//
-// A network that trains wants the multiprocessors; a gather of its features wants the link, for which few of
-// them are enough. Timed: one gather of rows of a KiB, at random in mapped host memory, between two
-// events behind a closed gate. Not timed: overwriting output and L2 cache before, checking every byte after.
-// Bytes: rows × bytes of a row. The share is asked for in multiprocessors, or in percent of them, in one of
-// four ways (docs/sm-shares.md), and read back: `given_sms` is the driver's answer, `seen_sms` those on which
-// blocks said that they were. Source: dissertation section 3.3.2, figures 3.12 and 3.13. Limits: nothing else
-// runs on the GPU; sm_share/split has a computation beside it. With MPS the table lies in a process of its
-// own.
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -27,6 +16,25 @@
 
 namespace grainscope::harness {
 namespace {
+
+// sm_share/gather
+
+constexpr About kAboutSmShareGather{
+    .question = "How much of the link does a gather fill from a few of a GPU's multiprocessors?",
+    .measures =
+        "A network that trains wants the multiprocessors; a gather of its features wants the link, for which "
+        "few of them are enough. The share is asked for in multiprocessors, or in percent of them, in one of "
+        "four ways (docs/sm-shares.md), and read back: `given_sms` is the driver's answer, `seen_sms` those "
+        "on which blocks said that they were",
+    .timed =
+        "one gather of rows of a KiB, at random in mapped host memory, between two events behind a closed "
+        "gate. Not timed: overwriting output and L2 cache before, checking every byte after",
+    .formula = "bytes = rows * row",
+    .source = "dissertation section 3.3.2, figures 3.12 and 3.13",
+    .limits =
+        "nothing else runs on the GPU; sm_share/split has a computation beside it. With MPS the table lies "
+        "in a process of its own. A grid cap bounds blocks, not multiprocessors",
+};
 
 using cuda::ShareBy;
 
@@ -79,20 +87,16 @@ Measurement measure_share_gather(Session& session, const SharePoint& point, cons
 }
 
 Explanation explain_gather(const SharePoint& point) {
-  return {std::string("how much of the link a gather fills from a share of the multiprocessors, by ") +
-              name(point.by),
-          "one gather between two events behind a closed gate; not overwriting output and cache before, "
-          "nor checking after",
-          "bytes = rows * row; given_sms is the driver's answer, seen_sms those on which blocks were",
-          "dissertation section 3.3.2, figures 3.12 and 3.13",
-          "nothing else runs on the GPU; a grid cap bounds blocks, not multiprocessors"};
+  return {.measures =
+              std::string("how much of the link a gather fills from a share of the multiprocessors, by ") +
+              name(point.by)};
 }
 
 }  // namespace
 
 Family sm_share_gather(const Spans& spans) {
-  return {kGatherFamily, "How much of the link does a gather fill from a few of a GPU's multiprocessors?",
-          share_axes("16", "65536"), [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
+  return {kGatherFamily, kAboutSmShareGather, share_axes("16", "65536"),
+          [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
             return list_shares(kGatherFamily, machine, scope, grids, explain_gather, measure_share_gather,
                                false, spans);
           }};
@@ -100,17 +104,24 @@ Family sm_share_gather(const Spans& spans) {
 
 namespace {
 
-// sm_share/split: how are a GPU's multiprocessors best divided between a gather and what it feeds?
-//
-// The producer gathers rows of a KiB from mapped host memory; the consumer multiplies float32 matrices, or
-// (`consumer:graphsage`) trains on a mini-batch that lies in the GPU's memory, so often that alone, with all
-// of the GPU, it takes as long as the gather does alone: the hardest case to overlap. A sample is one of each
-// at once, a mini-batch of a pipeline whose stages overlap. Timed: from the opening of the gate, one for
-// both, to the end of the later; of two processes (MPS) on the steady clock, between two gates that open at
-// one moment of it, else by events. Bytes: those of the gather. `alone_s` of each lane is its time on the
-// whole GPU. Source: dissertation section 3.3.2 and figure 3.12: shares of 2.5 to 50 percent for the
-// producer. Limits: products are bound by arithmetic, and hardly touch memory; steps see one mini-batch again
-// and again (pipeline/graphsage trains). `unlimited` parts nothing: both find what they find.
+// sm_share/split
+
+constexpr About kAboutSmShareSplit{
+    .question = "How are a GPU's multiprocessors best divided between a gather and what it feeds?",
+    .measures =
+        "The producer gathers rows of a KiB from mapped host memory; the consumer multiplies float32 "
+        "matrices, or (`consumer:graphsage`) trains on a mini-batch that lies in the GPU's memory, so often "
+        "that alone, with all of the GPU, it takes as long as the gather does alone: the hardest case to "
+        "overlap. A sample is one of each at once, a mini-batch of a pipeline whose stages overlap",
+    .timed =
+        "from the opening of the gate, one for both, to the end of the later; of two processes (MPS) on the "
+        "steady clock, between two gates that open at one moment of it, else by events",
+    .formula = "bytes: those of the gather. `alone_s` of each lane is its time on the whole GPU",
+    .source = "dissertation section 3.3.2 and figure 3.12: shares of 2.5 to 50 percent for the producer",
+    .limits =
+        "products are bound by arithmetic, and hardly touch memory; steps see one mini-batch again and again "
+        "(pipeline/graphsage trains). `unlimited` parts nothing: both find what they find",
+};
 
 const char* const kSplitFamily = "sm_share/split";
 
@@ -307,20 +318,23 @@ Measurement measure_share_split(Session& session, const SharePoint& point, const
 
 Explanation explain_split(const SharePoint& point) {
   return {
-      std::string("a mini-batch's time, and each side's slowdown, when a gather and a computation share a "
-                  "GPU by ") +
+      .measures =
+          std::string(
+              "a mini-batch's time, and each side's slowdown, when a gather and a computation share a "
+              "GPU by ") +
           name(point.by),
-      std::string("a gather and ") + spoken(point.consumer) +
+      .timed =
+          std::string("a gather and ") + spoken(point.consumer) +
           " at once, from the opening of the gate to the end of the later; not overwriting outputs and cache "
           "before, nor checking after",
-      std::string("bytes = rows * row; as many ") +
+      .formula =
+          std::string("bytes = rows * row; as many ") +
           (point.consumer == Consumer::products ? "products" : "steps, up to 16,") +
           " as take the time of the gather, each alone on the whole GPU; slowdown = time / time alone on the "
           "whole GPU",
-      "dissertation section 3.3.2, figure 3.12",
-      point.consumer == Consumer::products
-          ? "products stand for a training step: arithmetic, hardly any memory"
-          : "steps train on one mini-batch again and again; a grid cap binds the gather alone"};
+      .limits = point.consumer == Consumer::products
+                    ? "products stand for a training step: arithmetic, hardly any memory"
+                    : "steps train on one mini-batch again and again; a grid cap binds the gather alone"};
 }
 
 }  // namespace
@@ -330,8 +344,8 @@ Family sm_share_split(const Spans& spans) {
   axes.push_back(word_axis("consumer", "what is computed beside the gather",
                            names_of(kConsumers, [](Consumer each) { return name(each); }),
                            name(Consumer::products)));
-  return {kSplitFamily, "How are a GPU's multiprocessors best divided between a gather and what it feeds?",
-          std::move(axes), [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
+  return {kSplitFamily, kAboutSmShareSplit, std::move(axes),
+          [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
             return list_shares(kSplitFamily, machine, scope, grids, explain_split, measure_share_split, true,
                                spans);
           }};

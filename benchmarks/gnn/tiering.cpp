@@ -284,17 +284,24 @@ Measurement measure_score(Session& session, const GnnGraph& graph, const Trainin
 
 namespace {
 
-// tiering/score: which rows of a feature table should a GPU keep, what does finding out cost, and how many
-// accesses do they take?
-//
-// Timed: computing a score of every vertex and ranking them by it, by all of the CPU's threads: degree,
-// reverse page rank until it converges, weighted reverse page rank (five iterations from the labelled
-// vertices), presampling (a training run of another epoch, counted), and the optimal order after the fact.
-// Not timed: making the graph, the run that scores are judged by, checking. Hit rates: the share of that
-// run's accesses that the first x % of the ranking take; of_optimal: over that of the optimal order. Source:
-// dissertation 4.2.1, algorithm 2, 4.4.2, figures 4.8 and 4.10; presampling: GNNLab (EuroSys 2022). Limits: a
-// run is an epoch, or its first mini-batches where that is too long; graphs without topics have their labels
-// anywhere.
+// tiering/score
+
+constexpr About kAboutTieringScore{
+    .question = "Which rows of a feature table should a GPU keep, and how many accesses do they take?",
+    .timed =
+        "computing a score of every vertex and ranking them by it, by all of the CPU's threads: degree, "
+        "reverse page rank until it converges, weighted reverse page rank (five iterations from the labelled "
+        "vertices), presampling (a training run of another epoch, counted), and the optimal order after the "
+        "fact. Not timed: making the graph, the run that scores are judged by, checking",
+    .formula =
+        "hit_rate_x = accesses to the first x percent of the ranking / all accesses; of_optimal_x = that "
+        "over the same of the order by the accesses themselves",
+    .source =
+        "dissertation 4.2.1, algorithm 2, 4.4.2, figures 4.8 and 4.10; presampling: GNNLab (EuroSys 2022)",
+    .limits =
+        "a run is an epoch, or its first mini-batches where that is too long; graphs without topics have "
+        "their labels anywhere",
+};
 
 using graph::GraphSpec;
 
@@ -312,16 +319,11 @@ std::uint64_t most_batches(const GraphSpec& spec, const std::vector<int>& fanout
 }
 
 Explanation explain_score(Score score, const gnn::OwnLabels* own) {
-  return {
-      std::string("what the score '") + name(score) +
-          "' costs, and which share of a training run's accesses its best rows take",
-      "computing the score of every vertex and ranking all by it, on the CPU by all threads",
-      "hit_rate_x = accesses to the first x percent of the ranking / all accesses; of_optimal_x = that over "
-      "the same of the order by the accesses themselves",
-      "dissertation 4.2.1 (algorithm 2, damping 0.85), 4.4.2, figures 4.8 and 4.10; presampling: GNNLab "
-      "(EuroSys 2022)",
-      said_of_labels(own) +
-          "; a run is an epoch or its first mini-batches; rows presampled equally often stand by degree"};
+  return {.measures = std::string("what the score '") + name(score) +
+                      "' costs, and which share of a training run's accesses its best rows take",
+          .limits =
+              said_of_labels(own) +
+              "; a run is an epoch or its first mini-batches; rows presampled equally often stand by degree"};
 }
 
 class Lister {
@@ -388,7 +390,7 @@ class Lister {
 Family tiering_score(const GnnGraphs& graphs) {
   return {
       "tiering/score",
-      "Which rows of a feature table should a GPU keep, and how many accesses do they take?",
+      kAboutTieringScore,
       {graph_axis(), fanout_axis(), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
        number_axis("labelled", "percent of the vertices that are trained on; not with --train-ids", {1, 100}),
        untold(number_axis("edges_at_most",
@@ -403,13 +405,19 @@ Family tiering_score(const GnnGraphs& graphs) {
 
 namespace {
 
-// tiering/reorder: what does it cost to number a graph by a ranking of its vertices?
-//
-// Timed: from a ranking (here by degree) to the graph under its numbers, in fresh memory, by all threads: the
-// map from old to new, new offsets by a cumulative sum, every list pasted and looked up; `sorted` also sorts
-// the lists again. Operations: adjacency entries. Every list of every sample is checked.
-// Source: dissertation 4.2.2: 31 s for the 3.2 billion edges of ogbn-papers100M, 103 million a second.
-// Limits: moving the feature table's rows is not in it; what the order changes for a cache shows elsewhere.
+// tiering/reorder
+
+constexpr About kAboutTieringReorder{
+    .question = "What does it cost to number a graph by a ranking of its vertices?",
+    .timed =
+        "from a ranking (here by degree) to the graph under its numbers, in fresh memory, by all threads: "
+        "the map from old to new, new offsets by a cumulative sum, every list pasted and looked up; `sorted` "
+        "also sorts the lists again",
+    .formula = "operation time = median time / adjacency entries. Every list of every sample is checked",
+    .source = "dissertation 4.2.2: 31 s for the 3.2 billion edges of ogbn-papers100M, 103 million a second",
+    .limits =
+        "moving the feature table's rows is not in it; what the order changes for a cache shows elsewhere",
+};
 
 enum class Lists {
   pasted,  // as they were: dissertation 4.2.2
@@ -452,10 +460,8 @@ Measurement measure_reorder(Session& session, const GnnGraph& graph, Lists lists
 }
 
 Explanation explain_reorder(Lists lists) {
-  return {std::string("the time of numbering a graph anew by falling degree, its lists ") + name(lists),
-          "from a ranking to the graph under its numbers: the map, new offsets, lists, in fresh memory",
-          "operation time = median time / adjacency entries", "dissertation 4.2.2",
-          "the rows of the feature table are not moved; entries of `sorted` lists are ascending again"};
+  return {.measures =
+              std::string("the time of numbering a graph anew by falling degree, its lists ") + name(lists)};
 }
 
 void add(std::vector<Benchmark>& benchmarks, const Scope& scope, const GnnGraphs& graphs,
@@ -496,7 +502,7 @@ std::vector<Benchmark> list(const Scope& scope, const Grids& grids, const GnnGra
 
 Family tiering_reorder(const GnnGraphs& graphs) {
   return {"tiering/reorder",
-          "What does it cost to number a graph by a ranking of its vertices?",
+          kAboutTieringReorder,
           {graph_axis(),
            word_axis("lists", "whether lists stay in their order or are sorted again",
                      names_of(kLists, [](Lists each) { return name(each); })),

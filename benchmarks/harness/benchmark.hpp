@@ -83,13 +83,23 @@ using MakeOperation = std::function<std::unique_ptr<Operation>()>;
 [[nodiscard]] Measurement measure(const Session& session, Operation& operation,
                                   const MeasureOptions& options = {});
 
-// What a reader should know of a case: printed by --explain.
+// What a family says of all its cases: printed by --explain, and the text of docs/axes.md.
+struct About {
+  const char* question = "";
+  const char* measures = "";  // how it answers it, where that is not plain
+  const char* timed = "";     // what lies between the two clock readings, and what does not
+  const char* formula = "";   // how bytes or operations follow from the case, and what else is in its row
+  const char* source = "";    // paper, section, figure
+  const char* limits = "";    // what it does not tell
+};
+
+// The same of a case. What it leaves empty is its family's.
 struct Explanation {
-  std::string measures;  // what question it answers
-  std::string timed;     // what lies between the two clock readings, and what does not
-  std::string formula;   // how its bytes or operations follow from the case
-  std::string source;    // paper, section, figure
-  std::string limits;    // what it does not tell
+  std::string measures = {};
+  std::string timed = {};
+  std::string formula = {};
+  std::string source = {};
+  std::string limits = {};
 };
 
 struct Needs {
@@ -140,7 +150,7 @@ struct Benchmark {
 // One file of benchmarks that answer one question.
 struct Family {
   std::string name;
-  std::string question;
+  About about;
   std::vector<DeclaredAxis> axes;
   // The cases of a machine at the points that a run takes.
   std::function<std::vector<Benchmark>(const Machine&, const Scope&, const Grids&)> list;

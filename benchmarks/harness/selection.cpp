@@ -183,9 +183,8 @@ namespace {
 
 // The axis of a family to which somebody can give values; null where it has none of that name.
 const DeclaredAxis* given_axis(const Family& family, const std::string& key) {
-  const auto axis =
-      std::find_if(family.axes.begin(), family.axes.end(),
-                   [&](const DeclaredAxis& each) { return each.key == key && is_given(each); });
+  const auto axis = std::find_if(family.axes.begin(), family.axes.end(),
+                                 [&](const DeclaredAxis& each) { return each.key == key && is_given(each); });
   return axis == family.axes.end() ? nullptr : &*axis;
 }
 
@@ -315,6 +314,21 @@ void set_units(std::vector<Axis>& axes, const Family& family) {
   }
 }
 
+// What a case leaves to its family.
+void fill_up(Explanation& said, const About& about) {
+  const std::string_view measures = about.measures;
+  for (const auto& [of_case, of_family] :
+       {std::pair(&said.measures, measures.empty() ? std::string_view(about.question) : measures),
+        std::pair(&said.timed, std::string_view(about.timed)),
+        std::pair(&said.formula, std::string_view(about.formula)),
+        std::pair(&said.source, std::string_view(about.source)),
+        std::pair(&said.limits, std::string_view(about.limits))}) {
+    if (of_case->empty()) {
+      *of_case = of_family;
+    }
+  }
+}
+
 // What one family lists here, each case once.
 Listed list_family(const Family& family, const Machine& machine, const Scope& scope) {
   Listed listed;
@@ -329,6 +343,7 @@ Listed list_family(const Family& family, const Machine& machine, const Scope& sc
       grids.leave_out(benchmark.impossible);
     } else if (names.insert(benchmark.id.name()).second) {  // lines of the table may meet
       benchmark.version = family.version;
+      fill_up(benchmark.explanation, family.about);
       set_units(benchmark.id.axes, family);
       if (benchmark.skip.empty()) {
         benchmark.skip = why_too_large(benchmark.needs, machine);

@@ -74,9 +74,29 @@ const char* unit_name(DeclaredAxis::Unit unit) {
   return unit == DeclaredAxis::Unit::bytes ? "bytes" : unit == DeclaredAxis::Unit::percent ? "percent" : "";
 }
 
+const char* kind_name(DeclaredAxis::Kind kind) {
+  switch (kind) {
+    case DeclaredAxis::Kind::chosen:
+      return "chosen";
+    case DeclaredAxis::Kind::untold:
+      return "untold";
+    case DeclaredAxis::Kind::places:
+      return "places";
+    case DeclaredAxis::Kind::follows:
+      return "follows";
+  }
+  return "unknown";
+}
+
 std::string family_text(const Family& family) {
-  std::string text = family.name + "\n" + wrapped("question", family.question) +
-                     wrapped("version", std::to_string(family.version));
+  const About& about = family.about;
+  std::string text = family.name + "\n" + wrapped("question", about.question);
+  for (const auto& [label, said] : {std::pair("measures", about.measures), std::pair("timed", about.timed),
+                                    std::pair("formula", about.formula), std::pair("source", about.source),
+                                    std::pair("limits", about.limits)}) {
+    text += *said == '\0' ? "" : wrapped(label, said);
+  }
+  text += wrapped("version", std::to_string(family.version));
   for (const DeclaredAxis& axis : family.axes) {
     text += wrapped("axis", axis.key + ": " + axis.means + " (" + values_text(axis) + ")");
   }
@@ -107,7 +127,7 @@ std::string families_text(const std::vector<Family>& families, std::size_t width
   constexpr std::size_t kMostLines = 40;
   std::string text;
   for (const Family& family : families) {
-    text += wrapped(family.name, family.question, kNameWidth, width);
+    text += wrapped(family.name, family.about.question, kNameWidth, width);
   }
   if (whole || static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) <= kMostLines) {
     return text;
@@ -137,7 +157,7 @@ std::string families_text(const std::vector<Family>& families, std::size_t width
       lines -= group->size() - 1;
     } else {
       for (const Family* family : *group) {
-        part += line(family->name, family->question);
+        part += line(family->name, family->about.question);
       }
     }
     text.insert(0, part);
@@ -154,6 +174,7 @@ std::string families_json(const std::vector<Family>& families) {
       axes.push_back({{"key", axis.key},
                       {"means", axis.means},
                       {"takes", what_it_takes(axis)},
+                      {"kind", kind_name(axis.kind)},
                       {"unit", unit_name(axis.unit)},
                       {"otherwise", axis.otherwise}});
     }
@@ -164,7 +185,12 @@ std::string families_json(const std::vector<Family>& families) {
       }
     }
     all.push_back({{"name", family.name},
-                   {"question", family.question},
+                   {"question", family.about.question},
+                   {"measures", family.about.measures},
+                   {"timed", family.about.timed},
+                   {"formula", family.about.formula},
+                   {"source", family.about.source},
+                   {"limits", family.about.limits},
                    {"version", family.version},
                    {"axes", axes},
                    {"presets", presets}});

@@ -1,16 +1,5 @@
 // host/malloc, and the process that it calls malloc in.
 
-// host/malloc: what does the C library's malloc cost, alone and with the first write to all of it?
-//
-// Timed: a batch of calls on the host's clock, one block after another; `malloc_and_fill` with a memset of
-// each, in a process of its own. Not timed: writing to and checking both ends of every block, and free.
-// Operations: blocks.
-// Source: Comm|Scope's Comm_libc_malloc and Comm_libc_malloc_memset (c3sr/comm_scope, src/libc).
-// Limits: of a process that allocates blocks of this size alone, and frees them all between two samples.
-// glibc keeps 128 KiB of what is freed (from blocks of 128 KiB on twice a block) and gives the rest back to
-// the kernel, so larger batches touch new pages; a program of many sizes keeps more. The pages' own cost is
-// host/first_touch.
-
 #include "malloc.hpp"
 
 #include <sched.h>
@@ -33,6 +22,23 @@
 
 namespace grainscope::harness {
 namespace {
+
+// host/malloc
+
+constexpr About kAboutHostMalloc{
+    .question = "What does the C library's malloc cost, alone and with a first write to all of it?",
+    .timed =
+        "a batch of calls on the host's clock, one block after another; `malloc_and_fill` with a memset of "
+        "each, in a process of its own. Not timed: writing to and checking both ends of every block, and "
+        "free",
+    .formula = "operation time = median time / blocks",
+    .source = "Comm|Scope's Comm_libc_malloc and Comm_libc_malloc_memset (c3sr/comm_scope, src/libc)",
+    .limits =
+        "of a process that allocates blocks of this size alone, and frees them all between two samples. "
+        "glibc keeps 128 KiB of what is freed (from blocks of 128 KiB on twice a block) and gives the rest "
+        "back to the kernel, so larger batches touch new pages; a program of many sizes keeps more. The "
+        "pages' own cost is host/first_touch",
+};
 
 const char* const kAndFill = "malloc_and_fill";
 
@@ -65,12 +71,8 @@ Benchmark make_benchmark(const MallocJob& job) {
                   {{"node", job.node}}};
   benchmark.needs = {job.blocks() * job.bytes, 0, 0};
   benchmark.explanation = {
-      job.fills ? "what a program pays for a block of memory and the first write to all of it"
-                : "what a program pays for a block of memory that it has yet to write to",
-      "a batch of calls on the host's clock; free and the use of the blocks are not in it",
-      "operation time = median time / blocks", "Comm|Scope, Comm_libc_malloc and Comm_libc_malloc_memset",
-      "a process that allocates blocks of this size alone and frees all between two samples: what malloc "
-      "then gives back to the kernel comes in new pages, which a program that keeps memory does not pay"};
+      .measures = job.fills ? "what a program pays for a block of memory and the first write to all of it"
+                            : "what a program pays for a block of memory that it has yet to write to"};
   benchmark.run = [job](Session& session) { return measure(session, job); };
   return benchmark;
 }
@@ -91,7 +93,7 @@ std::vector<Benchmark> list(const Machine& /*machine*/, const Scope& scope, cons
 
 Family host_malloc() {
   return {"host/malloc",
-          "What does the C library's malloc cost, alone and with a first write to all of it?",
+          kAboutHostMalloc,
           {word_axis("what", "whether each block is written to as well", {"malloc", kAndFill}),
            size_axis("bytes", "bytes of a block", {1, 1024 * kGiB})},
           list};

@@ -1,14 +1,6 @@
 // The families of host memory: host/memcpy, latency, first_touch and flush. Each part opens with its
 // question.
 
-// host/memcpy: how fast do the CPUs of one node copy memory from that node to another?
-//
-// Timed: `threads` threads on CPUs of `from_node`, each copying its part with memcpy, from their common
-// start to the last one's end, on the host's clock. Not timed: allocation, filling, flushing, checking.
-// Bytes: the copy's size, counted once (the memory sees it at least twice: a read and a write).
-// Source: Comm|Scope's NUMA family and section 2.2.4 (caches flushed or not).
-// Limits: libc's memcpy, which switches to non-temporal stores at a size of its own choice.
-
 #include "grainscope/system/host_memory.hpp"
 
 #include <algorithm>
@@ -29,6 +21,21 @@
 
 namespace grainscope::harness {
 namespace {
+
+// host/memcpy
+
+constexpr About kAboutHostMemcpy{
+    .question = "How fast do the CPUs of one node copy memory to another, cached and not?",
+    .timed =
+        "`threads` threads on CPUs of `from_node`, each copying its part with memcpy, from their common "
+        "start to the last one's end, on the host's clock. Not timed: allocation, filling, flushing, "
+        "checking",
+    .formula =
+        "bandwidth = bytes copied / median time; bytes count once, and the memory sees them at least twice: "
+        "a read and a write",
+    .source = "Comm|Scope's NUMA family and section 2.2.4 (caches flushed or not)",
+    .limits = "libc's memcpy, which switches to non-temporal stores at a size of its own choice",
+};
 
 constexpr std::uint32_t kPayload = 1;
 constexpr std::uint32_t kPoison = 2;
@@ -96,12 +103,7 @@ Benchmark make_benchmark(const Machine& machine, const Copy& copy) {
   if (copy.flush && !can_flush()) {
     benchmark.skip = "this processor has no instruction that evicts a cache line from user space";
   }
-  benchmark.explanation = {
-      "the bandwidth of a host-side copy, the floor under every pageable transfer",
-      "memcpy by all threads, from their common start to the last one's end, on the host's clock",
-      "bandwidth = bytes copied / median time; memory moves at least twice as much",
-      "Comm|Scope, NUMA family and section 2.2.4",
-      "libc's memcpy switches to non-temporal stores at a size of its own choice"};
+  benchmark.explanation = {};
   benchmark.run = [copy](Session& session) { return measure_memcpy(session, copy); };
   return benchmark;
 }
@@ -125,7 +127,7 @@ std::vector<Benchmark> list_memcpy(const Machine& machine, const Scope& scope, c
 
 Family host_memcpy() {
   return {"host/memcpy",
-          "How fast do the CPUs of one node copy memory to another, cached and not?",
+          kAboutHostMemcpy,
           {threads_axis("threads that copy, each its part"),
            switch_axis("flush", "whether both buffers are evicted from the CPU's caches before every sample"),
            size_axis("bytes", "bytes copied", {64, 1024 * kGiB})},
@@ -134,13 +136,19 @@ Family host_memcpy() {
 
 namespace {
 
-// host/latency: how long does a load take, by working set and by where memory is?
-//
-// Timed: a walk along a shuffled cycle of pointers, one load a cache line, each address the result of the
-// load before, on the host's clock. Not timed: laying and checking the cycle. Operations: loads.
-// Source: the method of lat_mem_rd (McVoy and Staelin, USENIX 1996); Comm|Scope, section 2.2.4, has the
-// traps of flushing that such a walk shows.
-// Limits: with base pages, large working sets include address translation; `pages` tells them apart.
+// host/latency
+
+constexpr About kAboutHostLatency{
+    .question = "How long does a load take, by working set, page size and node?",
+    .timed =
+        "a walk along a shuffled cycle of pointers, one load a cache line, each address the result of the "
+        "load before, on the host's clock. Not timed: laying and checking the cycle",
+    .formula = "operation time = median time / loads",
+    .source =
+        "the method of lat_mem_rd (McVoy and Staelin, USENIX 1996); Comm|Scope, section 2.2.4, has the traps "
+        "of flushing that such a walk shows",
+    .limits = "with base pages, large working sets include address translation; `pages` tells them apart",
+};
 
 constexpr std::size_t kSteps = 1 << 14;
 constexpr int kFewestCycles = 3;  // of a load: below what any first-level cache answers in
@@ -200,11 +208,7 @@ std::vector<Benchmark> list_latency(const Machine& machine, const Scope& scope, 
                            {"bytes", static_cast<std::int64_t>(walk.bytes)}},
                           {{"cpu_node", cpu_node}, {"memory_node", memory_node}}};
           benchmark.needs = {walk.bytes, 0, 0};
-          benchmark.explanation = {"the time of one load, by size of the working set",
-                                   "a walk along a shuffled cycle of pointers, one load a line",
-                                   "operation time = median time / loads",
-                                   "the method of lat_mem_rd (McVoy and Staelin 1996)",
-                                   "with base pages, large working sets include address translation"};
+          benchmark.explanation = {};
           benchmark.run = [walk](Session& session) { return measure_latency(session, walk); };
           benchmarks.push_back(std::move(benchmark));
         }
@@ -218,7 +222,7 @@ std::vector<Benchmark> list_latency(const Machine& machine, const Scope& scope, 
 
 Family host_latency() {
   return {"host/latency",
-          "How long does a load take, by working set, page size and node?",
+          kAboutHostLatency,
           {pages_axis("pages of the working set", {PageKind::base, PageKind::transparent_huge}),
            size_axis("bytes", "working set", {kLatencySmallest, 1024 * kGiB})},
           list_latency};
@@ -226,12 +230,18 @@ Family host_latency() {
 
 namespace {
 
-// host/first_touch: what does it cost to get memory from the kernel, page by page?
-//
-// Timed: threads that write one byte to each page of a fresh mapping, from their common start to the last
-// one's end, on the host's clock. Not timed: mmap and munmap. Bytes: the mapping; operations: its pages.
-// Source: every figure that includes a first touch by mistake; Comm|Scope initialises buffers to avoid it.
-// Limits: a kernel under memory pressure reclaims first, which this does not provoke.
+// host/first_touch
+
+constexpr About kAboutHostFirstTouch{
+    .question = "What does the first touch of fresh memory cost, by kind of page?",
+    .timed =
+        "threads that write one byte to each page of a fresh mapping, from their common start to the last "
+        "one's end, on the host's clock. Not timed: mmap and munmap",
+    .formula = "bandwidth = bytes of the mapping / median time; operation time = median time / pages",
+    .source =
+        "every figure that includes a first touch by mistake; Comm|Scope initialises buffers to avoid it",
+    .limits = "a kernel under memory pressure reclaims first, which this does not provoke",
+};
 
 // Smaller than this there may be no huge page to touch.
 constexpr std::uint64_t kFirstTouchSmallest = 4 * kMiB;
@@ -307,11 +317,7 @@ std::vector<Benchmark> list_first_touch(const Machine& machine, const Scope& sco
                          {"bytes", static_cast<std::int64_t>(touch.bytes)}},
                         {{"node", node}}};
         benchmark.needs = {touch.bytes, 0, 0};
-        benchmark.explanation = {"what the kernel takes to hand out memory, page by page",
-                                 "threads that write one byte to each page of a fresh mapping; not mmap",
-                                 "bandwidth = bytes / median time; operation time = median time / pages",
-                                 "a cost that Comm|Scope avoids by initialising buffers",
-                                 "memory pressure is not provoked"};
+        benchmark.explanation = {};
         benchmark.run = [touch](Session& session) { return measure_first_touch(session, touch); };
         benchmarks.push_back(std::move(benchmark));
       }
@@ -325,7 +331,7 @@ std::vector<Benchmark> list_first_touch(const Machine& machine, const Scope& sco
 Family host_first_touch() {
   return {
       "host/first_touch",
-      "What does the first touch of fresh memory cost, by kind of page?",
+      kAboutHostFirstTouch,
       {pages_axis("pages of the mapping", {PageKind::base, PageKind::transparent_huge, PageKind::hugetlb}),
        threads_axis("threads that touch, each its part"),
        size_axis("bytes", "bytes of the mapping", {kFirstTouchSmallest, 1024 * kGiB})},
@@ -334,12 +340,18 @@ Family host_first_touch() {
 
 namespace {
 
-// host/flush: what does it cost to evict a buffer from the CPU's caches, a line at a time?
-//
-// Timed: the flush of a buffer by one thread, on the host's clock, when its lines are dirty in the cache
-// (`cached`) and when they have just been evicted (`evicted`). Operations: cache lines.
-// Source: Comm|Scope, section 2.2.4; its flush evicts the wrong line, and the chase here would show that.
-// Limits: one thread; a large buffer's lines are not all in a cache to begin with.
+// host/flush
+
+constexpr About kAboutHostFlush{
+    .question = "What does it cost to evict a buffer from the CPU's caches?",
+    .timed =
+        "the flush of a buffer by one thread, on the host's clock, when its lines are dirty in the cache "
+        "(`cached`) and when they have just been evicted (`evicted`)",
+    .formula = "operation time = median time / cache lines",
+    .source =
+        "Comm|Scope, section 2.2.4; its flush evicts the wrong line, and the chase here would show that",
+    .limits = "one thread; a large buffer's lines are not all in a cache to begin with",
+};
 
 // What else the machine runs makes a walk longer, never shorter: so the shortest of many rounds counts, and
 // on a machine that is never quiet for so long there are more of them.
@@ -421,10 +433,7 @@ std::vector<Benchmark> list_flush(const Machine& /*machine*/, const Scope& scope
         if (!can_flush()) {
           benchmark.skip = "this processor has no instruction that evicts a cache line from user space";
         }
-        benchmark.explanation = {"what it costs to evict a buffer from every cache, a line",
-                                 "the flush of the whole buffer by one thread, fences included",
-                                 "operation time = median time / lines", "Comm|Scope, section 2.2.4",
-                                 "one thread; the lines of a large buffer are not all cached to begin with"};
+        benchmark.explanation = {};
         benchmark.run = [node, cached, bytes](Session& session) {
           return measure_flush(session, node, cached, bytes);
         };
@@ -439,7 +448,7 @@ std::vector<Benchmark> list_flush(const Machine& /*machine*/, const Scope& scope
 
 Family host_flush() {
   return {"host/flush",
-          "What does it cost to evict a buffer from the CPU's caches?",
+          kAboutHostFlush,
           {word_axis("state", "where its lines are before: dirty in the cache, or evicted",
                      {"cached", "evicted"}),
            size_axis("bytes", "bytes of the buffer", {64, 1024 * kGiB})},

@@ -36,17 +36,24 @@ std::function<Measurement(Session&)> probe_body(ProbeMaker make, int gpu, Physic
 
 namespace {
 
-// latency/chase: how long does one load of a GPU take, from the host's memory, from a peer's, from its own?
-//
-// Timed: a walk along a cycle of pointers by one thread, one load every 128 bytes, each address the result of
-// the load before, in a few kernels between two events behind a closed gate. Each kernel is on another
-// multiprocessor, since the way to memory is not equally long from all. Not timed: laying and checking the
-// cycle. Operations: loads.
-// Source: nvbandwidth's host_device_latency_sm and device_to_device_latency_sm: `stride` over 2 MiB is their
-// walk. `shuffled` is lat_mem_rd's (McVoy and Staelin 1996): no stride for anybody to guess.
-// Limits: plain loads, so what the GPU's caches keep, they answer: the host's and a peer's memory is not kept
-// beyond a first-level cache, its own is. Host memory is as the CPU left it, part of it in the CPU's caches.
-// Large spans include address translation.
+// latency/chase
+
+constexpr About kAboutLatencyChase{
+    .question = "How long does one load of a GPU take, from the host's memory, a peer's and its own?",
+    .timed =
+        "a walk along a cycle of pointers by one thread, one load every 128 bytes, each address the result "
+        "of the load before, in a few kernels between two events behind a closed gate. Each kernel is on "
+        "another multiprocessor, since the way to memory is not equally long from all. Not timed: laying and "
+        "checking the cycle",
+    .formula = "operation time = median time / loads",
+    .source =
+        "nvbandwidth's host_device_latency_sm and device_to_device_latency_sm: `stride` over 2 MiB is their "
+        "walk. `shuffled` is lat_mem_rd's (McVoy and Staelin 1996): no stride for anybody to guess",
+    .limits =
+        "plain loads, so what the GPU's caches keep, they answer: the host's and a peer's memory is not kept "
+        "beyond a first-level cache, its own is. Host memory is as the CPU left it, part of it in the CPU's "
+        "caches. Large spans include address translation",
+};
 
 using cuda::ChaseSpec;
 using To = cuda::ChaseSpec::To;
@@ -146,14 +153,7 @@ class Lister {
                      {"bytes", static_cast<std::int64_t>(walk.bytes)}},
                     std::move(site)};
     add_memory(walk.memory, benchmark.id.axes);
-    benchmark.explanation = {
-        "the time of one load of a GPU, by where the memory is and how large the span",
-        "a walk along a cycle of pointers by one thread, in kernels on several multiprocessors, between two "
-        "events behind a closed gate",
-        "operation time = median time / loads",
-        "nvbandwidth's latency tests (`stride` over 2 MiB is their walk); lat_mem_rd (McVoy and Staelin "
-        "1996)",
-        "what caches keep, they answer; large spans include address translation"};
+    benchmark.explanation = {};
     benchmark.run =
         probe_body([walk](const transfer::Surroundings& around) { return cuda::make_chase(walk, around); },
                    walk.gpu, walk.to == To::own_memory ? first_level() : over_link());
@@ -169,7 +169,7 @@ class Lister {
 
 Family latency_chase() {
   return {"latency/chase",
-          "How long does one load of a GPU take, from the host's memory, a peer's and its own?",
+          kAboutLatencyChase,
           {word_axis("to", "whose memory the GPU loads from",
                      names_of(kMemories, [](To each) { return name(each); })),
            word_axis("order", "of addresses: nvbandwidth's, or none that anybody could guess",
@@ -184,15 +184,22 @@ Family latency_chase() {
 
 namespace {
 
-// latency/flag: how long does a flag take there and back, between CPU and GPU, and between two GPUs?
-//
-// Timed: round trips, one after another: one side writes the number of the round, the other, which waits for
-// it, writes it back. With the CPU: its clock, both flags in host memory, the GPU's thread running before the
-// first round. Between GPUs: two events around the leading kernel, each side waiting on its own memory and
-// writing to the other's, the answering kernel running before. Operations: round trips.
-// Source: what a persistent kernel or a hand-made barrier is made of; the ping-pong of every message library.
-// Limits: one thread on each side and nothing else on the link; a flag in the GPU's own memory, written by
-// the CPU, is not measured.
+// latency/flag
+
+constexpr About kAboutLatencyFlag{
+    .question = "How long does a flag take there and back, between CPU and GPU or two GPUs?",
+    .timed =
+        "round trips, one after another: one side writes the number of the round, the other, which waits for "
+        "it, writes it back. With the CPU: its clock, both flags in host memory, the GPU's thread running "
+        "before the first round. Between GPUs: two events around the leading kernel, each side waiting on "
+        "its own memory and writing to the other's, the answering kernel running before",
+    .formula = "operation time = median time / round trips",
+    .source =
+        "what a persistent kernel or a hand-made barrier is made of; the ping-pong of every message library",
+    .limits =
+        "one thread on each side and nothing else on the link; a flag in the GPU's own memory, written by "
+        "the CPU, is not measured",
+};
 
 const char* const kWithCpu = "cpu_gpu";
 const char* const kBetweenGpus = "gpu_gpu";
@@ -204,13 +211,11 @@ Benchmark flag_benchmark(const cuda::FlagSpec& spec, Axis joined_by, std::vector
       {{"between", spec.between_gpus ? kBetweenGpus : kWithCpu, AxisStyle::bare}, std::move(joined_by)},
       std::move(site)};
   benchmark.explanation = {
-      "the round trip of a flag that one side writes and the other answers",
-      spec.between_gpus
-          ? "the leading kernel of one thread, between two events; the answering one runs on the peer before"
-          : "round trips on the host's clock; the answering kernel of one thread runs before the first",
-      "operation time = median time / round trips",
-      "the ping-pong of message passing, by plain stores and loads",
-      "one thread on each side, and nothing else on the link"};
+      .timed =
+          spec.between_gpus
+              ? "the leading kernel of one thread, between two events; the answering one runs on the peer "
+                "before"
+              : "round trips on the host's clock; the answering kernel of one thread runs before the first"};
   benchmark.run = probe_body(
       [spec](const transfer::Surroundings& around) { return cuda::make_flag(spec, *around.topology); },
       spec.gpu, over_link());
@@ -249,7 +254,7 @@ std::vector<Benchmark> list_flag(const Machine& machine, const Scope& /*scope*/,
 
 Family latency_flag() {
   return {"latency/flag",
-          "How long does a flag take there and back, between CPU and GPU or two GPUs?",
+          kAboutLatencyFlag,
           {word_axis("between", "the two sides", {kWithCpu, kBetweenGpus}), gpu_axis(), node_axis(),
            pairs_axis(), orders_axis()},
           list_flag};
@@ -257,16 +262,23 @@ Family latency_flag() {
 
 namespace {
 
-// latency/managed_touch: what does the first touch of a managed page cost that lives on the other side, or on
-// a peer?
-//
-// Timed: one touch in each of 64 blocks of 2 MiB, one after another, since each page read tells which is
-// next: by a kernel of one thread between two events behind a closed gate, or by one CPU thread on the host's
-// clock. Before each sample the pages are brought to the other side and shown to be there, after it they are
-// shown to have come. Operations: touches. Source: the fault latency that bounds transfer/managed on demand;
-// Comm|Scope, section 3.4, and its Comm_UM_Latency_* (c3sr/comm_scope, src/latency). Limits: the driver moves
-// more than the page touched (64 KiB and up), and that is in the time. Blocks are whole and on one side, so
-// nothing is evicted and no page is made.
+// latency/managed_touch
+
+constexpr About kAboutLatencyManagedTouch{
+    .question = "What does the first touch of a managed page cost, each way?",
+    .timed =
+        "one touch in each of 64 blocks of 2 MiB, one after another, since each page read tells which is "
+        "next: by a kernel of one thread between two events behind a closed gate, or by one CPU thread on "
+        "the host's clock. Before each sample the pages are brought to the other side and shown to be there, "
+        "after it they are shown to have come",
+    .formula = "operation time = median time / touches",
+    .source =
+        "the fault latency that bounds transfer/managed on demand; Comm|Scope, section 3.4, and its "
+        "Comm_UM_Latency_* (c3sr/comm_scope, src/latency)",
+    .limits =
+        "the driver moves more than the page touched (64 KiB and up), and that is in the time. Blocks are "
+        "whole and on one side, so nothing is evicted and no page is made",
+};
 
 // A fault goes through the driver, by interrupt: no such thing takes less.
 PhysicalLimit fault() {
@@ -285,15 +297,13 @@ Benchmark make_benchmark_managed_touch(const cuda::TouchSpec& spec, std::vector<
   benchmark.needs = {kBytes, 0, kBytes};
   const std::string from = spec.from_peer ? "a peer" : spec.to_gpu ? "the host" : "the GPU";
   benchmark.explanation = {
-      std::string("the fault of a ") + (spec.to_gpu ? "GPU" : "CPU") + " on a managed page that lives on " +
-          from + ", and its migration",
-      spec.to_gpu
-          ? "a kernel of one thread that reads a page in each of 64 blocks of 2 MiB, each telling the "
-            "next, between two events behind a closed gate"
-          : "one CPU thread that reads a page in each of 64 blocks of 2 MiB, each telling the next",
-      "operation time = median time / touches",
-      "Comm|Scope, section 3.4: what bounds migration on demand; its Comm_UM_Latency_*",
-      "the driver moves more than the page touched, and that is in the time"};
+      .measures = std::string("the fault of a ") + (spec.to_gpu ? "GPU" : "CPU") +
+                  " on a managed page that lives on " + from + ", and its migration",
+      .timed =
+          spec.to_gpu
+              ? "a kernel of one thread that reads a page in each of 64 blocks of 2 MiB, each telling the "
+                "next, between two events behind a closed gate"
+              : "one CPU thread that reads a page in each of 64 blocks of 2 MiB, each telling the next"};
   benchmark.run = probe_body(
       [spec](const transfer::Surroundings& around) {
         return cuda::make_managed_touch(spec, *around.topology, *around.managed);
@@ -339,7 +349,7 @@ std::vector<Benchmark> list_managed_touch(const Machine& machine, const Scope& s
 
 Family latency_managed_touch() {
   return {kFamily,
-          "What does the first touch of a managed page cost, each way?",
+          kAboutLatencyManagedTouch,
           {word_axis("path", "where the pages live, and who touches them", {kToGpu, kToHost, kFromPeer}),
            gpu_axis(), node_axis(), pairs_axis(), orders_axis()},
           list_managed_touch};
@@ -347,17 +357,24 @@ Family latency_managed_touch() {
 
 namespace {
 
-// call: what does a call of the CUDA runtime cost the CPU that makes it?
-//
-// Timed: on the host's clock, a batch of equal calls (launch, wait, event, graph), or one call that takes or
-// gives back memory; first touches alone are timed on the GPU, by two events behind a closed gate. What lies
-// between two clock readings is in each row's `timing.timed`. Not timed: the work that is submitted, and what
-// is needed to make and to check. Operations: calls, of several threads those of one. The calling threads are
-// bound to the node.
-// Source: the costs that a program pays beside its transfers: Comm|Scope has launch, cudaMalloc's and page
-// touches' among its micro-benchmarks; the graph's against that of as many launches.
-// Limits: one thread, but where a name says threads; one process, an idle GPU. Small pieces of device memory
-// come from a chunk that the driver has already.
+// call
+
+constexpr About kAboutCall{
+    .question = "What does a call of the CUDA runtime cost: launch, wait, graph, memory?",
+    .timed =
+        "on the host's clock, a batch of equal calls (launch, wait, event, graph), or one call that takes or "
+        "gives back memory; first touches alone are timed on the GPU, by two events behind a closed gate. "
+        "What lies between two clock readings is in each row's `timing.timed`. Not timed: the work that is "
+        "submitted, and what is needed to make and to check",
+    .formula =
+        "operation time = median time / calls, of several threads those of one",
+    .source =
+        "the costs that a program pays beside its transfers: Comm|Scope has launch, cudaMalloc's and page "
+        "touches' among its micro-benchmarks; the graph's against that of as many launches",
+    .limits =
+        "one thread, but where a name says threads; one process, an idle GPU. Small pieces of device memory "
+        "come from a chunk that the driver has already",
+};
 
 using cuda::Call;
 using cuda::CallSpec;
@@ -431,10 +448,6 @@ Explanation explain(const CallSpec& spec) {
                          "giving back, untimed"
                        : "a batch of calls on the host's clock; the work that they submit is waited for "
                          "afterwards, unless waiting is the call";
-  text.formula = "operation time = median time / calls";
-  text.source =
-      "the costs beside a program's transfers; Comm|Scope's launch, allocation and touch benchmarks";
-  text.limits = spec.threads > 1 ? "one process, an idle GPU" : "one thread, one process, an idle GPU";
   return text;
 }
 
@@ -538,7 +551,7 @@ std::vector<Benchmark> list_call(const Machine& machine, const Scope& /*scope*/,
 
 Family call() {
   return {"call",
-          "What does a call of the CUDA runtime cost: launch, wait, graph, memory?",
+          kAboutCall,
           {word_axis("what", "the call", names_of(calls(), [](Call each) { return cuda::name(each); })),
            number_axis("nodes", "kernels or copies in a graph", {1, 65536}, "1"),
            choice_axis("arguments", "bytes of arguments of launch_with_arguments", {64, 1024, 4096}, "64"),

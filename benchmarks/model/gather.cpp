@@ -1,12 +1,4 @@
-// model/gather: what does each way to gather rows from host memory ask of the link, and how long does that
-// take at least?
-//
-// Nothing is timed: the walk of each mode over a list of rows is replayed lane by lane on the CPU, its
-// requests of 32 to 128 bytes are counted exactly, and the time is bound by the link's bytes, its requests in
-// flight and its address translations, whichever takes longest. Source: dissertation section 3.3 and
-// figures 3.4 to 3.10; docs/gather.md has the requests worked out by hand. Limits: no cache between the walk
-// and the link, so that a sector which two warps ask for counts twice; no sorting time; no work on the GPU.
-// docs/model.md has the links.
+// model/gather
 
 #include <algorithm>
 #include <memory>
@@ -23,6 +15,25 @@
 
 namespace grainscope::harness {
 namespace {
+
+constexpr About kAboutModelGather{
+    .question =
+        "What does each way to gather rows from host memory ask of the link, and how long does that take at "
+        "least?",
+    .timed =
+        "nothing: the walk of each mode over a list of rows is replayed lane by lane on the CPU, and its "
+        "requests of 32 to 128 bytes are counted exactly",
+    .formula =
+        "a request for each 128-byte line of a warp's load, of 32 bytes times the sectors that it touches; "
+        "misses: an LRU of the link's reach over the rows in the order in which they are read; time = that "
+        "of the bytes, the requests in flight or the translations, whichever takes longest",
+    .source =
+        "dissertation section 3.3 and figures 3.4 to 3.10; docs/gather.md has the requests worked out by "
+        "hand",
+    .limits =
+        "no cache between the walk and the link, so that a sector which two warps ask for counts twice; no "
+        "sorting time; no work on the GPU. docs/model.md has the links",
+};
 
 using gnn::Mode;
 
@@ -132,15 +143,9 @@ Measurement measure(const Session& session, const Point& point, Replays& replays
 Explanation explain(const Point& point) {
   const std::string where = point.link.gpu ? "this run's copy peak; the rest of the named link nearest to it"
                                            : model::link_named(point.link.name).source;
-  return {
-      std::string("what gathering rows by ") + name(point.gather.mode) +
-          " asks of the link, and an estimate of the time that the link needs",
-      "nothing: the walk is replayed on the CPU. The time is the longest of its bytes, its requests and its "
-      "translation misses",
-      "a request for each 128-byte line of a warp's load, of 32 bytes times the sectors that it touches; "
-      "misses: an LRU of the link's reach over the rows in the order in which they are read",
-      "dissertation section 3.3, listing 3.2, figure 3.10; GraphBolt; the link: " + where,
-      "no cache: a sector that two warps ask for crosses twice; no sorting, no work on the GPU"};
+  return {.measures = std::string("what gathering rows by ") + name(point.gather.mode) +
+                      " asks of the link, and an estimate of the time that the link needs",
+          .source = "dissertation section 3.3, listing 3.2, figure 3.10; GraphBolt; the link: " + where};
 }
 
 class Lister {
@@ -230,8 +235,7 @@ Family model_gather() {
   }
   return {
       kFamily,
-      "What does each way to gather rows from host memory ask of the link, and how long does that take at "
-      "least?",
+      kAboutModelGather,
       {word_axis("mode", "how a kernel walks rows", std::move(modes)),
        size_axis("row", "bytes of a row", {2, kGiB}, false),
        number_axis("rows", "rows of a mini-batch", {1, 1 << 24}, "65536"),

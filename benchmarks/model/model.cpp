@@ -118,16 +118,27 @@ Benchmark model_benchmark(const std::string& family, std::vector<Axis> before, c
 
 namespace {
 
-// model/bfs, sssp, cc, pr: what does a traversal of an edge list in host memory ask of the link, and how long
-// does that take at least?
-//
-// Nothing is timed: the walk of each access over the real sequence of frontiers is replayed on the CPU, its
-// requests of 32 to 128 bytes are counted exactly, and a level's time is bound by the link's bytes, its
-// requests in flight and its address translations, whichever takes longest. A row's time is the sum over
-// levels, since each ends before the next begins.
-// Source: EMOGI (VLDB 2020) 3.3, 4 and 5.3, figures 5, 7, 10 and 12; edge_gather after GraphPEG (TACO 2021).
-// Limits: docs/model.md. No cache between the walk and the link but in cached_amplification; no kernel
-// launches, no work on the GPU.
+// model/traversal
+
+constexpr About kAboutModelTraversal{
+    .question =
+        "What does a traversal of an edge list in host memory ask of the link, and how long does that take "
+        "at least?",
+    .timed =
+        "nothing: the walk of each access over the real sequence of frontiers is replayed on the CPU, and "
+        "its requests of 32 to 128 bytes are counted exactly",
+    .formula =
+        "a request for each 128-byte line of a warp's load, of 32 bytes times the sectors that it touches; "
+        "bytes = (data + header * requests) / wire rate, at which whole lines reach what copies reach; "
+        "requests = requests * round trip / in flight; translations = misses / misses a second; time = the "
+        "sum over levels, since each ends before the next begins, of whichever takes longest",
+    .source =
+        "EMOGI (VLDB 2020) 3.3, 4 and 5.3, figures 5, 7, 10 and 12; edge_gather after GraphPEG (TACO 2021)",
+    .limits =
+        "no cache but in cached_amplification (every sector once in the whole run): what a GPU asks for lies "
+        "between; no launches and no work on the GPU; frontiers are level by level, where a GPU's sssp and "
+        "cc see changes at once and need fewer levels. See docs/model.md",
+};
 
 using graph::Access;
 
@@ -140,20 +151,9 @@ Measurement measure_traversal(const Session& session, ModelRuns& runs, ModelRuns
 Explanation explain_traversal(const ModelPoint& point) {
   const std::string where = point.link.gpu ? "this run's copy peak; the rest of the named link nearest to it"
                                            : model::link_named(point.link.name).source;
-  return {
-      std::string("what ") + name(point.algorithm) +
-          " asks of the link, by an access, and an estimate of the time that the link needs",
-      "nothing: the walk is replayed on the CPU. A level takes the longest of its bytes, its requests (a "
-      "round "
-      "trip at least) and its translation misses; the time of a trial is the sum over levels",
-      "a request for each 128-byte line of a warp's load, of 32 bytes times the sectors that it touches; "
-      "bytes "
-      "= (data + header * requests) / wire rate, at which whole lines reach what copies reach; requests = "
-      "requests * round trip / in flight; translations = misses / misses a second",
-      "EMOGI (VLDB 2020) 3.3 and 5.3; the link: " + where,
-      "no cache but in cached_amplification (every sector once in the whole run): what a GPU asks for lies "
-      "between; no launches and no work on the GPU; frontiers are level by level, where a GPU's sssp and cc "
-      "see changes at once and need fewer levels"};
+  return {.measures = std::string("what ") + name(point.algorithm) +
+                      " asks of the link, by an access, and an estimate of the time that the link needs",
+          .source = "EMOGI (VLDB 2020) 3.3 and 5.3; the link: " + where};
 }
 
 class TraversalLister {
@@ -203,9 +203,7 @@ class TraversalLister {
 }  // namespace
 
 Family model_traversal(const std::shared_ptr<ModelRuns>& runs) {
-  return {"model/traversal",
-          "What does a traversal of an edge list in host memory ask of the link, and how long does that take "
-          "at least?",
+  return {"model/traversal", kAboutModelTraversal,
           model_axes({word_axis("access", "how warps walk lists of neighbours",
                                 names_of(graph::kAllAccess, [](Access each) { return name(each); }),
                                 name(Access::merged_aligned))}),
@@ -216,13 +214,25 @@ Family model_traversal(const std::shared_ptr<ModelRuns>& runs) {
 
 namespace {
 
-// model/uvm: how much would managed memory move if the card held only a part of the edge list?
-//
-// Modelled, not validated on hardware: oversubscribing managed memory can hang a GPU that others share, so
-// the suite never does it unless told to. Nothing is timed: pages are brought when a frontier's lists touch
-// them, and the page that was used the longest ago goes. Time = moving + faults, without overlap.
-// Source: EMOGI (VLDB 2020) 5.3.4, figures 9, 10 and 12: managed memory on graphs larger than the card.
-// Limits: docs/model.md. The driver evicts blocks of 2 MiB and fills blocks that are half resident.
+// model/uvm
+
+constexpr About kAboutModelUvm{
+    .question = "How much would managed memory move if the card held only a part of the edge list?",
+    .measures =
+        "Oversubscribing managed memory can hang a GPU that others share, so the suite never does it unless "
+        "told to: this says what it would move",
+    .timed =
+        "nothing: pages are brought when a frontier's lists touch them, and the page that was used the "
+        "longest ago goes",
+    .formula =
+        "moved = pages brought * their size; seconds = moved / the copies' rate + pages * what the driver "
+        "takes for a group of faults; amplification_data_set = moved / the data set",
+    .source = "EMOGI (VLDB 2020) 5.3.4, figures 9, 10 and 12: managed memory on graphs larger than the card",
+    .limits =
+        "not validated under pressure: no shared card may be oversubscribed. The driver groups faults by "
+        "their arrival, fills blocks of 2 MiB that are half resident and evicts whole ones; none of that is "
+        "here. See docs/model.md",
+};
 
 const char* const kFamily = "model/uvm";
 
@@ -238,17 +248,10 @@ Explanation explain_uvm(const ModelPoint& point) {
   const std::string faults =
       model::fault_cost(point.link.gpu ? model::link_measured(1) : model::link_named(point.link.name)).source;
   return {
-      std::string("what managed memory moves in ") + name(point.algorithm) +
-          " where the card holds a part of the edge list (and of the weights where they are read); "
-          "modelled, not validated on hardware",
-      "nothing: the pages of each frontier's lists are touched in ascending order on the CPU, the page "
-      "used the longest ago goes; time = moving + handling faults, without overlap",
-      "moved = pages brought * their size; seconds = moved / the copies' rate + pages * what the driver "
-      "takes "
-      "for a group of faults; amplification_data_set = moved / the data set",
-      "EMOGI (VLDB 2020) 5.3.4; the link: " + where + "; faults: " + faults,
-      "not validated on hardware: no shared card may be oversubscribed. The driver groups faults by their "
-      "arrival, fills blocks of 2 MiB that are half resident and evicts whole ones; none of that is here"};
+      .measures = std::string("what managed memory moves in ") + name(point.algorithm) +
+                  " where the card holds a part of the edge list (and of the weights where they are read); "
+                  "modelled, not validated on hardware",
+      .source = "EMOGI (VLDB 2020) 5.3.4; the link: " + where + "; faults: " + faults};
 }
 
 class UvmLister {
@@ -298,7 +301,7 @@ class UvmLister {
 }  // namespace
 
 Family model_uvm(const std::shared_ptr<ModelRuns>& runs) {
-  return {kFamily, "How much would managed memory move if the card held only a part of the edge list?",
+  return {kFamily, kAboutModelUvm,
           model_axes({number_axis("card", "percent of the data's pages that the card holds", {1, 1000}),
                       size_axis("page", "bytes that are brought at once", {64, kGiB}, false, "64KiB")}),
           [runs](const Machine& /*machine*/, const Scope& scope, const Grids& grids) {

@@ -120,18 +120,27 @@ Needs shape_needs(const ShapePath& path, std::uint64_t end_bytes) {
 
 namespace {
 
-// shape/copy: what does a copy cost that is not contiguous, and which way to make it is the fastest?
-//
-// A box of rows and planes is copied from one allocation to the same place in another of the same shape: by
-// the runtime's strided copies, by one kernel from box to box, packed into one contiguous copy, or row by
-// row. Timed: everything that brings the box over, between two events behind a closed gate; ungated from an
-// idle stream where that is more than 512 operations (a copy a row of many rows, or a call a plane of very
-// many planes); on the host's clock where host threads pack or unpack. Not timed: allocation, filling,
-// checking. The GPU at the source carries a copy out; on the path peer_to_gpu the one at the destination
-// fetches, by a kernel. `submission`: the call that submits a copy of a small cube, behind a closed gate.
-// Bytes: those of the box, counted once. Source: Comm|Scope's `Comm_3d_*` benchmarks (c3sr/comm_scope,
-// src/3d). Limits: both ends have the same layout; small boxes within one card fit in its cache, and are
-// measured so; the host's caches are left as the sample before left them.
+// shape/copy
+
+constexpr About kAboutShapeCopy{
+    .question = "What does a copy of a box that is not contiguous cost, by each way to make it?",
+    .measures =
+        "A box of rows and planes is copied from one allocation to the same place in another of the same "
+        "shape: by the runtime's strided copies, by one kernel from box to box, packed into one contiguous "
+        "copy, or row by row",
+    .timed =
+        "everything that brings the box over, between two events behind a closed gate; ungated from an idle "
+        "stream where that is more than 512 operations (a copy a row of many rows, or a call a plane of very "
+        "many planes); on the host's clock where host threads pack or unpack. Not timed: allocation, "
+        "filling, checking. The GPU at the source carries a copy out; on the path peer_to_gpu the one at the "
+        "destination fetches, by a kernel. `submission`: the call that submits a copy of a small cube, "
+        "behind a closed gate",
+    .formula = "bandwidth = width * rows * planes / median time (of a submission: the time alone)",
+    .source = "Comm|Scope's `Comm_3d_*` benchmarks (c3sr/comm_scope, src/3d)",
+    .limits =
+        "both ends have the same layout; small boxes within one card fit in its cache, and are measured so; "
+        "the host's caches are left as the sample before left them",
+};
 
 using transfer::Box;
 using transfer::BoxCopy;
@@ -223,12 +232,10 @@ std::string timed_by(const BoxCopy& copy, bool has_host) {
 }
 
 Explanation explain_copy(const BoxCopy& copy, const ShapePath& path) {
-  return {"the bandwidth of copying a box that is not contiguous at either end",
-          timed_by(copy, path.route.has_host()),
-          "bandwidth = width * rows * planes / median time (of a submission: the time alone)",
-          "Comm|Scope (c3sr/comm_scope): Comm_3d_*",
-          path.name == "local" ? "a box that the card's cache holds is copied from and to the cache"
-                               : "both ends have the same layout; the host's caches are not flushed"};
+  return {.timed = timed_by(copy, path.route.has_host()),
+          .limits = path.name == "local"
+                        ? "a box that the card's cache holds is copied from and to the cache"
+                        : "both ends have the same layout; the host's caches are not flushed"};
 }
 
 Benchmark make_benchmark_copy(const Machine& machine, const ShapePath& path, const Box& box, BoxMethod method,
@@ -286,7 +293,7 @@ std::vector<Benchmark> list_copy(const Machine& machine, const Scope& scope, con
 
 Family shape_copy() {
   return {kCopyFamily,
-          "What does a copy of a box that is not contiguous cost, by each way to make it?",
+          kAboutShapeCopy,
           {word_axis("timed", "the copy, or the call that submits it", {"copy", kSubmission}, "copy"),
            word_axis("path", "from where to where; between GPUs sent, or fetched by a kernel",
                      {"host_to_gpu", "gpu_to_host", "local", "gpu_to_peer", "peer_to_gpu"}),
@@ -309,23 +316,33 @@ Family shape_copy() {
 
 namespace {
 
-// shape/pages: what do many scattered pages cost, and which way to copy them is the fastest?
-//
-// Pages of one size lie in a pool at each end, drawn anew for each, and are copied by one call a page, by
-// cudaMemcpyBatchAsync, by a graph, by a kernel with few blocks, or gathered around contiguous copies. That
-// is what servers of language models, embedding caches and samplers do. Relayed, a share of the pages is
-// copied by the same kernel on neighbours of the GPU, each over its own link to the host and on to the GPU's
-// pages, or from them, by peer access: share=found as in transfer/relay, and `alone_gb_s` is of the same
-// pages by the GPU's own kernel. Timed: on the host's clock, from the first call until an event behind the
-// last copy has completed, for every method alike, since submission is half of the price. It begins with the
-// addresses of all pages in host memory: merging them, the arrays for cudaMemcpyBatchAsync and the way of a
-// kernel's table to the GPU are part of it (a kernel reads the table over the link that the pages cross); the
-// graph's instantiation and upload are not, since a graph is for the same pages again and again. Not timed:
-// allocation, filling; before each sample the pages at the destination are overwritten. Bytes: those of the
-// pages; an operation is one page. Source: Kwon et al., Efficient Memory Management for Large Language Model
-// Serving with PagedAttention (SOSP 2023); the CUDA runtime's documentation of cudaMemcpyBatchAsync;
-// Comm|Scope's `Comm_cudart_*` graph benchmarks. Limits: all pages have one size; the tables are the same in
-// every run; the host's caches are left as the overwriting left them.
+// shape/pages
+
+constexpr About kAboutShapePages{
+    .question = "What do many scattered pages cost, by each way to copy them?",
+    .measures =
+        "Pages of one size lie in a pool at each end, drawn anew for each, and are copied by one call a "
+        "page, by cudaMemcpyBatchAsync, by a graph, by a kernel with few blocks, or gathered around "
+        "contiguous copies. That is what servers of language models, embedding caches and samplers do. "
+        "Relayed, a share of the pages is copied by the same kernel on neighbours of the GPU, each over its "
+        "own link to the host and on to the GPU's pages, or from them, by peer access: share=found as in "
+        "transfer/relay, and `alone_gb_s` is of the same pages by the GPU's own kernel",
+    .timed =
+        "on the host's clock, from the first call until an event behind the last copy has completed, for "
+        "every method alike, since submission is half of the price. It begins with the addresses of all "
+        "pages in host memory: merging them, the arrays for cudaMemcpyBatchAsync and the way of a kernel's "
+        "table to the GPU are part of it (a kernel reads the table over the link that the pages cross); the "
+        "graph's instantiation and upload are not, since a graph is for the same pages again and again. Not "
+        "timed: allocation, filling; before each sample the pages at the destination are overwritten",
+    .formula = "bandwidth = page * pages / median time; an operation is one page",
+    .source =
+        "Kwon et al., Efficient Memory Management for Large Language Model Serving with PagedAttention (SOSP "
+        "2023); the CUDA runtime's documentation of cudaMemcpyBatchAsync; Comm|Scope's `Comm_cudart_*` graph "
+        "benchmarks",
+    .limits =
+        "all pages have one size; the tables are the same in every run; the host's caches are left as the "
+        "overwriting left them",
+};
 
 using transfer::PageCopy;
 using transfer::PageMethod;
@@ -446,13 +463,9 @@ std::string copied_by(PageMethod method) {
 }
 
 Explanation explain_pages(PageMethod method) {
-  return {"the time of many scattered pages that are wanted together",
-          copied_by(method) +
-              "; on the host's clock, from the first call until an event behind the last copy has completed",
-          "bandwidth = page * pages / median time; an operation is one page",
-          "PagedAttention (Kwon et al., SOSP 2023); CUDA runtime API, cudaMemcpyBatchAsync; Comm|Scope "
-          "(c3sr/comm_scope), graphs of cudaMemcpyAsync",
-          "pages of one size; tables that are the same in every run; the host's caches are not flushed"};
+  return {.timed =
+              copied_by(method) +
+              "; on the host's clock, from the first call until an event behind the last copy has completed"};
 }
 
 // What both pools take, with the buffers of a method that stages.
@@ -597,7 +610,7 @@ std::vector<Benchmark> list_pages(const Machine& machine, const Scope& scope, co
 
 Family shape_pages() {
   return {kPagesFamily,
-          "What do many scattered pages cost, by each way to copy them?",
+          kAboutShapePages,
           {word_axis("path", "from where to where", {"host_to_gpu", "gpu_to_host", "local", "gpu_to_peer"}),
            word_axis("method", "how the pages are copied",
                      names_of(kPageMethods, [](PageMethod each) { return name(each); })),

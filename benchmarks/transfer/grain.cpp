@@ -185,11 +185,7 @@ std::string why_not(const Machine& machine, int gpu, const GrainMethod& method) 
 }
 
 Explanation explain(const GrainMethod& method, cuda::MemoryKind memory) {
-  Explanation text{"how fast bytes cross the link when asked for in pieces of one size",
-                   "one copy a piece, in order, all behind a closed gate, between two events",
-                   "bandwidth = pieces x grain / median time",
-                   "EMOGI, section 3.3; Little's law; Hockney's half-bandwidth size",
-                   "the span is small: what address translation does to more is reach/gather"};
+  Explanation text{};
   if (method.engine == Engine::copy_engine && !method.batch && memory == cuda::MemoryKind::managed_host) {
     text.timed =
         "one copy a piece, in order, between two events, without a gate: the driver stages each copy "
@@ -227,18 +223,25 @@ Explanation explain(const GrainMethod& method, cuda::MemoryKind memory) {
 
 namespace {
 
-// grain/pieces: how fast do bytes cross the link when they are asked for in pieces of one size?
-//
-// Timed: copies, one a piece, in order, all enqueued behind a closed gate; of pageable memory on the host's
-// clock, since the driver copies within the calls; the same number of copies submitted at once, as a batch or
-// as a graph, on the host's clock from the call until the last has arrived; a kernel whose lanes read or
-// write whole pieces that lie scattered over as many bytes as are moved, between two events behind a closed
-// gate; prefetches, one a piece or all in one batch, between two events on an idle stream; a kernel that
-// reads pieces of managed memory, each in 2 MiB of its own that live on the host, behind a closed gate.
-// Bytes: pieces times their size. Of managed memory read on demand whole pages move, at least: how much is
-// counted after each sample, and is what crossed the link. Requests in flight: load_latency.hpp.
-// Source: EMOGI, section 3.3; Hockney's n½ for copies.
-// Limits: pieces lie within a span that the GPU's address translation covers; reach/gather goes beyond.
+// grain/pieces
+
+constexpr About kAboutGrainPieces{
+    .question = "How fast do bytes cross the link when they are asked for in pieces of one size?",
+    .timed =
+        "copies, one a piece, in order, all enqueued behind a closed gate; of pageable memory on the host's "
+        "clock, since the driver copies within the calls; the same number of copies submitted at once, as a "
+        "batch or as a graph, on the host's clock from the call until the last has arrived; a kernel whose "
+        "lanes read or write whole pieces that lie scattered over as many bytes as are moved, between two "
+        "events behind a closed gate; prefetches, one a piece or all in one batch, between two events on an "
+        "idle stream; a kernel that reads pieces of managed memory, each in 2 MiB of its own that live on "
+        "the host, behind a closed gate",
+    .formula =
+        "bandwidth = pieces x grain / median time; requests in flight = rate x latency / request. Of managed "
+        "memory read on demand whole pages move, at least: how much is counted after each sample, and is "
+        "what crossed the link",
+    .source = "EMOGI, section 3.3; Little's law; Hockney's half-bandwidth size",
+    .limits = "pieces lie within a span that the GPU's address translation covers; reach/gather goes beyond",
+};
 
 using transfer::PageCopy;
 
@@ -348,7 +351,7 @@ std::vector<Benchmark> list_pieces(const Machine& machine, const Scope& /*scope*
 
 Family grain_pieces() {
   return {kPiecesFamily,
-          "How fast do bytes cross the link when they are asked for in pieces of one size?",
+          kAboutGrainPieces,
           {word_axis("method", "how the pieces are asked for", method_names()),
            word_axis("path", "which way they go", {"host_to_gpu", "gpu_to_host"}),
            size_axis("grain", "bytes of a piece: a power of two", {4, kLargestGrain}, false),
@@ -361,15 +364,23 @@ Family grain_pieces() {
 
 namespace {
 
-// grain/gpu_memory: how fast does a kernel read or write pieces of one size in a peer's memory, or its own?
-//
-// Timed: one kernel whose lanes read or write whole pieces, down to a word, that lie scattered over as many
-// bytes as are moved, between two events behind a closed gate.
-// Bytes: pieces times their size, each once. Requests of reads in flight: load_latency.hpp, by a chase over
-// as many bytes. Source: Comm|Scope's Comm_chunk_* and Comm_stride_* (c3sr/comm_scope, src/chunk,
-// src/stride), whose pieces lie at equal distances; EMOGI, section 3.3, for the host's memory, which is
-// grain/pieces. Limits: pieces lie within a span that the GPU's address translation covers. Of the GPU's own
-// memory its cache may hold a part, and then no physical limit is known.
+// grain/gpu_memory
+
+constexpr About kAboutGrainGpuMemory{
+    .question = "How fast does a kernel read or write pieces of one size in a peer's memory, or its own?",
+    .timed =
+        "one kernel whose lanes read or write whole pieces, down to a word, that lie scattered over as many "
+        "bytes as are moved, between two events behind a closed gate",
+    .formula =
+        "bandwidth = pieces x grain / median time, each piece once; of reads requests in flight = rate x "
+        "latency / request, the latency of a chase over as many bytes",
+    .source =
+        "Comm|Scope's Comm_chunk_* and Comm_stride_* (c3sr/comm_scope, src/chunk, src/stride), whose pieces "
+        "lie at equal distances; EMOGI, section 3.3, for the host's memory, which is grain/pieces",
+    .limits =
+        "pieces lie within a span that the GPU's address translation covers. Of the GPU's own memory its "
+        "cache may hold a part, and then no physical limit is known",
+};
 
 constexpr std::uint64_t kWidestAccess = 16;
 const char* const kOwn = "own";
@@ -438,12 +449,7 @@ Benchmark make_benchmark(const Place& place, const Transfer& walk,
   }
   benchmark.skip = place.skip;
   carry_out(benchmark, walk);
-  benchmark.explanation = {
-      "how fast a kernel reads or writes pieces of one size in a GPU's memory",
-      "one kernel over scattered pieces, between two events behind a closed gate",
-      "bandwidth = pieces x grain / median time; of reads requests in flight = rate x latency / request",
-      "Comm|Scope (c3sr/comm_scope): Comm_chunk_pull, Comm_chunk_push, Comm_stride_pull, Comm_stride_push",
-      "of the GPU's own memory its cache may hold a part, and then no physical limit is known"};
+  benchmark.explanation = {};
   benchmark.run = [place, walk, grain, latencies](Session& session) {
     return measure_gpu_memory(session, place, walk, grain, *latencies);
   };
@@ -473,7 +479,7 @@ std::vector<Benchmark> list_gpu_memory(const Machine& machine, const Scope& scop
 
 Family grain_gpu_memory() {
   return {kGpuMemoryFamily,
-          "How fast does a kernel read or write pieces of one size in a peer's memory, or its own?",
+          kAboutGrainGpuMemory,
           {word_axis("direction", "whether the kernel reads or writes", {"read", "write"}),
            word_axis("memory", "whose memory it is: a peer's, or the GPU's own", {kPeer, kOwn}),
            size_axis("grain", "bytes of a piece: a power of two", {4, kGiB}, false),
@@ -484,16 +490,23 @@ Family grain_gpu_memory() {
 
 namespace {
 
-// grain/saturation: how few multiprocessors does a kernel need to fill the link?
-//
-// First the rate of a full grid is measured, then that of one block of 1024 threads, two, and so on until the
-// full grid's rate is reached but for 5 %; the smallest such grid is then sampled like any other case, and
-// where it stays below, up to four larger ones. Blocks of that size lie on multiprocessors of their own,
-// which the kernel itself reports.
-// Where `blocks` are given, that grid is sampled instead. Bulk copies (TMA) have a warp for each stage.
-// Timed: one kernel between two events behind a closed gate. Bytes: what the kernel asks for.
-// Source: dissertation, section 3 (SM shares); EMOGI, section 3.3.
-// Limits: nothing else runs; contention tells what a copy and a computation do to each other.
+// grain/saturation
+
+constexpr About kAboutGrainSaturation{
+    .question = "How few multiprocessors does a kernel need to fill the link?",
+    .measures =
+        "First the rate of a full grid is measured, then that of one block of 1024 threads, two, and so on "
+        "until the full grid's rate is reached but for 5 %; the smallest such grid is then sampled like any "
+        "other case, and where it stays below, up to four larger ones. Blocks of that size lie on "
+        "multiprocessors of their own, which the kernel itself reports. Where `blocks` are given, that grid "
+        "is sampled instead. Bulk copies (TMA) have a warp for each stage",
+    .timed = "one kernel between two events behind a closed gate",
+    .formula =
+        "bandwidth = bytes that the kernel asks for / median time; `sms` counts the multiprocessors that had "
+        "a block",
+    .source = "dissertation, section 3 (SM shares); EMOGI, section 3.3",
+    .limits = "nothing else runs; contention tells what a copy and a computation do to each other",
+};
 
 constexpr double kThreshold = 0.95;  // of the full grid's rate
 constexpr int kMostRaises = 4;       // of a grid that did not reach it again
@@ -559,13 +572,7 @@ Measurement measure_saturation(Session& session, Transfer transfer) {
 
 std::vector<Benchmark> list_saturation(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
-  const Explanation text{"the fewest multiprocessors with which a kernel fills the link",
-                         "one kernel on the smallest grid that reaches the full grid's rate but for 5 %, or "
-                         "on the grid of so many blocks",
-                         "`sms` counts the multiprocessors that had a block; found by doubling and halving, "
-                         "and raised where its session stays below",
-                         "dissertation, section 3; EMOGI, section 3.3",
-                         "nothing else runs on the GPU meanwhile"};
+  const Explanation text{};
   grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
     for (const Values& values : grid.points()) {
       Transfer transfer;
@@ -624,8 +631,7 @@ Family grain_saturation() {
   axes.push_back(size_axis("bytes", "bytes that the kernel asks for", {128, 1024 * kGiB}));
   axes.push_back(memory_axis("how the host memory came to be"));
   axes.insert(axes.end(), {gpu_axis(), node_axis()});
-  return {kSaturationFamily, "How few multiprocessors does a kernel need to fill the link?", std::move(axes),
-          list_saturation};
+  return {kSaturationFamily, kAboutGrainSaturation, std::move(axes), list_saturation};
 }
 
 }  // namespace grainscope::harness

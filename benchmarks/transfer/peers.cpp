@@ -1,15 +1,6 @@
 // The families of transfers between GPUs: transfer/peer and transfer/collective. Each part opens with its
 // question.
 
-// transfer/peer: how fast do bytes go from one GPU to another, by whom, and with what between them?
-//
-// Timed: one copy, or one kernel, between two events behind a closed gate; prefetches, and copies without
-// peer access, which the driver stages through the host, between two events on an idle stream. `read` is
-// issued by the GPU that receives, `write` by the one that sends; `gpu` of the site is the one that issues
-// it. Bytes: the copy's size. Source: Comm|Scope, section 3.2 and figure 8 (peer access on and off),
-// sections 3.3 and 3.4; nvbandwidth's device_to_device tests. Limits: one transfer at a time; all pairs at
-// once is transfer/collective.
-
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -21,6 +12,22 @@
 
 namespace grainscope::harness {
 namespace {
+
+// transfer/peer
+
+constexpr About kAboutTransferPeer{
+    .question = "How fast do bytes go from one GPU to another, by whom, and with what between them?",
+    .timed =
+        "one copy, or one kernel, between two events behind a closed gate; prefetches, and copies without "
+        "peer access, which the driver stages through the host, between two events on an idle stream. `read` "
+        "is issued by the GPU that receives, `write` by the one that sends; `gpu` of the site is the one "
+        "that issues it",
+    .formula = "bandwidth = bytes / median time",
+    .source =
+        "Comm|Scope, section 3.2 and figure 8 (peer access on and off), sections 3.3 and 3.4; nvbandwidth's "
+        "device_to_device tests",
+    .limits = "one transfer at a time; all pairs at once is transfer/collective",
+};
 
 using transfer::Endpoint;
 using transfer::Engine;
@@ -68,12 +75,10 @@ Explanation explain(const Method& method, bool access) {
   text.timed = method.engine == Engine::prefetch || !access
                    ? "the call between two events on an idle stream; the driver works within the call"
                    : "one copy or kernel between two events, submitted beforehand behind a closed gate";
-  text.formula = "bandwidth = bytes / median time";
-  text.source = "Comm|Scope, section 3.2 and figure 8, sections 3.3 and 3.4; nvbandwidth, device_to_device";
-  text.limits =
-      migrates(method)
-          ? "where pages live is told by how fast they answer; sizes stay below a quarter of what is free"
-          : "one transfer at a time";
+  if (migrates(method)) {
+    text.limits =
+        "where pages live is told by how fast they answer; sizes stay below a quarter of what is free";
+  }
   return text;
 }
 
@@ -145,7 +150,7 @@ class PeerLister {
 
 Family transfer_peer() {
   return {kPeerFamily,
-          "How fast do bytes go from one GPU to another, by whom, and with what between them?",
+          kAboutTransferPeer,
           {word_axis("method", "what moves them",
                      names_of(kMethods, [](const Method& each) { return each.name; })),
            word_axis("direction", "whether the GPU that issues it receives or sends", {"read", "write"}),
@@ -159,16 +164,24 @@ Family transfer_peer() {
 
 namespace {
 
-// transfer/collective: what do the GPUs of a node reach when several of them move bytes at once?
-//
-// Timed: every lane between two events of its own GPU, all behind gates that open together; a sample is the
-// time during which any lane ran. Every destination held other data before and is checked.
-// `all_host_duplex` is both directions between the host and every GPU, a lane each way. Between GPUs the one
-// that sends issues a copy, but in `all_from_one` and `one_from_all`, where the one that receives fetches.
-// Bytes: those of all lanes. Source: nvbandwidth's all_to_host, host_to_all (bidirectional ones too),
-// all_to_one and one_to_all tests; Comm|Scope, section 3.2.
-// Limits: gates on different GPUs open within a microsecond of each other, not together; lanes that end first
-// leave the link to the others, see `overlap`.
+// transfer/collective
+
+constexpr About kAboutTransferCollective{
+    .question = "What do the GPUs of a node reach when several of them move bytes at once?",
+    .timed =
+        "every lane between two events of its own GPU, all behind gates that open together; a sample is the "
+        "time during which any lane ran. Every destination held other data before and is checked. "
+        "`all_host_duplex` is both directions between the host and every GPU, a lane each way. Between GPUs "
+        "the one that sends issues a copy, but in `all_from_one` and `one_from_all`, where the one that "
+        "receives fetches",
+    .formula = "bandwidth = bytes of all lanes / median time during which any lane ran",
+    .source =
+        "nvbandwidth's all_to_host, host_to_all (bidirectional ones too), all_to_one and one_to_all tests; "
+        "Comm|Scope, section 3.2",
+    .limits =
+        "gates on different GPUs open within a microsecond of each other, not together; lanes that end first "
+        "leave the link to the others, see `overlap`",
+};
 
 const char* const kCollectiveFamily = "transfer/collective";
 
@@ -327,12 +340,7 @@ class CollectiveLister {
         benchmark.skip_for(why_no_mapping(machine_, lane.transfer->gpu()));
       }
     }
-    benchmark.explanation = {
-        "what the GPUs of a node reach together",
-        "each lane between two events of its own GPU, all behind gates that open together",
-        "bandwidth = bytes of all lanes / median time during which any lane ran",
-        "nvbandwidth, all_to_host, host_to_all, all_to_one, one_to_all, *_bidirectional",
-        "gates on different GPUs open within a microsecond of each other, not together"};
+    benchmark.explanation = {};
     carry_out_together(benchmark, lanes);
     benchmarks_.push_back(std::move(benchmark));
   }
@@ -348,7 +356,7 @@ class CollectiveLister {
 
 Family transfer_collective() {
   return {kCollectiveFamily,
-          "What do the GPUs of a node reach when several of them move bytes at once?",
+          kAboutTransferCollective,
           {word_axis("pattern", "who sends to whom", pattern_names()),
            word_axis("method", "what moves the bytes", {"copy_engine", "kernel_copy"}),
            size_axis("bytes", "bytes of each lane", {4, 1024 * kGiB}),

@@ -1,15 +1,4 @@
-// transfer/relay: what does a copy between the host and a GPU gain over the links of the GPU's neighbours?
-//
-// A part of the bytes goes to another GPU over that GPU's own link and from there on over what joins the two,
-// and the same the other way. Copy engines pass it on chunk by chunk through buffers in the other GPU's
-// memory; a kernel of the other GPU copies straight from one end to the other.
-// Timed: all parts, between two events of the GPU at the end, behind a closed gate. The neighbours begin when
-// the gate opens, and the second event waits for the last of them. Bytes: the copy's size, each once.
-// Beside it, a few runs each: the same copy over its own link alone (`alone_gb_s`), and as many bytes over
-// all links at once, each to its own GPU (`at_once_gb_s`), which is the most that relays could reach. Links
-// that share a switch show there: together they are no faster than one. `share`: found by making the part of
-// the neighbours larger or smaller until it takes as long as the rest. Source: no public suite measures this.
-// Limits: one copy at a time; the neighbours do nothing else.
+// transfer/relay
 
 #include <algorithm>
 #include <utility>
@@ -24,6 +13,26 @@
 
 namespace grainscope::harness {
 namespace {
+
+constexpr About kAboutTransferRelay{
+    .question = "What does a copy between host and GPU gain over the links of the GPU's neighbours?",
+    .measures =
+        "A part of the bytes goes to another GPU over that GPU's own link and from there on over what joins "
+        "the two, and the same the other way. Copy engines pass it on chunk by chunk through buffers in the "
+        "other GPU's memory; a kernel of the other GPU copies straight from one end to the other. Beside it, "
+        "a few runs each: the same copy over its own link alone (`alone_gb_s`), and as many bytes over all "
+        "links at once, each to its own GPU (`at_once_gb_s`), which is the most that relays could reach. "
+        "Links that share a switch show there: together they are no faster than one. `share`: found by "
+        "making the part of the neighbours larger or smaller until it takes as long as the rest",
+    .timed =
+        "all parts, between two events of the GPU at the end, behind a closed gate. The neighbours begin "
+        "when the gate opens, and the second event waits for the last of them",
+    .formula =
+        "bandwidth = bytes / median time; of_alone = that over the copy on its own link; of_at_once = that "
+        "over as many bytes on all links at once, each to its own GPU",
+    .source = "no public suite measures this",
+    .limits = "one copy at a time; the neighbours do nothing else",
+};
 
 using transfer::Endpoint;
 using transfer::Engine;
@@ -86,15 +95,13 @@ Measurement measure_relay(Session& session, Transfer transfer, bool share_is_fou
 
 Explanation explain(Engine engine) {
   return {
-      "what a copy between the host and a GPU gains over the links of the GPU's neighbours",
-      engine == Engine::sm
-          ? "kernels on the GPU and on its neighbours, from the gate until the last is done, between two "
-            "events of the GPU"
-          : "copies over the GPU's link and, chunk by chunk, over its neighbours' and from there on, from "
-            "the gate until the last is done, between two events of the GPU",
-      "bandwidth = bytes / median time; of_alone = that over the copy on its own link; of_at_once = that "
-      "over as many bytes on all links at once, each to its own GPU",
-      "no public suite measures this", "one copy at a time; the neighbours do nothing else"};
+      .timed =
+          engine == Engine::sm
+              ? "kernels on the GPU and on its neighbours, from the gate until the last is done, between two "
+                "events of the GPU"
+              : "copies over the GPU's link and, chunk by chunk, over its neighbours' and from there on, "
+                "from "
+                "the gate until the last is done, between two events of the GPU"};
 }
 
 class Lister {
@@ -159,7 +166,7 @@ class Lister {
 
 Family transfer_relay() {
   return {kFamily,
-          "What does a copy between host and GPU gain over the links of the GPU's neighbours?",
+          kAboutTransferRelay,
           {word_axis("method", "what moves the bytes", {"copy_engine", "kernel_copy"}, "copy_engine"),
            word_axis("path", "which way the bytes go", {kToGpu, kToHost}),
            number_axis("neighbours", "GPUs that pass bytes on", {1, 15}, "1"),

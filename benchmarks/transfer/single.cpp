@@ -1,16 +1,6 @@
 // Families of one transfer at a time: transfer/memcpy, local, kernel_copy, managed, host_copy and zero_copy.
 // Each part opens with its question.
 
-// transfer/memcpy: how fast does cudaMemcpyAsync move a buffer between the host and a GPU, and what does
-// the call itself cost?
-//
-// Timed: for page-locked memory one copy between two events, everything enqueued behind a closed gate, so
-// that submission is not part of it; for pageable memory, where the CPU stages the bytes, the host's clock
-// from the call until an event behind the copy has completed; for `submission` rows the call alone.
-// Not timed: allocation, filling, flushing, checking. Bytes: the copy's size.
-// Source: Comm|Scope (Pearson et al., ICPE 2019), section 3.2, figures 2, 6 and 9.
-// Limits: one copy at a time; both ways at once is another family's question.
-
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -26,6 +16,21 @@
 
 namespace grainscope::harness {
 namespace {
+
+// transfer/memcpy
+
+constexpr About kAboutTransferMemcpy{
+    .question =
+        "How fast does an explicit copy move bytes between host and GPU, and what does submitting it cost?",
+    .timed =
+        "for page-locked memory one copy between two events, everything enqueued behind a closed gate, so "
+        "that submission is not part of it; for pageable memory, where the CPU stages the bytes, the host's "
+        "clock from the call until an event behind the copy has completed; for `submission` rows the call "
+        "alone. Not timed: allocation, filling, flushing, checking",
+    .formula = "bandwidth = bytes / median time; of a submission one operation a sample, and no bandwidth",
+    .source = "Comm|Scope (Pearson et al., ICPE 2019), section 3.2, figures 2, 6 and 9",
+    .limits = "one copy at a time; both ways at once is another family's question",
+};
 
 using transfer::Endpoint;
 using transfer::Placement;
@@ -74,11 +79,9 @@ std::pair<Placement, bool> path_named(const std::string& path) {
 Explanation explain_memcpy(const Transfer& copy) {
   const bool pageable = copy.host_end().placement == Placement::pageable;
   Explanation text;
-  text.source = "Comm|Scope, section 3.2 and figures 2, 6, 9";
   if (copy.submission_only) {
     text.measures = "what the CPU pays to submit one copy";
     text.timed = "the call of cudaMemcpyAsync alone, while the stream waits at a closed gate";
-    text.formula = "one operation a sample; no bandwidth";
     text.limits = "the time says nothing of the copy, which runs after the call has returned";
     return text;
   }
@@ -90,7 +93,6 @@ Explanation explain_memcpy(const Transfer& copy) {
           ? "the copy alone, between two events, without a gate: the driver stages the copy and waits "
             "for the stream"
           : "the copy alone, between two events, submitted beforehand behind a closed gate";
-  text.formula = "bandwidth = bytes / median time";
   text.limits = copy.flush ? "the host buffer is evicted from the CPU's caches before every sample"
                            : "the host buffer is left in whatever cache the sample before left it";
   return text;
@@ -137,7 +139,7 @@ std::vector<Benchmark> list_memcpy(const Machine& machine, const Scope& /*scope*
 Family transfer_memcpy() {
   return {
       kMemcpyFamily,
-      "How fast does an explicit copy move bytes between host and GPU, and what does submitting it cost?",
+      kAboutTransferMemcpy,
       {word_axis("timed", "the copy, or the call that submits it", {"copy", kSubmission}, "copy"),
        word_axis("path", "kind of host memory, and which way", paths_of(kPlacements)),
        switch_axis("flush", "whether the host buffer is evicted from the CPU's caches before", "off"),
@@ -147,13 +149,26 @@ Family transfer_memcpy() {
 
 namespace {
 
-// transfer/local and transfer/kernel_copy: copies within one GPU's memory, and copies between it and the host
-// by a kernel instead of a copy engine, which loads an access a thread or by bulk copies (TMA).
-//
-// Timed: one copy, or one kernel, between two events behind a closed gate. Bytes: the copy's size, counted
-// once, though a copy within a card both reads and writes its memory.
-// Source: nvbandwidth's device_local_copy and *_memcpy_sm; Comm|Scope calls the first GPU 0 to GPU 0.
-// Limits: below some times the size of the GPU's last-level cache a local copy tells the cache's speed.
+// transfer/local and transfer/kernel_copy
+
+constexpr About kAboutTransferLocal{
+    .question = "How fast does a GPU copy within its own memory?",
+    .timed = "one copy, or one kernel, between two events behind a closed gate",
+    .formula =
+        "bandwidth = bytes / median time: bytes count once, though the memory is both read and written",
+    .source = "nvbandwidth's device_local_copy; Comm|Scope calls it a copy from the first GPU to itself",
+    .limits = "below some times the size of the GPU's last-level cache it tells the cache's speed",
+};
+
+constexpr About kAboutTransferKernelCopy{
+    .question = "How fast does a kernel copy between host memory and its GPU's?",
+    .measures = "a kernel in place of a copy engine, which loads an access a thread or by bulk copies (TMA)",
+    .timed = "one kernel between two events behind a closed gate",
+    .formula = "bandwidth = bytes / median time",
+    .source = "nvbandwidth's host_to_device_memcpy_sm and device_to_host_memcpy_sm",
+    .limits =
+        "one kernel, on a full grid unless `blocks` says otherwise; a bulk copy's requests are not modelled",
+};
 
 using transfer::Engine;
 
@@ -176,12 +191,7 @@ std::vector<Benchmark> list_local(const Machine& /*machine*/, const Scope& scope
                        {"bytes", static_cast<std::int64_t>(copy.bytes)}},
                       {{"gpu", gpu.ordinal}}};
       benchmark.skip = gpu.unavailable;
-      benchmark.explanation = {
-          "how fast a GPU copies within its own memory",
-          "one copy or kernel between two events, behind a closed gate",
-          "bandwidth = bytes / median time: bytes count once, memory reads and writes them",
-          "nvbandwidth, device_local_copy; Comm|Scope's copies of GPU 0 to GPU 0",
-          "small copies are answered by the GPU's last-level cache"};
+      benchmark.explanation = {};
       carry_out(benchmark, copy);
       benchmarks.push_back(std::move(benchmark));
     }
@@ -191,12 +201,7 @@ std::vector<Benchmark> list_local(const Machine& /*machine*/, const Scope& scope
 
 std::vector<Benchmark> list_kernel_copy(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
-  const Explanation text{"how fast a kernel copies between host memory and its GPU's",
-                         "one kernel between two events, submitted beforehand behind a closed gate",
-                         "bandwidth = bytes / median time",
-                         "nvbandwidth, host_to_device_memcpy_sm and device_to_host_memcpy_sm",
-                         "one kernel, on a full grid unless `blocks` says otherwise; a bulk copy's requests "
-                         "are not modelled"};
+  const Explanation text{};
   grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
     for (const Values& values : grid.points()) {
       const auto [placement, to_gpu] = path_named(values.word("path"));
@@ -229,7 +234,7 @@ std::vector<Benchmark> list_kernel_copy(const Machine& machine, const Scope& /*s
 
 Family transfer_local() {
   return {kLocal,
-          "How fast does a GPU copy within its own memory?",
+          kAboutTransferLocal,
           {word_axis("method", "what copies", {"copy_engine", "kernel_copy"}),
            size_axis("bytes", "bytes copied", {4, 1024 * kGiB}), gpu_axis()},
           list_local};
@@ -242,25 +247,33 @@ Family transfer_kernel_copy() {
                              kUsual, {kUsual}));
   axes.push_back(size_axis("bytes", "bytes copied", {4, 1024 * kGiB}));
   axes.insert(axes.end(), {gpu_axis(), node_axis()});
-  return {kKernelCopy, "How fast does a kernel copy between host memory and its GPU's?", std::move(axes),
-          list_kernel_copy};
+  return {kKernelCopy, kAboutTransferKernelCopy, std::move(axes), list_kernel_copy};
 }
 
 namespace {
 
-// transfer/managed: how fast does managed memory move between host and GPU, on demand and by prefetch?
-//
-// Timed: to the GPU on demand, a kernel that writes one word to each page, between two events behind a
-// closed gate; to the host on demand, host threads that do the same, on the host's clock; prefetch, the
-// call between two events (never gated: the driver works within the call); a batch of prefetches or discards
-// alike. Under a hint the kernel reads every word instead, since of pages that stay on the host no more
-// crosses than is read; the prefetch of hint=prefetch is timed with it, and not gated. Before each sample the
-// pages are brought to the source and shown to be there; after it they are shown to have left, or not to,
-// where they are to be read in place. Bytes: all bytes of the pages, which is what migrates; of discards
-// none, since what is dropped need not cross: they are operations, one a piece. Source: Comm|Scope,
-// section 3.4, figures 10 and 11; CUDA runtime API, cudaMemAdvise and cudaMemDiscardBatchAsync. Limits: sizes
-// stay below a quarter of the card's free memory, so nothing is evicted: the driver's behaviour under memory
-// pressure is not measured.
+// transfer/managed
+
+constexpr About kAboutTransferManaged{
+    .question = "How fast does managed memory move between host and GPU, on demand and by prefetch?",
+    .timed =
+        "to the GPU on demand, a kernel that writes one word to each page, between two events behind a "
+        "closed gate; to the host on demand, host threads that do the same, on the host's clock; prefetch, "
+        "the call between two events (never gated: the driver works within the call); a batch of prefetches "
+        "or discards alike. Under a hint the kernel reads every word instead, since of pages that stay on "
+        "the host no more crosses than is read; the prefetch of hint=prefetch is timed with it, and not "
+        "gated. Before each sample the pages are brought to the source and shown to be there; after it they "
+        "are shown to have left, or not to, where they are to be read in place",
+    .formula =
+        "bandwidth = bytes of the pages / median time, which is what migrates; of discards none, since what "
+        "is dropped need not cross: they are operations, one a piece",
+    .source =
+        "Comm|Scope, section 3.4, figures 10 and 11; CUDA runtime API, cudaMemAdvise and "
+        "cudaMemDiscardBatchAsync",
+    .limits =
+        "sizes stay below a quarter of the card's free memory, so nothing is evicted: the driver's behaviour "
+        "under memory pressure is not measured",
+};
 
 using transfer::PageCall;
 
@@ -424,7 +437,7 @@ std::vector<Benchmark> list_managed(const Machine& machine, const Scope& /*scope
 
 Family transfer_managed() {
   return {kManagedFamily,
-          "How fast does managed memory move between host and GPU, on demand and by prefetch?",
+          kAboutTransferManaged,
           {word_axis("method", "what brings the pages, or drops what they hold", managed_methods()),
            word_axis("path", "which way pages go; of discard the first names the side that has them",
                      {"host_to_gpu", "gpu_to_host"}),
@@ -438,13 +451,19 @@ Family transfer_managed() {
 
 namespace {
 
-// transfer/host_copy: what does the runtime's own copy reach from ordinary memory to page-locked memory?
-//
-// Timed: one cudaMemcpyAsync from host to host, from the call until an event behind it has completed, on the
-// host's clock: a CPU copies. Not timed: allocation, page-locking, filling, flushing, checking.
-// Bytes: the copy's size. Source: Comm|Scope's Comm_cudaMemcpyAsync_HostToPinned (c3sr/comm_scope,
-// src/cudaMemcpyAsync), which takes the time by events.
-// Limits: one copy at a time, called from the source's node; what libc's memcpy reaches is host/memcpy.
+// transfer/host_copy
+
+constexpr About kAboutTransferHostCopy{
+    .question = "What does the runtime's own copy reach from ordinary memory to page-locked memory?",
+    .timed =
+        "one cudaMemcpyAsync from host to host, from the call until an event behind it has completed, on the "
+        "host's clock: a CPU copies. Not timed: allocation, page-locking, filling, flushing, checking",
+    .formula = "bandwidth = bytes / median time",
+    .source =
+        "Comm|Scope's Comm_cudaMemcpyAsync_HostToPinned (c3sr/comm_scope, src/cudaMemcpyAsync), which takes "
+        "the time by events",
+    .limits = "one copy at a time, called from the source's node; what libc's memcpy reaches is host/memcpy",
+};
 
 using transfer::HostCopy;
 
@@ -471,11 +490,7 @@ Benchmark make_benchmark_host_copy(const Machine& machine, const GpuTarget& gpu,
   if (copy.flush && !can_flush()) {
     benchmark.skip_for("this processor has no instruction that evicts a cache line from user space");
   }
-  benchmark.explanation = {
-      "the bandwidth of the runtime's copy from ordinary memory to page-locked memory",
-      "one cudaMemcpyAsync from host to host, until an event behind it has completed, on the host's clock",
-      "bandwidth = bytes / median time", "Comm|Scope, Comm_cudaMemcpyAsync_HostToPinned",
-      "one copy at a time, called from the source's node"};
+  benchmark.explanation = {};
   benchmark.run = [copy](Session& session) { return measure(session, copy); };
   return benchmark;
 }
@@ -505,7 +520,7 @@ std::vector<Benchmark> list_host_copy(const Machine& machine, const Scope& scope
 Family transfer_host_copy() {
   return {
       kHostCopyFamily,
-      "What does the runtime's own copy reach from ordinary memory to page-locked memory?",
+      kAboutTransferHostCopy,
       {word_axis("path", "from which kind of memory to which", {"pageable_to_pinned"}, "pageable_to_pinned"),
        switch_axis("flush", "whether both buffers are evicted from the CPU's caches before"),
        size_axis("bytes", "bytes copied", {1, 1024 * kGiB})},
@@ -514,15 +529,22 @@ Family transfer_host_copy() {
 
 namespace {
 
-// transfer/zero_copy: how fast does a kernel read or write host memory over the link, and how much of that
-// depends on how its warps walk?
-//
-// Timed: one kernel between two events, behind a closed gate. Every load's result is used, and the sum of
-// all words of all samples is checked; what is written is checked word by word on the host.
-// Bytes: what the kernel asks for. Link traffic is modelled: the requests of a warp, grouped by 128-byte
-// line, if caches kept every sector; `requests_without_cache` if they kept none.
-// Source: EMOGI (Min et al., VLDB 2020), section 3.3, figures 3 and 4; Comm|Scope, section 3.3, figure 9.
-// Limits: the order of addresses is regular; random access is another family's question.
+// transfer/zero_copy
+
+constexpr About kAboutTransferZeroCopy{
+    .question =
+        "How fast does a kernel read or write host memory, and what does the way its warps walk change?",
+    .timed =
+        "one kernel between two events, behind a closed gate. Every load's result is used, and the sum of "
+        "all words of all samples is checked; what is written is checked word by word on the host",
+    .formula =
+        "bandwidth = bytes asked for / median time; what crosses the link is under `traffic`, modelled: the "
+        "requests of a warp, grouped by 128-byte line, if caches kept every sector; `requests_without_cache` "
+        "if they kept none",
+    .source =
+        "EMOGI (Min et al., VLDB 2020), section 3.3, figures 3 and 4; Comm|Scope, section 3.3, figure 9",
+    .limits = "the order of addresses is regular; random access is another family's question",
+};
 
 using transfer::Allocation;
 using transfer::Walk;
@@ -536,9 +558,6 @@ Explanation explain_zero_copy(const Transfer& transfer) {
   Explanation text;
   text.measures = transfer.to_gpu() ? "the bandwidth of a kernel that reads host memory over the link"
                                     : "the bandwidth of a kernel that writes host memory over the link";
-  text.timed = "one kernel between two events, submitted beforehand behind a closed gate";
-  text.formula = "bandwidth = bytes asked for / median time; what crosses the link is under `traffic`";
-  text.source = "EMOGI, section 3.3 and figures 3, 4; Comm|Scope, section 3.3 and figure 9";
   text.limits = "regular order of addresses; one kernel at a time";
   if (!transfer.flush) {
     text.limits += "; what the CPU's caches have of the memory comes from there";
@@ -624,7 +643,7 @@ std::vector<Benchmark> list_zero_copy(const Machine& machine, const Scope& /*sco
 
 Family transfer_zero_copy() {
   return {kZeroCopyFamily,
-          "How fast does a kernel read or write host memory, and what does the way its warps walk change?",
+          kAboutTransferZeroCopy,
           {word_axis("direction", "whether the kernel reads or writes", {"read", "write"}),
            word_axis("access", "how a warp walks", {"strided", "merged", "merged_aligned"}, "merged_aligned"),
            word_axis("allocation", "how the memory came to be",

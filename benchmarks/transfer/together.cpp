@@ -1,19 +1,5 @@
 // The families of transfers at once: transfer/duplex and contention. Each part opens with its question.
 
-// transfer/duplex: what does a link carry when bytes go both ways at once?
-//
-// Timed: where the GPU does all of it, each direction between two events of its own, both behind gates that
-// open together; pageable copies, prefetches and faults of the host on two host threads that start together,
-// on the host's clock. A sample is the time during which either direction ran; each direction's own time is
-// kept beside it. Both destinations held other data before and are checked.
-// Between GPUs bytes go by `write`, each GPU sends, by `read`, each fetches, or by `read_write`, the first
-// does both; copies without peer access (`off`) are staged through the host.
-// Bytes: those of both directions. `overlap`: time both ran over time either ran.
-// Source: Comm|Scope, section 3.2 and figure 7. Its duplex peer copy moved gpu1 to gpu1, its duplex prefetch
-// took the stop event before the second prefetch, and its duplex zero-copy read loaded nothing; nvbandwidth's
-// bidirectional copies are `contention/opposite_copy`.
-// Limits: the two directions need not end together, and then one ran alone for a while: see `overlap`.
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -25,6 +11,26 @@
 
 namespace grainscope::harness {
 namespace {
+
+// transfer/duplex
+
+constexpr About kAboutTransferDuplex{
+    .question = "What does a link carry when bytes go both ways at once?",
+    .timed =
+        "where the GPU does all of it, each direction between two events of its own, both behind gates that "
+        "open together; pageable copies, prefetches and faults of the host on two host threads that start "
+        "together, on the host's clock. A sample is the time during which either direction ran; each "
+        "direction's own time is kept beside it. Both destinations held other data before and are checked. "
+        "Between GPUs bytes go by `write`, each GPU sends, by `read`, each fetches, or by `read_write`, the "
+        "first does both; copies without peer access (`off`) are staged through the host",
+    .formula =
+        "bandwidth = bytes of both directions / median time; overlap = time both ran / time either ran",
+    .source =
+        "Comm|Scope, section 3.2 and figure 7. Its duplex peer copy moved gpu1 to gpu1, its duplex prefetch "
+        "took the stop event before the second prefetch, and its duplex zero-copy read loaded nothing; "
+        "nvbandwidth's bidirectional copies are `contention/opposite_copy`",
+    .limits = "the two directions need not end together, and then one ran alone for a while: see `overlap`",
+};
 
 using transfer::Endpoint;
 using transfer::Engine;
@@ -112,15 +118,11 @@ Transfer one_way(Method method, const Endpoint& other, int gpu, bool outward, st
 }
 
 Explanation explain(bool between_gpus) {
-  return {
-      "what a link carries when bytes go both ways at once",
-      "each direction by itself, both started at the same moment; a sample is the time either ran; each also "
-      "alone",
-      "bandwidth = bytes of both directions / median time; overlap = time both ran / time either ran",
-      "Comm|Scope, section 3.2 and figure 7",
-      between_gpus ? "events of two GPUs have no common clock: that both began together rests on gates which "
-                     "open within a microsecond"
-                   : "where one direction ends first, the other runs alone for the rest: see overlap"};
+  return {.limits =
+              between_gpus
+                  ? "events of two GPUs have no common clock: that both began together rests on gates which "
+                    "open within a microsecond"
+                  : "where one direction ends first, the other runs alone for the rest: see overlap"};
 }
 
 class DuplexLister {
@@ -273,7 +275,7 @@ Family transfer_duplex() {
   axes.insert(axes.end(), of_load.begin(), of_load.end());
   axes.push_back(size_axis("bytes", "bytes of each direction", {4, 1024 * kGiB}));
   axes.insert(axes.end(), {gpu_axis(), node_axis(), pairs_axis(), orders_axis()});
-  return {kDuplexFamily, "What does a link carry when bytes go both ways at once?", std::move(axes),
+  return {kDuplexFamily, kAboutTransferDuplex, std::move(axes),
           [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
             return DuplexLister(machine, grids).list();
           }};
@@ -281,15 +283,23 @@ Family transfer_duplex() {
 
 namespace {
 
-// contention: what is left of a copy between host and GPU when something else runs?
-//
-// Timed: every lane between two events of its own, all behind gates that open together. A background lane is
-// issued often enough to outlast the measured one. Each lane is also timed alone in the same session.
-// Bytes: those of the lanes that are not background.
-// partner_kept: what a background lane kept of its own rate while the others ran. Kernels of one GPU leave
-// room for each other, or they would run one after the other.
-// Source: nvbandwidth's bidirectional copies (`opposite_copy`: one direction under a copy the other way).
-// Limits: one GPU against one node; several GPUs against one node are transfer/collective.
+// contention
+
+constexpr About kAboutContention{
+    .question = "What is left of a copy between host and GPU when something else runs?",
+    .timed =
+        "every lane between two events of its own, all behind gates that open together. A background lane is "
+        "issued often enough to outlast the measured one. Each lane is also timed alone in the same session",
+    .formula =
+        "bandwidth = bytes of the measured lanes / median time during which any of them ran; partner_kept = "
+        "1 - (time of what runs beside - its time alone) / time of the measured lanes",
+    .source =
+        "nvbandwidth's bidirectional copies (`opposite_copy`: one direction under a copy the other way)",
+    .limits =
+        "one GPU against one node; several GPUs are transfer/collective. Kernels of one GPU leave room for "
+        "each other, or they would run one after the other; beside device_stream a kernel's copy has as few "
+        "blocks as fill the link",
+};
 
 constexpr std::uint64_t kStreamedBytes = kGiB;  // of device memory, out of any cache
 constexpr double kSlowestLink_gb_s = 20;        // background work is sized to outlast a copy over this
@@ -465,14 +475,7 @@ class ContentionLister {
         }
       }
     }
-    benchmark.explanation = {
-        "what is left of a copy when something else runs",
-        "each lane between two events, all behind gates that open together; each also alone",
-        "bandwidth = bytes of the measured lanes / median time during which any of them ran; "
-        "partner_kept = 1 - (time of what runs beside - its time alone) / time of the measured lanes",
-        "nvbandwidth's bidirectional copies",
-        "one GPU against one node; several GPUs are transfer/collective; "
-        "beside device_stream a kernel's copy has as few blocks as fill the link"};
+    benchmark.explanation = {};
     carry_out_together(benchmark, lanes);
     benchmarks_.push_back(std::move(benchmark));
   }
@@ -502,8 +505,8 @@ Family contention() {
       untold(size_axis("streamed", "of its own memory the GPU reads so much, of what=device_stream",
                        {4, 1024 * kGiB}, false, format_bytes(kStreamedBytes))));
   axes.insert(axes.end(), {gpu_axis(), node_axis()});
-  return {kContentionFamily, "What is left of a copy between host and GPU when something else runs?",
-          std::move(axes), [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+  return {kContentionFamily, kAboutContention, std::move(axes),
+          [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
             return ContentionLister(machine, grids).list();
           }};
 }

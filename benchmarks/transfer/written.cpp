@@ -1,10 +1,4 @@
-// transfer/written: how fast do the transfers go that a user wrote down? (--transfer, docs/transfer.md)
-//
-// Timed, bytes: as in the families whose lanes these are: one transfer as in transfer/memcpy, transfer/peer
-// or transfer/managed, several that start at once as in transfer/duplex and contention. The GPU that issues
-// the first transfer is `gpu` of the site, the next that is named `peer`. Source: TransferBench
-// (ROCm/TransferBench), whose lines name source, executor and destination. Limits: listed where --transfer is
-// given, and then alone.
+// transfer/written
 
 #include <algorithm>
 #include <set>
@@ -18,6 +12,19 @@
 
 namespace grainscope::harness {
 namespace {
+
+constexpr About kAboutTransferWritten{
+    .question = "How fast do the transfers go that --transfer writes down?",
+    .timed =
+        "as in the families whose lanes these are: one transfer as in transfer/memcpy, transfer/peer or "
+        "transfer/managed, several that start at once as in transfer/duplex and contention. The GPU that "
+        "issues the first transfer is `gpu` of the site, the next that is named `peer`",
+    .formula = "bandwidth = bytes of the measured lanes / median time",
+    .source = "TransferBench (ROCm/TransferBench), whose lines name source, executor and destination",
+    .limits =
+        "listed where --transfer is given, and then alone; what a line does not say is as docs/transfer.md "
+        "has it",
+};
 
 using transfer::Endpoint;
 using transfer::Engine;
@@ -210,13 +217,12 @@ class Lister {
     benchmark.id.axes.push_back({"bytes", static_cast<std::int64_t>(bytes)});
     benchmark.id.site = named.site();
     benchmark.explanation = {
-        "how fast this goes: " + to_text(lanes),
-        lanes.size() == 1 ? "as in transfer/memcpy, transfer/peer and transfer/managed: between two events "
-                            "behind a closed gate; on the host's clock where the CPU has a part in it"
-                          : "each lane by itself, all started at the same moment; a sample is the time any "
-                            "measured lane ran; each also alone",
-        "bandwidth = bytes of the measured lanes / median time", "TransferBench (ROCm/TransferBench)",
-        "what a line does not say is as docs/transfer.md has it"};
+        .measures = "how fast this goes: " + to_text(lanes),
+        .timed = lanes.size() == 1
+                     ? "as in transfer/memcpy, transfer/peer and transfer/managed: between two events "
+                       "behind a closed gate; on the host's clock where the CPU has a part in it"
+                     : "each lane by itself, all started at the same moment; a sample is the time any "
+                       "measured lane ran; each also alone"};
     if (planned.size() == 1) {
       carry_out(benchmark, *planned.front().transfer);
     } else {
@@ -233,7 +239,7 @@ class Lister {
 
 Family transfer_written() {
   return {kFamily,
-          "How fast do the transfers go that --transfer writes down?",
+          kAboutTransferWritten,
           {},
           [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
             return Lister(machine, scope).list();

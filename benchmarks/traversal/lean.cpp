@@ -142,17 +142,23 @@ Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedG
 
 namespace {
 
-// lean/bfs, lean/cc, lean/pr, lean/sssp: what does an algorithm that reads fewer bytes save, where edges are
-// far?
-//
-// Timed: one whole run between two events, state set within; nothing waits for the host meanwhile but hybrid
-// runs, where it chooses in every step. Not timed:
-// making, ordering, compressing and placing the graph, planning and filling what is hot, verifying, which
-// every trial is. Operations: none; TEPS is a counter. Bytes: edges read, wherever they lie, times 4; what
-// crossed the link is under `traffic` and in the trials, counted by the kernel in a second run and equal to
-// the model's. Source: Beamer, Asanovic and Patterson, SC 2012; Sutton, Ben-Nun and Barak, IPDPS 2018; GAP
-// benchmark suite for sources and conventions; EMOGI (VLDB 2020) is what it is to be held against
-// (traversal/*). Limits: the order of vertices is by degree, made offline, its time in prepare_s.
+// lean
+
+constexpr About kAboutLean{
+    .question = "What does a traversal save that reads fewer of the edges that are far?",
+    .timed =
+        "one whole run between two events, state set within; nothing waits for the host meanwhile but hybrid "
+        "runs, where it chooses in every step. Not timed: making, ordering, compressing and placing the "
+        "graph, planning and filling what is hot, verifying, which every trial is",
+    .formula =
+        "operations: none; TEPS is a counter. Bytes: edges read, wherever they lie, times 4; what crossed "
+        "the link is under `traffic` and in the trials, counted by the kernel in a second run and equal to "
+        "the model's",
+    .source =
+        "Beamer, Asanovic and Patterson, SC 2012; Sutton, Ben-Nun and Barak, IPDPS 2018; GAP benchmark suite "
+        "for sources and conventions; EMOGI (VLDB 2020) is what it is to be held against (traversal/*)",
+    .limits = "the order of vertices is by degree, made offline, its time in prepare_s",
+};
 
 using graph::GraphSpec;
 using lean::TierPolicy;
@@ -376,7 +382,7 @@ Family lean_traversal() {
   tiers.insert(tiers.begin(), kNoTier);
   return {
       "lean",
-      "What does a traversal save that reads fewer of the edges that are far?",
+      kAboutLean,
       {algorithm_axis(),
        word_axis("tier", "which edges GPU memory holds: heads of all lists, whole lists, what is read most",
                  std::move(tiers), kNoTier),

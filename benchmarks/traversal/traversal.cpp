@@ -517,32 +517,40 @@ Measurement measure_subway(Session& session, const TraversalPoint& point, const 
 
 namespace {
 
-// traversal/bfs, sssp, cc, pr: how fast does a GPU traverse a graph whose edges lie in host memory?
-//
-// EMOGI (VLDB 2020): offsets and state in GPU memory, the edge list where the placement says, walked by the
-// access that the case names. Timed: everything a traversal does on the GPU, from clearing its state to the
-// last level, between two events; with a hint=prefetch also that. Not timed: making and placing the graph,
-// sending managed pages back to the host and advising before each trial, and verifying, which every trial is.
-// Bytes: edges in the lists that were walked × bytes of an edge (and of its weight in sssp); link bytes: of
-// each level the different 32-byte sectors of these lists, less what the GPU's L2 can have kept from the
-// level before, the least that can have crossed the link, and `link_gb_s` these over the first trial's time.
-// With `gpus` each GPU has the lists of one part of the vertices within reach, of as many edges or, with
-// divide=vertices, vertices, reads them over its own link, and keeps a copy of the state of all vertices.
-// Before each level it takes from the others' copies, over what joins the GPUs, what they found of its
-// vertices. counters.alone_s is the time of the first GPU by itself with the whole graph, after the trials
-// and from the first three sources, and `scaling` that over the time of all times their number. They are
-// absent where a second copy of the edges has no room. counters.frontier_s is, of one run on one GPU,
-// the time between the end of a walk and the beginning of the next, in which levels find their lists and cut
-// them, and merge_path its tiles; waits for the host are in it. That run counts loads, which slows its walks
-// alone. direction=pull: lists are walked of vertices that may still change, which ask their neighbours.
-// `traffic` is the model's
-// count of requests over that trial's frontiers, with no cache. TEPS: adjacency entries of what was reached,
-// half of them in undirected graphs, over the time; the harmonic mean over sources. Source: EMOGI sections 4
-// and 5; dissertation chapter 2; GAP's sources, conventions and tolerance. Of managed edges
-// counters.moved_bytes are the pages that left the host in a trial: none where a hint has them read in place,
-// and read-mostly ones are counted, of which the host keeps its own. Limits: managed edges are cold in each
-// trial, and oversubscribed only where
-// --allow-managed-oversubscription lets them: else the papers' thrashing is model/uvm's.
+// traversal
+
+constexpr About kAboutTraversal{
+    .question = "How fast do GPUs traverse a graph whose edges need not fit into their memory?",
+    .measures =
+        "EMOGI (VLDB 2020): offsets and state in GPU memory, the edge list where the placement says, walked "
+        "by the access that the case names. With `gpus` each GPU has the lists of one part of the vertices "
+        "within reach, of as many edges or, with divide=vertices, vertices, reads them over its own link, "
+        "and keeps a copy of the state of all vertices. Before each level it takes from the others' copies, "
+        "over what joins the GPUs, what they found of its vertices. With direction=pull lists are walked of "
+        "vertices that may still change, which ask their neighbours",
+    .timed =
+        "everything a traversal does on the GPU, from clearing its state to the last level, between two "
+        "events; with a hint=prefetch also that. Not timed: making and placing the graph, sending managed "
+        "pages back to the host and advising before each trial, and verifying, which every trial is",
+    .formula =
+        "bytes: edges in the lists that were walked × bytes of an edge (and of its weight in sssp); link "
+        "bytes: of each level the different 32-byte sectors of these lists, less what the GPU's L2 can have "
+        "kept from the level before, the least that can have crossed the link, and `link_gb_s` these over "
+        "the first trial's time. `traffic` is the model's count of requests over that trial's frontiers, "
+        "with no cache. TEPS: adjacency entries of what was reached, half of them in undirected graphs, over "
+        "the time; the harmonic mean over sources. counters.alone_s is the time of the first GPU by itself "
+        "with the whole graph, after the trials and from the first three sources, and `scaling` that over "
+        "the time of all times their number. They are absent where a second copy of the edges has no room. "
+        "counters.frontier_s is, of one run on one GPU, the time between the end of a walk and the beginning "
+        "of the next, in which levels find their lists and cut them, and merge_path its tiles; waits for the "
+        "host are in it. That run counts loads, which slows its walks alone. Of managed edges "
+        "counters.moved_bytes are the pages that left the host in a trial: none where a hint has them read "
+        "in place, and read-mostly ones are counted, of which the host keeps its own",
+    .source = "EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance",
+    .limits =
+        "managed edges are cold in each trial, and oversubscribed only where "
+        "--allow-managed-oversubscription lets them: else the papers' thrashing is model/uvm's",
+};
 
 using graph::GraphSpec;
 using graph::Order;
@@ -579,24 +587,23 @@ std::string link_text(const graph::PlacementRequest& request) {
 
 Explanation explain(const TraversalPoint& point) {
   return {
-      "the time of a whole " + std::string(name(point.algorithm)) + " whose edges lie " +
+      .measures =
+          "the time of a whole " + std::string(name(point.algorithm)) + " whose edges lie " +
           (point.subway ? "on the host, gathered and copied level by level (after Subway, all of it timed)"
                         : link_text(point.where.request)) +
           (point.gpus > 1 ? ", by several GPUs, each the lists of its own part of the vertices" : "") +
           (point.direction == graph::Direction::pull ? ", by pull: its vertices ask their neighbours" : ""),
-      std::string("everything on the GPU between two events, from ") +
-          (point.is_managed() && point.where.request.hint == cuda::Hint::prefetch
-               ? "the prefetch of the edges and "
-               : "") +
-          "clearing the state to the last level" +
-          (point.gpus > 1 ? ", what the GPUs tell each other between two levels included" : "") +
-          "; not making or placing the graph, nor verifying, which every trial is",
-      "bytes = edges in the lists walked * bytes of an edge; traffic: the model's requests over the first "
-      "trial's frontiers; teps = entries reached (half of them where undirected) / time, harmonic mean",
-      "EMOGI (VLDB 2020), sections 4 and 5; GAP benchmark suite: sources and conventions",
-      std::string(
-          "TEPS says nothing of the work that was saved or wasted; managed edges exceed the card only "
-          "where --allow-managed-oversubscription lets them") +
+      .timed = std::string("everything on the GPU between two events, from ") +
+               (point.is_managed() && point.where.request.hint == cuda::Hint::prefetch
+                    ? "the prefetch of the edges and "
+                    : "") +
+               "clearing the state to the last level" +
+               (point.gpus > 1 ? ", what the GPUs tell each other between two levels included" : "") +
+               "; not making or placing the graph, nor verifying, which every trial is",
+      .limits =
+          std::string(
+              "TEPS says nothing of the work that was saved or wasted; managed edges exceed the card only "
+              "where --allow-managed-oversubscription lets them") +
           (point.gpus > 1
                ? "; every GPU holds the state of all vertices, and scaling is that of three sources"
                : "")};
@@ -925,7 +932,7 @@ Family traversal() {
   placements.emplace_back(kSubway);
   return {
       "traversal",
-      "How fast do GPUs traverse a graph whose edges need not fit into their memory?",
+      kAboutTraversal,
       {algorithm_axis(),
        word_axis("access", "how warps walk lists of neighbours", std::move(accesses),
                  name(Access::merged_aligned)),

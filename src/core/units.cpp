@@ -134,22 +134,19 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 namespace {
 
-// The word of `known`, which is not empty, that takes the fewest changes.
+// The word of `known`, which is not empty, that takes the fewest changes, small letters or not.
 const std::string& closest(std::string_view word, const std::vector<std::string>& known) {
+  const std::string small = lower(std::string(word));
   return *std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(word, a) < edit_distance(word, b);
+    return edit_distance(small, lower(a)) < edit_distance(small, lower(b));
   });
 }
 
 }  // namespace
 
 std::string not_among(std::string_view word, std::string_view what, const std::vector<std::string>& known) {
-  std::string text = "'" + std::string(word) + "' is not " + std::string(what) + "; the nearest is " +
-                     closest(word, known) + "; there are ";
-  for (const std::string& name : known) {
-    text += (&name == &known.front() ? "" : ", ") + name;
-  }
-  return text;
+  return "'" + std::string(word) + "' is not " + std::string(what) + "; the nearest is " +
+         closest(word, known) + "; there are " + joined(known, ", ");
 }
 
 std::string lower(std::string text) {
@@ -173,7 +170,7 @@ std::string nearest(const std::string& word, const std::vector<std::string>& kno
   const std::string& best = closest(word, known);
   // Of few letters two are half of them.
   const std::size_t most = word.size() < 4 ? 1 : std::max<std::size_t>(2, best.size() / 3);
-  return edit_distance(word, best) <= most ? best : std::string();
+  return edit_distance(lower(word), lower(best)) <= most ? best : std::string();
 }
 
 }  // namespace grainscope

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 
 namespace grainscope::cuda {

@@ -13,6 +13,7 @@
 
 #include "files.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/graph/io.hpp"
 #include "parallel.hpp"
@@ -119,7 +120,12 @@ GraphSpec parse_graph_spec(const std::string& text) {
       return parse_generated(text, one, rest);
     }
   }
-  refuse(text, "the kind '" + first + "' is unknown");
+  std::vector<std::string> kinds{"file"};
+  for (const Generated& one : kGenerated) {
+    kinds.emplace_back(one.name);
+  }
+  const std::string near = nearest(first, kinds);
+  refuse(text, "the kind '" + first + "' is unknown" + (near.empty() ? "" : ": did you mean " + near + "?"));
 }
 
 std::string GraphSpec::name() const {

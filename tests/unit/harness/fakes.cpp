@@ -40,7 +40,7 @@ std::string fake_name(const std::string& name) {
 
 std::vector<Family> fake_family(std::vector<Benchmark> cases) {
   return {{"fake",
-           "Does the harness do as it should?",
+           {.question = "Does the harness do as it should?"},
            {},
            [cases = std::move(cases)](const Machine&, const Scope&, const Grids&) { return cases; }}};
 }

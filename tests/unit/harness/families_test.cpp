@@ -139,8 +139,9 @@ TEST(Families, each_has_a_name_of_its_own_and_a_question) {
   std::set<std::string> names;
   for (const Family& family : all_families()) {
     EXPECT_TRUE(names.insert(family.name).second) << family.name;
-    EXPECT_FALSE(family.question.empty()) << family.name;
-    EXPECT_EQ(family.question.back(), '?') << family.name;
+    const std::string question = family.about.question;
+    EXPECT_FALSE(question.empty()) << family.name;
+    EXPECT_EQ(question.back(), '?') << family.name;
   }
 }
 

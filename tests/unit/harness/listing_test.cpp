@@ -120,6 +120,32 @@ class Listings : public testing::Test {
   std::string before_;
 };
 
+// What a name tells, its family declares; locality and link are those of the places in it.
+TEST_F(Listings, have_no_axis_that_a_family_does_not_declare) {
+  for (const auto& [machine_name, described] : test::stored_machines()) {
+    if (described.gpus > 4) {
+      continue;
+    }
+    test::MachineTree tree;
+    const Machine machine = test::write_machine(described, tree);
+    for (const Family& family : all_families()) {
+      std::set<std::string> declared{"locality", "link"};
+      for (const DeclaredAxis& axis : family.axes) {
+        declared.insert(axis.key);
+      }
+      const auto is_declared = [&](const Axis& axis) { return declared.contains(axis.key); };
+      for (const Preset preset : {Preset::smoke, Preset::full, Preset::paper}) {
+        const Scope scope =
+            make_scope(preset, gpu_targets(machine, {}), false, machine.topology.usable_nodes());
+        for (const Benchmark& benchmark : list_all({family}, machine, scope)) {
+          EXPECT_TRUE(std::all_of(benchmark.id.axes.begin(), benchmark.id.axes.end(), is_declared))
+              << machine_name << ": " << benchmark.id.name();
+        }
+      }
+    }
+  }
+}
+
 TEST_F(Listings, of_every_preset_on_every_machine_are_as_they_were) {
   std::vector<std::string> found;
   for (const auto& [machine_name, described] : test::stored_machines()) {

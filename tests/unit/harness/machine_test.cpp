@@ -398,7 +398,7 @@ TEST(NearestNode, is_the_gpus_own_where_the_scope_has_it_else_the_first) {
 
 TEST(Places, are_the_first_gpu_alone_unless_gpus_were_asked_for) {
   const std::vector<GpuTarget> gpus{{0, "", 0}, {1, "", 0}};
-  const std::vector<DeclaredAxis> axes;
+  const std::vector<DeclaredAxis> axes{gpu_axis(), node_axis()};
   const auto taken = [&](Preset preset, bool asked_for) {
     const Scope scope = make_scope(preset, gpus, asked_for, {0});
     const Grids grids(axes, "transfer/memcpy", scope);

@@ -501,7 +501,7 @@ TEST(SpanClaims, of_cases_that_a_filter_or_a_shard_leaves_out_are_gone) {
   const auto list = [&claims](const Machine&, const Scope&, const Grids&) {
     return std::vector{claiming(claims, "small", kMiB), claiming(claims, "large", kGiB)};
   };
-  const std::vector<Family> families{{"fake", "Does a claim go with its case?", {}, list}};
+  const std::vector<Family> families{{"fake", {.question = "Does a claim go with its case?"}, {}, list}};
   {
     const Selection filtered = select(families, machine, scope, "small", 1, 1);
     EXPECT_EQ(claims.most_bytes(kPinned), kMiB);
@@ -522,7 +522,8 @@ TEST(SpanClaims, of_cases_that_a_resumed_run_has_finished_are_gone) {
     return std::vector{claiming(claims, "small", kMiB), claiming(claims, "large", kGiB)};
   };
   Selection selection =
-      select({{"fake", "Does a claim go with its case?", {}, list}}, machine, scope, "", 1, 1);
+      select(std::vector<Family>{{"fake", {.question = "Does a claim go with its case?"}, {}, list}}, machine,
+             scope, "", 1, 1);
   // As the suite does with what the journal has.
   std::erase_if(selection.runnable,
                 [](const Benchmark& benchmark) { return benchmark.id.name() == test::fake_name("large"); });

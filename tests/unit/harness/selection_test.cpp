@@ -133,6 +133,19 @@ TEST_F(RefusalOf, axes_that_no_chosen_family_has_says_that_they_do_nothing) {
   EXPECT_EQ(of("host/(malloc|memcpy)", {{"flush", "on"}}), "");
 }
 
+TEST_F(RefusalOf, a_value_that_a_chosen_family_cannot_take_is_said) {
+  const auto said = [&](const std::string& filter) {
+    return understood_text(select(all_families(), machine_, scope_, filter, 1, 1), scope_);
+  };
+  scope_.axes = {{"bytes", "8,4KiB"}};
+  EXPECT_EQ(
+      said("^host/(memcpy|latency)/"),
+      "grainscope: --axis bytes=8 is no value of host/memcpy (a size from 64 B to 1 TiB), host/latency (a "
+      "size from 4 KiB to 1 TiB): no case of it there\n");
+  scope_.axes = {{"bytes", "4KiB"}};
+  EXPECT_EQ(said("^host/(memcpy|latency)/"), "");
+}
+
 TEST_F(RefusalOf, axes_of_values_that_the_family_has_not_says_what_there_is_with_its_own) {
   const std::string message = of("transfer/local", {{"method", "prefetch"}});
   EXPECT_TRUE(has(message, "with method=prefetch: with the preset's values ")) << message;

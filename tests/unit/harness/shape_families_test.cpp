@@ -111,7 +111,7 @@ std::vector<ShapePath> full_paths(const Machine& machine) {
   const Grids grids(family.axes, family.name, scope);
   std::vector<ShapePath> paths;
   std::set<std::string> names;
-  each_path(machine, scope, grids, [&](const ShapePath& path, const Grid&, const Values&) {
+  each_path(machine, scope, grids, [&](const ShapePath& path, const Values&) {
     if (names.insert(path.name + " " + std::to_string(path.route.gpu())).second) {
       paths.push_back(path);
     }

@@ -55,7 +55,7 @@ NvmlNvlink to_gpu(int peer) {
 }
 
 std::vector<GpuPair> pairs_of(const Machine& machine, Preset preset, const std::vector<int>& wanted = {}) {
-  const std::vector<DeclaredAxis> axes;
+  const std::vector<DeclaredAxis> axes{gpu_axis(), pairs_axis(), orders_axis()};
   const Scope scope = make_scope(preset, gpu_targets(machine, wanted), !wanted.empty(), {0});
   const Grids grids(axes, "transfer/peer", scope);
   return gpu_pairs(machine, grids, grids.all().front());
