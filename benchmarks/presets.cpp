@@ -828,6 +828,10 @@ traversal
 lean
   smoke  graph=power             algorithm=$program  lists=plain,compressed
   smoke  graph=power             algorithm=pr,sssp   lists=plain,compressed  segments=hybrid
+  smoke  graph=power             algorithm=$program  answers=mapped
+  smoke  graph=power             algorithm=bfs       lists=plain,compressed  answers=parents
+  smoke  graph=power             algorithm=$program  tier=lists  hot=100
+  smoke  graph=power             algorithm=sssp      packed=off,on  weights=1-255
   smoke  graph=power             algorithm=$program  lists=plain,compressed  tier=heads  hot=25
   smoke  graph=power             algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
   quick  graph=kron:19,urand:19  algorithm=bfs       lists=plain,compressed
@@ -843,6 +847,11 @@ lean
   full   graph=$middle           algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given  gpu=first
   paper  graph=$large            algorithm=$program  lists=plain,compressed
   paper  graph=$large            algorithm=pr,sssp   lists=plain,compressed  segments=hybrid
+  paper  graph=$large            algorithm=$program  lists=plain,compressed  answers=mapped
+  paper  graph=$large            algorithm=bfs       lists=plain,compressed  answers=parents
+  paper  graph=$large            algorithm=$program  tier=lists  hot=100
+  paper  graph=$large            algorithm=sssp      packed=on,off  weights=1-255
+  paper  graph=kron:25,urand:25  algorithm=$program  lists=plain
   paper  graph=$large            algorithm=$program  lists=plain,compressed  tier=heads  hot=1,5,10,25
   paper  graph=$large            algorithm=bfs       tier=lists,reuse  hot=1,5,10,25
   paper  graph=$large            algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given

@@ -118,13 +118,25 @@ Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedG
   const std::vector<Vertex> sources = graph.sources(point.trials);
   std::size_t number = 0;
   std::vector<LinkReads> first_reads;
+  std::string of_parents;
   TrialParts parts;
   parts.algorithm = point.algorithm;
   parts.sources = sources;
-  parts.timing = {Clock::event, false, "a whole run between two events, setting its state included"};
+  parts.timing = {Clock::event, false,
+                  std::string("a whole run between two events, setting its state included") +
+                      (run.callers != nullptr ? ", and between two more the kernel that brings its answer "
+                                                "into the caller's order"
+                                              : "")};
   parts.counted = true;
   parts.complete = [&](const Verdict& verdict, std::vector<LevelResult>& levels, Trial& trial) {
     std::vector<LinkReads> reads;
+    if (run.callers != nullptr) {
+      trial.counters["mapping_s"] = run.callers->last_mapping_s();
+    }
+    if (point.answers == LeanAnswers::parents) {
+      of_parents = "; " + graph::certify_parents(graph.csr(), graph.in_edges(), sources[number],
+                                                 run.traversal->answer(), run.callers->parents());
+    }
     count_reads(point, run, sources[number], verdict, levels, trial, reads);
     if (number++ == 0) {
       first_reads = std::move(reads);
@@ -135,6 +147,7 @@ Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedG
       measure(session, trials,
               {.limit = host_link_limit(session.machine(), point.gpu),
                .residency = residency_of(point.memory, [&lists] { lists->expect_on_host(); })});
+  measurement.verification += of_parents;
   summarise(graph, layout, lists->hot_bytes(), lists->gpu_bytes() + run.traversal->gpu_bytes(), measurement);
   hold_against_model(session, point, run.model(sources.front(), first_reads), measurement);
   return measurement;
@@ -157,7 +170,9 @@ constexpr About kAboutLean{
     .source =
         "Beamer, Asanovic and Patterson, SC 2012; Sutton, Ben-Nun and Barak, IPDPS 2018; GAP benchmark suite "
         "for sources and conventions; EMOGI (VLDB 2020) is what it is to be held against (traversal/*)",
-    .limits = "the order of vertices is by degree, made offline, its time in prepare_s",
+    .limits =
+        "the order of vertices is by degree, made offline, its time in prepare_s; answers are under these "
+        "numbers unless `answers` says otherwise, and then mapping_s is part of the time",
 };
 
 using graph::GraphSpec;
@@ -275,8 +290,18 @@ class Lister {
     point.memory = memory_of(values);
     point.gpu = gpu.ordinal;
     point.trials = trials_of(point.algorithm, scope_.trials);
+    point.graph.weights = weights_of(values);
+    point.packed = values.on("packed");
+    point.answers =
+        enumerator(values.word("answers"), kLeanAnswers, [](LeanAnswers each) { return name(each); });
     const bool hot_edges = hot.percent > 0 || hot.bytes > 0;
-    if (point.tier && !hot_edges) {
+    if (const std::string why = why_no_weights(spec, point.algorithm, point.graph.weights); !why.empty()) {
+      grids_.leave_out(why);
+    } else if (!point.packed && (point.algorithm != Algorithm::sssp || point.compressed || point.hybrid)) {
+      grids_.leave_out("weights lie apart in sssp alone, of plain lists that are read where they lie");
+    } else if (point.answers == LeanAnswers::parents && point.algorithm != Algorithm::bfs) {
+      grids_.leave_out("parents are a bfs's: other answers are numbered or mapped");
+    } else if (point.tier && !hot_edges) {
       grids_.leave_out("a tier holds some of the edges: hot or hot_budget is above 0");
     } else if (hot_edges && !point.tier) {
       grids_.leave_out("edges are hot in a tier: tier is heads, lists or reuse");
@@ -309,7 +334,13 @@ class Lister {
     benchmark.samples_s =
         trials_s(point.spec, point.algorithm, point.trials, sizeof(graph::Vertex), kAsIfRead_gb_s, false);
     if (point.algorithm == Algorithm::sssp) {
-      benchmark.id.axes.push_back({"weights", weights_of(point.spec)});
+      benchmark.id.axes.push_back({"weights", weights_of(point.spec, point.graph.weights)});
+    }
+    if (!point.packed) {
+      benchmark.id.axes.push_back({"packed", "off"});
+    }
+    if (point.answers != LeanAnswers::numbered) {
+      benchmark.id.axes.push_back({"answers", name(point.answers)});
     }
     benchmark.skip = why_not(gpu, point);
     benchmark.explanation = explain(point);
@@ -317,7 +348,7 @@ class Lister {
     const auto claim = benchmark.skip.empty() ? graphs_->claim(point.graph, scope_.visits_here) : nullptr;
     benchmark.run = [point, graphs = graphs_, claim, cache_dir = scope_.graph_cache](Session& session) {
       const GraphCache::Lease graph(*graphs, *claim, [&](const GraphKey& key) {
-        return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
+        return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir, key.weights);
       });
       if (point.algorithm == Algorithm::sssp) {
         graph->require_weights();
@@ -357,7 +388,11 @@ class Lister {
     const bool firsts = point.algorithm == Algorithm::bfs || point.algorithm == Algorithm::cc;
     const std::uint64_t beside =
         placed + std::min(edges, point.hot.most_bytes(edges)) + (firsts ? vertices * 9 : 0);
-    Needs needs{host_bytes(point.spec, point.graph.order, beside), vertices * 41 + entries / 16, 0};
+    const std::uint64_t mapping = point.answers == LeanAnswers::numbered ? 0
+                                  : point.answers == LeanAnswers::mapped ? 12
+                                                                         : 16;  // of a vertex
+    Needs needs{host_bytes(point.spec, point.graph.order, beside), vertices * (41 + mapping) + entries / 16,
+                0};
     // No more than there are, each with the offset of its list.
     needs.device_bytes += std::min(edges * (weights ? 2 : 1) + 4 * vertices * (point.spec.directed() ? 2 : 1),
                                    point.hot.most_bytes(edges));
@@ -393,8 +428,17 @@ Family lean_traversal() {
        number_axis("hot", "percent of the edge list in the tier", {0, 100}, "0"),
        size_axis("hot_budget", "GPU memory of the tier, in place of hot; given: what --hot-budget names",
                  {1, 1024 * kGiB}, false, kNoBudget, {kNoBudget, kGivenBudgets}),
-       following_axis("strategy", "by which the algorithm reads fewer edges"),
-       following_axis("weights", "least and greatest of the graph's, of sssp"), gpu_axis()},
+       following_axis("strategy", "by which the algorithm reads fewer edges"), weights_axis(),
+       switch_axis("packed",
+                   "whether weights share the four bytes of their neighbours where both fit, of sssp over "
+                   "plain lists",
+                   "on"),
+       word_axis("answers",
+                 "under whose numbers: those by degree, or the caller's, brought there within the time; "
+                 "parents: a bfs's, in place of depths",
+                 names_of(kLeanAnswers, [](LeanAnswers each) { return name(each); }),
+                 name(LeanAnswers::numbered)),
+       gpu_axis()},
       [](const Machine& machine, const Scope& scope, const Grids& grids) {
         return Lister(machine, scope, grids).list();
       }};

@@ -20,14 +20,17 @@ namespace {
 
 constexpr int kSampleSearches = 4;  // that reuse is learnt from, none of them a trial's
 
+// Whether weights lie in an array of their own, beside the neighbours.
+bool weights_apart(const LeanPoint& point, const graph::Csr& lists) {
+  return point.algorithm == graph::Algorithm::sssp && (!point.packed || !lean::packs_weights(lists));
+}
+
 // Of the lists of one direction, which has an equal part of a budget in bytes.
 lean::HotTier plan(const LeanPoint& point, const LoadedGraph& loaded, const graph::Csr& lists,
                    lean::TierPolicy policy, std::uint64_t directions) {
-  const std::uint64_t elements =
-      point.hot.bytes > 0
-          ? hot_elements(lists, point.hot, directions,
-                         point.algorithm == graph::Algorithm::sssp && !lean::packs_weights(lists))
-          : lists.edges() * static_cast<std::uint64_t>(point.hot.percent) / 100;
+  const std::uint64_t elements = point.hot.bytes > 0
+                                     ? hot_elements(lists, point.hot, directions, weights_apart(point, lists))
+                                     : lists.edges() * static_cast<std::uint64_t>(point.hot.percent) / 100;
   if (policy != lean::TierPolicy::reuse) {
     return lean::plan_tier(lists, policy, elements);
   }
@@ -47,6 +50,18 @@ const T* address(const std::optional<T>& value) {
 }
 
 }  // namespace
+
+const char* name(LeanAnswers answers) {
+  switch (answers) {
+    case LeanAnswers::numbered:
+      return "numbered";
+    case LeanAnswers::mapped:
+      return "mapped";
+    case LeanAnswers::parents:
+      return "parents";
+  }
+  return "unknown";
+}
 
 std::uint64_t hot_elements(const graph::Csr& lists, const HotBudget& budget, std::uint64_t directions,
                            bool weighted) {
@@ -137,11 +152,14 @@ lean::LeanPlacement LeanLayout::placement() const {
   placement.memory = point_.memory;
   placement.node = point_.node;
   placement.weights = point_.algorithm == graph::Algorithm::sssp;
+  placement.apart = placement.weights && !point_.packed;
   return placement;
 }
 
 model::TieredLists LeanLayout::pushed() const {
-  return out_.of(graph_.csr());
+  model::TieredLists lists = out_.of(graph_.csr());
+  lists.apart = !point_.packed;
+  return lists;
 }
 
 model::TieredLists LeanLayout::pulled() const {
@@ -279,24 +297,23 @@ LeanModel model_of_pr(const LeanLayout& layout, const Hybrid* hybrid, const std:
   return result;
 }
 
-LeanRun bfs_run(const lean::LeanLists& lists, const LeanLayout& layout) {
+LeanRun bfs_run(const lean::LeanLists& lists, const LeanLayout& layout, bool parents) {
   const lean::Turning turning = model::turning_for(layout.pushed(), layout.pulled());
-  auto search = lean::make_lean_bfs(lists, turning);
+  auto search = lean::make_lean_bfs(lists, turning, parents);
   const auto pulls = [bfs = search.get()]() -> std::map<std::string, double> {
     const std::vector<bool> pulled = bfs->pulled();
     return {{"pulls", static_cast<double>(std::count(pulled.begin(), pulled.end(), true))}};
   };
-  return {std::move(search), pulls, [&layout, turning](Vertex source, const std::vector<LinkReads>& reads) {
+  return {std::move(search), nullptr, pulls,
+          [&layout, turning](Vertex source, const std::vector<LinkReads>& reads) {
             return model_of_bfs(layout, source, turning, reads);
           }};
 }
 
-}  // namespace
-
-LeanRun make_lean_run(const LeanPoint& point, const LoadedGraph& graph, const lean::LeanLists& lists,
-                      const LeanLayout& layout) {
+LeanRun run_of(const LeanPoint& point, const LoadedGraph& graph, const lean::LeanLists& lists,
+               const LeanLayout& layout) {
   if (point.algorithm == Algorithm::bfs) {
-    return bfs_run(lists, layout);
+    return bfs_run(lists, layout, point.answers == LeanAnswers::parents);
   }
   std::shared_ptr<const Hybrid> hybrid;
   std::map<std::string, double> counters;
@@ -310,7 +327,7 @@ LeanRun make_lean_run(const LeanPoint& point, const LoadedGraph& graph, const le
     run.traversal =
         hybrid ? lean::make_hybrid_sssp(lists, delta, hybrid->costs) : lean::make_lean_sssp(lists, delta);
     counters["delta"] = delta;
-    counters["packed"] = lean::packs_weights(graph.csr()) ? 1 : 0;
+    counters["packed"] = weights_apart(point, graph.csr()) ? 0 : 1;
     run.model = [&layout, delta, hybrid](Vertex source, const std::vector<LinkReads>& reads) {
       return model_of_sssp(layout, source, delta, hybrid.get(), reads);
     };
@@ -326,6 +343,23 @@ LeanRun make_lean_run(const LeanPoint& point, const LoadedGraph& graph, const le
     };
   }
   run.counters = [counters] { return counters; };
+  return run;
+}
+
+}  // namespace
+
+LeanRun make_lean_run(const LeanPoint& point, const LoadedGraph& graph, const lean::LeanLists& lists,
+                      const LeanLayout& layout) {
+  LeanRun run = run_of(point, graph, lists, layout);
+  if (point.answers == LeanAnswers::numbered) {
+    return run;
+  }
+  const bool parents = point.answers == LeanAnswers::parents;
+  auto callers =
+      lean::with_callers_numbers(std::move(run.traversal), point.gpu,
+                                 {graph.old_of_new(), parents || point.algorithm == Algorithm::cc}, parents);
+  run.callers = callers.get();
+  run.traversal = std::move(callers);
   return run;
 }
 

@@ -33,6 +33,16 @@ struct HotBudget {
   }
 };
 
+// What a case's answer is, and under whose numbers.
+enum class LeanAnswers {
+  numbered,  // depths, distances, labels or ranks, under the numbers by degree
+  mapped,    // the same under the caller's, brought there within the time
+  parents,   // of a bfs, under the caller's
+};
+inline constexpr LeanAnswers kLeanAnswers[] = {LeanAnswers::numbered, LeanAnswers::mapped,
+                                               LeanAnswers::parents};
+[[nodiscard]] const char* name(LeanAnswers answers);
+
 struct LeanPoint {
   graph::GraphSpec spec;
   GraphKey graph;
@@ -41,7 +51,9 @@ struct LeanPoint {
   HotBudget hot;
   bool compressed = false;  // what is not hot
   bool hybrid = false;      // segments are copied where that is faster; of pr and sssp
-  int node = 0;             // where host memory lies
+  bool packed = true;       // weights share the four bytes of their neighbours where both fit
+  LeanAnswers answers = LeanAnswers::numbered;
+  int node = 0;  // where host memory lies
   cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;
   int gpu = 0;
   int trials = 8;
@@ -106,6 +118,7 @@ struct LeanModel {
 // An algorithm, and how a row tells of its runs.
 struct LeanRun {
   std::unique_ptr<graph::Traversal> traversal;
+  const lean::CallersAnswer* callers = nullptr;  // the same, where it brings answers into the caller's order
   // Of the last run.
   std::function<std::map<std::string, double>()> counters;
   // Throws FailedError where a run from there read what its model does not.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <iostream>
 #include <map>
 #include <utility>
@@ -18,9 +19,6 @@ namespace {
 using graph::Csr;
 using graph::Vertex;
 
-// The papers' weights, for graphs that have none.
-constexpr graph::Weight kLowestWeight = 8;
-constexpr graph::Weight kHighestWeight = 72;
 constexpr std::uint64_t kWeightSeed = 27491095;
 
 bool has_own_weights(const graph::GraphSpec& spec) {
@@ -40,6 +38,28 @@ graph::Csr read(const graph::GraphSpec& spec, const std::string& cache_dir, std:
   return graph_of_run(spec, false, cache_dir);
 }
 
+std::string text_of(const WeightRange& range) {
+  return std::to_string(range.least) + "-" + std::to_string(range.most);
+}
+
+WeightRange parse_weights(const std::string& text) {
+  constexpr graph::Weight kMost = 1 << 20;  // so that no path of a graph is longer than 32 bits can count
+  const std::size_t dash = text.find('-');
+  WeightRange range;
+  const auto number = [](std::string_view digits, graph::Weight& value) {
+    const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return !digits.empty() && error == std::errc{} && rest == digits.data() + digits.size();
+  };
+  const std::string_view all = text;
+  if (dash == std::string::npos || !number(all.substr(0, dash), range.least) ||
+      !number(all.substr(dash + 1), range.most) || range.least < 1 || range.least > range.most ||
+      range.most > kMost) {
+    throw UsageError("'" + text + "' is no range of weights: least-greatest, whole numbers from 1 to " +
+                     std::to_string(kMost) + ", as 1-255");
+  }
+  return range;
+}
+
 }  // namespace
 
 graph::Csr graph_of_run(const graph::GraphSpec& spec, bool weights, const std::string& cache_dir) {
@@ -52,8 +72,29 @@ graph::Csr graph_of_run(const graph::GraphSpec& spec, bool weights, const std::s
   return graph;
 }
 
-std::string weights_of(const graph::GraphSpec& spec) {
-  return has_own_weights(spec) ? "own" : "8-72";
+DeclaredAxis weights_axis() {
+  return checked_axis(
+      "weights",
+      "least and greatest weight that is drawn for an edge, of sssp; a file's own stay as they are",
+      [](const std::string& text) { static_cast<void>(parse_weights(text)); }, text_of({}));
+}
+
+WeightRange weights_of(const Values& values) {
+  return parse_weights(values.word("weights"));
+}
+
+std::string weights_of(const graph::GraphSpec& spec, const WeightRange& range) {
+  return has_own_weights(spec) ? "own" : text_of(range);
+}
+
+std::string why_no_weights(const graph::GraphSpec& spec, graph::Algorithm algorithm,
+                           const WeightRange& range) {
+  if (range == WeightRange()) {
+    return {};
+  }
+  return algorithm != graph::Algorithm::sssp ? "only sssp reads weights: others have the usual ones"
+         : has_own_weights(spec)             ? "the file has weights of its own: none are drawn"
+                                             : "";
 }
 
 std::uint64_t host_bytes(const graph::GraphSpec& spec, graph::Order order, std::uint64_t beside) {
@@ -67,28 +108,29 @@ std::uint64_t host_bytes(const graph::GraphSpec& spec, graph::Order order, std::
   return std::max(making * entries, entry * entries + beside) + kVertex * spec.vertices().value_or(0);
 }
 
-LoadedGraph::LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const std::string& cache_dir)
+LoadedGraph::LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const std::string& cache_dir,
+                         const WeightRange& weights)
     : csr_(read(spec, cache_dir, unusable_weights_)), sources_(graph::gap_sources(csr_, kMostSources)) {
   if (!csr_.weighted()) {
-    graph::draw_weights(csr_, kLowestWeight, kHighestWeight, kWeightSeed);
+    graph::draw_weights(csr_, weights.least, weights.most, kWeightSeed);
   }
   if (order != graph::Order::original) {
     const double begun = steady_now_s();
-    const std::vector<Vertex> old_of_new = graph::order_of(csr_, order);
-    csr_ = graph::relabel(csr_, old_of_new);
+    old_of_new_ = graph::order_of(csr_, order);
+    csr_ = graph::relabel(csr_, old_of_new_);
     order_s_ = steady_now_s() - begun;
-    std::vector<Vertex> new_of_old(old_of_new.size());
-    for (std::size_t v = 0; v < old_of_new.size(); ++v) {
-      new_of_old[old_of_new[v]] = static_cast<Vertex>(v);
+    std::vector<Vertex> new_of_old(old_of_new_.size());
+    for (std::size_t v = 0; v < old_of_new_.size(); ++v) {
+      new_of_old[old_of_new_[v]] = static_cast<Vertex>(v);
     }
     for (Vertex& source : sources_) {
       source = new_of_old[source];
     }
   }
   if (csr_.directed) {
-    HostArray<graph::Weight> weights = std::exchange(csr_.weights, {});
+    HostArray<graph::Weight> drawn = std::exchange(csr_.weights, {});
     in_edges_ = graph::transpose(csr_);
-    csr_.weights = std::move(weights);
+    csr_.weights = std::move(drawn);
   }
 }
 

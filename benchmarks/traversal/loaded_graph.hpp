@@ -17,6 +17,7 @@
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
+#include "harness/axes.hpp"
 
 namespace grainscope::harness {
 
@@ -44,17 +45,29 @@ class CertifiedAnswers {
 [[nodiscard]] graph::Csr graph_of_run(const graph::GraphSpec& spec, bool weights,
                                       const std::string& cache_dir);
 
+// Weights that are drawn for a graph that has none: 8 to 72, as EMOGI's papers have them, unless the axis
+// `weights` says otherwise.
+struct WeightRange {
+  graph::Weight least = 8;
+  graph::Weight most = 72;
+  friend bool operator==(const WeightRange&, const WeightRange&) = default;
+};
+[[nodiscard]] DeclaredAxis weights_axis();
+[[nodiscard]] WeightRange weights_of(const Values& values);
+
 struct GraphKey {
   std::string name;  // of the spec: it tells graphs apart
   graph::Order order = graph::Order::original;
+  WeightRange weights = {};
   friend bool operator==(const GraphKey&, const GraphKey&) = default;
 };
 
 class LoadedGraph {
  public:
   // Makes or reads it, in the order wanted. A graph whose file has no weights, or none that distances can be
-  // added up from, gets 8 to 72, as EMOGI's papers have them. Throws as make_graph.
-  LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const std::string& cache_dir);
+  // added up from, gets some of this range. Throws as make_graph.
+  LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const std::string& cache_dir,
+              const WeightRange& weights = {});
 
   [[nodiscard]] const graph::Csr& csr() const { return csr_; }
   // For who reads the weights: throws SkipError where the file has some that are of no use (fractions).
@@ -68,7 +81,9 @@ class LoadedGraph {
   // Answers that were certified on it.
   [[nodiscard]] CertifiedAnswers& certified() const { return certified_; }
   [[nodiscard]] double order_s() const { return order_s_; }  // finding the order and relabelling
-  [[nodiscard]] const GraphFacts& facts() const;             // counted at the first call
+  // Of a graph in another order: what each vertex was before. Else empty.
+  [[nodiscard]] const std::vector<graph::Vertex>& old_of_new() const { return old_of_new_; }
+  [[nodiscard]] const GraphFacts& facts() const;  // counted at the first call
 
  private:
   std::string unusable_weights_;  // why; before the graph, which is read by it
@@ -78,6 +93,7 @@ class LoadedGraph {
   mutable std::optional<std::uint64_t> components_;
   mutable std::optional<GraphFacts> facts_;
   mutable CertifiedAnswers certified_;
+  std::vector<graph::Vertex> old_of_new_;
   double order_s_ = 0;
 };
 
@@ -88,7 +104,10 @@ class LoadedGraph {
 
 // Whose weights a graph has, as case names say it: "own", of a file that has some, else "8-72". Throws as
 // holds_weights.
-[[nodiscard]] std::string weights_of(const graph::GraphSpec& spec);
+[[nodiscard]] std::string weights_of(const graph::GraphSpec& spec, const WeightRange& range = {});
+// Why a case cannot have other weights than usual; empty where it has the usual ones, or can.
+[[nodiscard]] std::string why_no_weights(const graph::GraphSpec& spec, graph::Algorithm algorithm,
+                                         const WeightRange& range);
 
 inline constexpr int kMostSources = 1024;
 

@@ -700,6 +700,12 @@ class Lister {
         return std::nullopt;
       }
     }
+    point.where.graph.weights = weights_of(values);
+    if (const std::string why = why_no_weights(spec, point.algorithm, point.where.graph.weights);
+        !why.empty()) {
+      grids_.leave_out(why);
+      return std::nullopt;
+    }
     point.trials = trials_of(point.algorithm, scope_.trials);
     if (values.is("sources", kEmogiSources)) {
       point.sources = emogi_sources(spec);
@@ -781,7 +787,7 @@ class Lister {
     benchmark.run = [point, graphs = graphs_, placed = placed_, graph_claim, placed_claim,
                      cache_dir = scope_.graph_cache](Session& session) {
       const GraphCache::Lease graph(*graphs, *graph_claim, [&](const GraphKey& key) {
-        return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
+        return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir, key.weights);
       });
       if (point.algorithm == Algorithm::sssp) {
         graph->require_weights();
@@ -850,7 +856,7 @@ class Lister {
       id.axes.push_back({"sources", kEmogiSources});
     }
     if (point.algorithm == Algorithm::sssp) {
-      id.axes.push_back({"weights", weights_of(point.spec)});
+      id.axes.push_back({"weights", weights_of(point.spec, point.where.graph.weights)});
     }
     return id;
   }
@@ -957,7 +963,7 @@ Family traversal() {
                  name(graph::Direction::push)),
        word_axis("sources", "where searches start: drawn as GAP draws them, or where EMOGI's authors start",
                  {"gap", kEmogiSources}, "gap"),
-       following_axis("weights", "least and greatest of the graph's, of sssp"), gpu_axis()},
+       weights_axis(), gpu_axis()},
       [](const Machine& machine, const Scope& scope, const Grids& grids) {
         return Lister(machine, scope, grids).list();
       }};

@@ -27,7 +27,7 @@ PLAIN = {
 }
 SIZES = {
     "bytes", "row", "span", "grain", "piece", "page", "pool", "width", "pitch", "offset", "hot_budget",
-    "arguments", "chunk", "free_pieces",
+    "arguments", "chunk", "free_pieces", "streamed",
 }  # fmt: skip
 PLACES = {
     "remote": "remote",

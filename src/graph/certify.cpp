@@ -261,6 +261,33 @@ std::string certify_bfs(const Csr& graph, const Csr& in_edges, Vertex source,
          "vertex has an in-neighbour one level nearer";
 }
 
+std::string certify_parents(const Csr& graph, const Csr& in_edges, Vertex source,
+                            std::span<const std::uint32_t> depths, std::span<const Vertex> parents) {
+  require_source(graph, source);
+  require_in_edges(graph, in_edges);
+  require_an_entry_each(graph, depths.size(), "bfs");
+  require_an_entry_each(graph, parents.size(), "bfs's parents");
+  const auto is_right = [&](Vertex v) {
+    const Vertex parent = parents[v];
+    if (depths[v] == kUnreached || v == source) {
+      return parent == (v == source ? source : kUnreached);
+    }
+    const auto neighbours = in_edges.neighbours(v);
+    return parent < graph.vertices() && depths[parent] + 1 == depths[v] &&
+           std::find(neighbours.begin(), neighbours.end(), parent) != neighbours.end();
+  };
+  Vertex wrong = graph.vertices();
+#pragma omp parallel for reduction(min : wrong) schedule(dynamic, 4096) if (graph.vertices() > kFewVertices)
+  for (Vertex v = 0; v < graph.vertices(); ++v) {
+    wrong = std::min(wrong, is_right(v) ? graph.vertices() : v);
+  }
+  if (wrong < graph.vertices()) {
+    throw FailedError("bfs on " + graph.name + " from " + std::to_string(source) + ": the parent of " +
+                      std::to_string(wrong) + " cannot be " + std::to_string(parents[wrong]));
+  }
+  return "every parent: an in-neighbour one level nearer, of the source itself, of what is not reached none";
+}
+
 // Holds sssp distances to account without a second search. Distances are right if and only if the source has
 // 0, no edge can relax, and every other reached vertex has a tight in-edge (one over which its distance is
 // exactly its neighbour's and the weight) from a vertex that is right itself. A tight edge of positive weight

@@ -10,7 +10,14 @@ std::unique_ptr<LeanLists> place_lean(const LeanPlacement& /*placement*/,
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<graph::Traversal> make_lean_bfs(const LeanLists& /*lists*/, const Turning& /*turning*/) {
+std::unique_ptr<graph::Traversal> make_lean_bfs(const LeanLists& /*lists*/, const Turning& /*turning*/,
+                                                bool /*parents*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<CallersAnswer> with_callers_numbers(std::unique_ptr<graph::Traversal> /*traversal*/,
+                                                    int /*gpu*/, const CallersNumbers& /*numbers*/,
+                                                    bool /*parents*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -429,6 +429,7 @@ class CudaLeanCc final : public graph::Traversal {
     return stages;
   }
   [[nodiscard]] std::vector<Vertex> answer() const override { return parents_.read(lists_.vertices); }
+  [[nodiscard]] const void* answer_on_gpu() const override { return parents_.data(); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override {
     return parents_.bytes() + roots_.bytes() + pieces_.bytes();
   }

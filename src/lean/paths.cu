@@ -152,6 +152,7 @@ class PathState {
             pieces_.data(),    counters_.data(), words()};
   }
   [[nodiscard]] std::vector<std::uint32_t> distances() const { return distances_.read(vertices_); }
+  [[nodiscard]] const void* distances_on_gpu() const { return distances_.data(); }
   [[nodiscard]] StepCounters counters() const { return counters_.read(1).front(); }
   [[nodiscard]] std::uint64_t bytes() const { return distances_.bytes() + bits_.bytes() + pieces_.bytes(); }
 
@@ -241,6 +242,7 @@ class CudaLeanSssp final : public graph::Traversal {
 
   [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
   [[nodiscard]] std::vector<std::uint32_t> answer() const override { return state_.distances(); }
+  [[nodiscard]] const void* answer_on_gpu() const override { return state_.distances_on_gpu(); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:
@@ -329,6 +331,7 @@ class HybridSssp final : public graph::Traversal {
   }
   [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
   [[nodiscard]] std::vector<std::uint32_t> answer() const override { return state_.distances(); }
+  [[nodiscard]] const void* answer_on_gpu() const override { return state_.distances_on_gpu(); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:

@@ -79,9 +79,9 @@ cuda::DeviceBuffer beginnings(const ListSource& source, int gpu, const Of& of) {
 // Offsets and tier on the GPU, the rest on the host: of one direction.
 class PlacedDirection {
  public:
-  PlacedDirection(const ListSource& source, const HostSide& host, bool weights)
+  PlacedDirection(const ListSource& source, const HostSide& host, bool weights, bool apart = false)
       : host_(host), offsets_(host.request.gpu, source.graph.offsets.bytes()), joined_{source.graph, 32} {
-    const bool joins = weights && packs_weights(source.graph);
+    const bool joins = weights && !apart && packs_weights(source.graph);
     const bool beside = weights && !joins;
     copy_to_gpu(offsets_, source.graph.offsets.data());
     view_.offsets = static_cast<const std::uint64_t*>(offsets_.data());
@@ -222,7 +222,7 @@ class CudaLeanLists final : public LeanLists {
   CudaLeanLists(const LeanPlacement& placement, const cuda::Surroundings& surroundings)
       : gpu_(placement.gpu),
         guard_(placement.gpu),
-        out_(pushed(placement), host_side(placement, surroundings), placement.weights) {
+        out_(pushed(placement), host_side(placement, surroundings), placement.weights, placement.apart) {
     const Csr& graph = *placement.graph;
     std::uint64_t most_pieces = most_pieces_of(pushed(placement));
     if (graph.directed && !placement.weights) {
@@ -301,6 +301,9 @@ std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement,
   const bool pulls = graph.directed && !placement.weights;
   if (pulls && (placement.compressed == nullptr) != (placement.in_compressed == nullptr)) {
     throw UsageError("both directions of a directed graph are compressed, or neither");
+  }
+  if (placement.apart && (!placement.weights || placement.compressed != nullptr)) {
+    throw UsageError("weights lie apart from plain lists, where they are placed");
   }
   if (placement.firsts != nullptr && placement.weights) {
     throw UsageError("first neighbours are placed for searches and components, which have no weights");

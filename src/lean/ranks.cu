@@ -149,6 +149,7 @@ class RankState {
             pieces_.data(), counters_.data(), ranked_.data(), words()};
   }
   [[nodiscard]] std::vector<float> ranks() const { return ranks_.read(vertices_); }
+  [[nodiscard]] const void* ranks_on_gpu() const { return ranks_.data(); }
   [[nodiscard]] unsigned long long ranked() const { return ranked_.read(1).front(); }
   [[nodiscard]] const cuda::DeviceArray<SweepCounters>& counters() const { return counters_; }
   [[nodiscard]] std::uint64_t bytes() const {
@@ -248,6 +249,7 @@ class CudaLeanPr final : public graph::Traversal {
   }
   [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
   [[nodiscard]] std::vector<float> ranks() const override { return state_.ranks(); }
+  [[nodiscard]] const void* answer_on_gpu() const override { return state_.ranks_on_gpu(); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:
@@ -336,6 +338,7 @@ class HybridPr final : public graph::Traversal {
   }
   [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
   [[nodiscard]] std::vector<float> ranks() const override { return state_.ranks(); }
+  [[nodiscard]] const void* answer_on_gpu() const override { return state_.ranks_on_gpu(); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:

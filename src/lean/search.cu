@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/answers.hpp"
@@ -29,6 +30,7 @@ struct SearchArrays {
   std::uint32_t* next;                     // [words]: found in this one
   std::uint32_t* listed;                   // [words]: has a list to pull from
   std::uint32_t* depths;                   // [V]
+  std::uint32_t* parents;                  // [V]; null: not kept
   std::uint32_t* left;                     // [V]
   PieceItem* pieces;                       // [most_pieces]
   LevelCounters* counters;                 // [2]
@@ -43,15 +45,32 @@ __device__ inline std::uint32_t or_of_warp(std::uint32_t bits) {
   return cuda::all_of_warp(bits, [](std::uint32_t one, std::uint32_t other) { return one | other; });
 }
 
+// What led to a vertex that this level reaches: of several any will do, and the last one's stays.
+template <bool kParents>
+__device__ void note_parent(const SearchArrays& a, bool mine, std::uint32_t vertex, std::uint32_t parent) {
+  if constexpr (kParents) {
+    if (mine) {
+      a.parents[vertex] = parent;
+    }
+  }
+}
+
+template <bool kParents>
 struct Reach {
   const SearchArrays& a;
-  __device__ void start(std::uint32_t /*vertex*/) {}
+  std::uint32_t from = 0;
+  __device__ void start(std::uint32_t vertex) {
+    if constexpr (kParents) {
+      from = vertex;
+    }
+  }
   __device__ void visit(const Neighbour& neighbour) {
     const std::uint32_t bit = 1U << neighbour.vertex % kWarpLanes;
     const std::uint32_t word = neighbour.vertex / kWarpLanes;
     // A stale answer costs an atomic operation, never a vertex.
     if (((a.seen[word] | a.next[word]) & bit) == 0) {
       atomicOr(a.next + word, bit);
+      note_parent<kParents>(a, true, neighbour.vertex, from);
     }
   }
   __device__ void finish(bool /*whole*/) {}
@@ -72,9 +91,10 @@ struct Beginning {
 
 // What comes first of a list's part over the link, for one of up to four vertices, by the eight lanes of a
 // team; all of a warp call together. `reads`: whether the team has such a list.
-template <Coding kCoding, bool kCount>
+template <Coding kCoding, bool kCount, bool kParents>
 __device__ Beginning pull_first_step(const ListsView& lists, const SearchArrays& a, bool reads,
-                                     const ListParts& parts, std::uint64_t degree, ReadNote* note) {
+                                     std::uint32_t vertex, const ListParts& parts, std::uint64_t degree,
+                                     ReadNote* note) {
   const int member = cuda::lane_of_warp() % kTeamLanes;
   const Step step = first_step(parts.begin, parts.end);
   const bool mine = reads && step.from + member < step.to;
@@ -92,19 +112,24 @@ __device__ Beginning pull_first_step(const ListsView& lists, const SearchArrays&
       add_lanes(&note->elements, next);
     }
     const bool hit = (first && has(a.front, sector.first)) || (next && has(a.front, sector.next));
+    if constexpr (kParents) {
+      note_parent<kParents>(a, hit, vertex, first && has(a.front, sector.first) ? sector.first : sector.next);
+    }
     const unsigned told = __ballot_sync(kAllLanes, next) >> (cuda::lane_of_warp() - member) & 0xff;
     return {any_of_team(hit), reads && 1 + static_cast<unsigned>(__popc(told)) < degree};
   } else {
     if constexpr (kCount) {
       add_lanes(&note->elements, mine);
     }
-    return {any_of_team(mine && has(a.front, word)), reads && step.to < parts.end};
+    const bool hit = mine && has(a.front, word);
+    note_parent<kParents>(a, hit, vertex, word);
+    return {any_of_team(hit), reads && step.to < parts.end};
   }
 }
 
 // The hot part of a list, or else its first step over the link, by a team as above. `there`: whether the team
 // has a vertex.
-template <Coding kCoding, bool kCount>
+template <Coding kCoding, bool kCount, bool kParents>
 __device__ Beginning pull_beginning(const ListsView& lists, const SearchArrays& a, bool there,
                                     std::uint32_t vertex, ReadNote* note) {
   const int member = cuda::lane_of_warp() % kTeamLanes;
@@ -115,7 +140,10 @@ __device__ Beginning pull_beginning(const ListsView& lists, const SearchArrays& 
     if constexpr (kCount) {
       add_lanes(&note->hot, mine);
     }
-    found |= any_of_team(mine && has(a.front, lists.hot[hot.begin + at + member]));
+    const std::uint32_t neighbour = mine ? lists.hot[hot.begin + at + member] : 0;
+    const bool hit = mine && has(a.front, neighbour);
+    note_parent<kParents>(a, hit, vertex, neighbour);
+    found |= any_of_team(hit);
   }
   // What lies behind the link is looked up where it is wanted.
   const std::uint64_t degree = there && !found ? degree_of(lists, vertex) : 0;
@@ -123,7 +151,8 @@ __device__ Beginning pull_beginning(const ListsView& lists, const SearchArrays& 
   const bool reads = more && hot.count == 0;
   if (__any_sync(kAllLanes, reads)) {
     const ListParts parts = reads ? parts_of<kCoding>(lists, vertex) : ListParts{};
-    const Beginning step = pull_first_step<kCoding, kCount>(lists, a, reads, parts, degree, note);
+    const Beginning step =
+        pull_first_step<kCoding, kCount, kParents>(lists, a, reads, vertex, parts, degree, note);
     found |= reads && step.found;
     more = reads ? step.more : more;
   }
@@ -136,7 +165,7 @@ struct Looked {
   std::uint32_t found;
   std::uint32_t more;
 };
-template <bool kCount>
+template <bool kCount, bool kParents>
 __device__ Looked look_at_firsts(const ListsView& lists, const SearchArrays& a, std::uint32_t word,
                                  std::uint32_t asked, ReadNote* note) {
   const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
@@ -144,6 +173,7 @@ __device__ Looked look_at_firsts(const ListsView& lists, const SearchArrays& a, 
   const bool cold = mine && hot_of(lists, vertex).count == 0;
   const std::uint32_t first = first_of<kCount>(lists, word, cold, note);
   const bool hit = cold && has(a.front, first);
+  note_parent<kParents>(a, hit, vertex, first);
   const bool more = mine && !hit && (!cold || degree_of(lists, vertex) > 1);
   return {__ballot_sync(kAllLanes, hit), __ballot_sync(kAllLanes, more)};
 }
@@ -164,7 +194,7 @@ __device__ inline void leave(const SearchArrays& a, std::uint32_t word, std::uin
 
 // Beginnings of the lists of all vertices that are not yet reached; before them first neighbours, where these
 // lie side by side.
-template <Coding kCoding, bool kCount>
+template <Coding kCoding, bool kCount, bool kParents>
 __device__ void pull_beginnings(const ListsView& lists, const SearchArrays& a, LevelCounters& level,
                                 ReadNote* note) {
   constexpr int kTeams = kWarpLanes / kTeamLanes;
@@ -175,7 +205,7 @@ __device__ void pull_beginnings(const ListsView& lists, const SearchArrays& a, L
     std::uint32_t found = 0;
     std::uint32_t left = 0;
     if (lists.firsts != nullptr) {
-      const Looked firsts = look_at_firsts<kCount>(lists, a, word, rest, note);
+      const Looked firsts = look_at_firsts<kCount, kParents>(lists, a, word, rest, note);
       found = firsts.found;
       rest = firsts.more;
     }
@@ -188,7 +218,7 @@ __device__ void pull_beginnings(const ListsView& lists, const SearchArrays& a, L
         rest &= ~lowest;
       }
       const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(__ffs(bit)) - 1;
-      const Beginning beginning = pull_beginning<kCoding, kCount>(lists, a, bit != 0, vertex, note);
+      const Beginning beginning = pull_beginning<kCoding, kCount, kParents>(lists, a, bit != 0, vertex, note);
       found |= or_of_warp(leads && beginning.found ? bit : 0);
       left |= or_of_warp(leads && beginning.more ? bit : 0);
     }
@@ -202,7 +232,7 @@ __device__ void pull_beginnings(const ListsView& lists, const SearchArrays& a, L
 }
 
 // A list line by line, by a warp, until one answers; of a compressed list from its first line again.
-template <Coding kCoding, bool kCount>
+template <Coding kCoding, bool kCount, bool kParents>
 __device__ bool pull_lines(const ListsView& lists, const SearchArrays& a, std::uint32_t vertex,
                            ReadNote* note) {
   const ListParts parts = parts_of<kCoding>(lists, vertex);
@@ -224,7 +254,9 @@ __device__ bool pull_lines(const ListsView& lists, const SearchArrays& a, std::u
       if constexpr (kCount) {
         add_lanes(&note->elements, there);
       }
-      hit |= there && has(a.front, neighbour.vertex);
+      const bool in_front = there && has(a.front, neighbour.vertex);
+      note_parent<kParents>(a, in_front, vertex, neighbour.vertex);
+      hit |= in_front;
     };
     if constexpr (kCoding == Coding::compressed) {
       decode_line(read, format_of(lists, parts), look);
@@ -238,11 +270,11 @@ __device__ bool pull_lines(const ListsView& lists, const SearchArrays& a, std::u
 }
 
 // The rest of those that did not answer.
-template <Coding kCoding, bool kCount>
+template <Coding kCoding, bool kCount, bool kParents>
 __device__ void pull_rest(const ListsView& lists, const SearchArrays& a, std::uint64_t left, ReadNote* note) {
   for (std::uint64_t i = warp_of_grid(); i < left; i += warps_of_grid()) {
     const std::uint32_t vertex = a.left[i];
-    if (pull_lines<kCoding, kCount>(lists, a, vertex, note) && cuda::lane_of_warp() == 0) {
+    if (pull_lines<kCoding, kCount, kParents>(lists, a, vertex, note) && cuda::lane_of_warp() == 0) {
       atomicOr(a.next + vertex / kWarpLanes, 1U << vertex % kWarpLanes);
     }
   }
@@ -291,6 +323,7 @@ constexpr std::uint32_t kMostLevels = 1 << 16;
 // Blocks of a multiprocessor: a search waits for memory, and the more of it waits at a time the better.
 constexpr int kSearchBlocks = 6;
 
+template <bool kParents>
 __device__ void clear_state(const SearchArrays& a, Vertex vertices, Vertex source) {
   const std::uint64_t first = cuda::thread_of_grid();
   for (std::uint64_t word = first; word < a.words; word += cuda::threads_of_grid()) {
@@ -301,6 +334,8 @@ __device__ void clear_state(const SearchArrays& a, Vertex vertices, Vertex sourc
   }
   for (std::uint64_t vertex = first; vertex < vertices; vertex += cuda::threads_of_grid()) {
     a.depths[vertex] = vertex == source ? 0 : graph::kUnreached;
+    note_parent<kParents>(a, true, static_cast<Vertex>(vertex),
+                          vertex == source ? source : graph::kUnreached);
   }
   if (first < 2) {
     a.counters[first] = {};
@@ -325,16 +360,16 @@ struct LevelChoice {
 };
 
 // A level's reads, in two phases: lists or their beginnings, then what these left.
-template <Coding kCoding, bool kCount>
+template <Coding kCoding, bool kCount, bool kParents>
 __device__ void read_level(const cg::grid_group& grid, const PlacedView& lists, const SearchArrays& a,
                            const LevelChoice& choice, LevelCounters& counters, ReadNote* note) {
   if (choice.pull) {
-    pull_beginnings<kCoding, kCount>(lists.in, a, counters, note);
+    pull_beginnings<kCoding, kCount, kParents>(lists.in, a, counters, note);
     grid.sync();
-    pull_rest<kCoding, kCount>(lists.in, a, __ldcg(&counters.left), note);
+    pull_rest<kCoding, kCount, kParents>(lists.in, a, __ldcg(&counters.left), note);
     return;
   }
-  Reach reach{a};
+  Reach<kParents> reach{a};
   const HandOut out{a.pieces, &counters.pieces, long_list(choice.ahead.active)};
   visit_lists<kCoding, kCount>(
       lists.out, {0, a.words}, [&](std::uint32_t word) { return a.front[word]; }, out, note, reach);
@@ -342,7 +377,7 @@ __device__ void read_level(const cg::grid_group& grid, const PlacedView& lists, 
   visit_pieces<kCoding, kCount>(lists.out, out, __ldcg(&counters.pieces), note, reach);
 }
 
-template <Coding kCoding, bool kCount>
+template <Coding kCoding, bool kCount, bool kParents>
 __global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
     search_levels(PlacedView lists, SearchArrays a, StepBoard board, Vertex source, Turning turning) {
   __shared__ LevelChoice choice;
@@ -354,11 +389,12 @@ __global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
   if (threadIdx.x == 0) {
     choice.begin(lists, a, source);
   }
-  clear_state(a, lists.vertices, source);
+  clear_state<kParents>(a, lists.vertices, source);
   grid.sync();
   for (std::uint32_t level = 0; level < board.most; ++level) {
     LevelCounters& counters = a.counters[level % 2];
-    read_level<kCoding, kCount>(grid, lists, a, choice, counters, kCount ? board.reads + level : nullptr);
+    read_level<kCoding, kCount, kParents>(grid, lists, a, choice, counters,
+                                          kCount ? board.reads + level : nullptr);
     grid.sync();
     settle(lists.out, a, level + 1, counters);
     if (notes) {
@@ -383,7 +419,7 @@ __global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
 
 class CudaLeanBfs final : public graph::Traversal {
  public:
-  CudaLeanBfs(const LeanLists& lists, const Turning& turning)
+  CudaLeanBfs(const LeanLists& lists, const Turning& turning, bool parents)
       : lists_(view_of(lists)),
         turning_(turning),
         guard_(lists.gpu()),
@@ -395,21 +431,20 @@ class CudaLeanBfs final : public graph::Traversal {
         counters_(lists.gpu(), 2),
         listed_count_(lists.gpu(), 1),
         run_(lists.gpu(), std::min(lists_.vertices, kMostLevels - 1) + 1, "a search") {
+    if (parents) {
+      parents_.emplace(lists.gpu(), lists_.vertices);
+    }
     listed_count_.fill_bytes(0, run_.stream());
     mark_listed(lists_.in, lists_.vertices, arrays().listed, listed_count_.data(), run_.stream());
   }
 
   double run(Vertex source) override {
     graph::require_vertex(source, lists_.vertices);
-    return compressed() ? launch<Coding::compressed, false>(run_.board(), source)
-                        : launch<Coding::plain, false>(run_.board(), source);
+    return launch_as<false>(run_.board(), source);
   }
   std::vector<LinkReads> count(Vertex source) override {
     graph::require_vertex(source, lists_.vertices);
-    return run_.count([&](const StepBoard& board) {
-      return compressed() ? launch<Coding::compressed, true>(board, source)
-                          : launch<Coding::plain, true>(board, source);
-    });
+    return run_.count([&](const StepBoard& board) { return launch_as<true>(board, source); });
   }
 
   [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
@@ -421,9 +456,12 @@ class CudaLeanBfs final : public graph::Traversal {
     return pulled;
   }
   [[nodiscard]] std::vector<std::uint32_t> answer() const override { return depths_.read(lists_.vertices); }
+  [[nodiscard]] const void* answer_on_gpu() const override {
+    return parents_ ? parents_->data() : depths_.data();
+  }
   [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    return bits_.bytes() + depths_.bytes() + left_.bytes() + pieces_.bytes() + counters_.bytes() +
-           run_.bytes();
+    return bits_.bytes() + depths_.bytes() + (parents_ ? parents_->bytes() : 0) + left_.bytes() +
+           pieces_.bytes() + counters_.bytes() + run_.bytes();
   }
 
  private:
@@ -436,6 +474,7 @@ class CudaLeanBfs final : public graph::Traversal {
     a.next = a.front + words_;
     a.listed = a.next + words_;
     a.depths = depths_.data();
+    a.parents = parents_ ? parents_->data() : nullptr;
     a.left = left_.data();
     a.pieces = pieces_.data();
     a.counters = counters_.data();
@@ -444,9 +483,18 @@ class CudaLeanBfs final : public graph::Traversal {
     return a;
   }
 
-  template <Coding kCoding, bool kCount>
+  template <bool kCount>
+  double launch_as(const StepBoard& board, Vertex source) {
+    if (parents_) {
+      return compressed() ? launch<Coding::compressed, kCount, true>(board, source)
+                          : launch<Coding::plain, kCount, true>(board, source);
+    }
+    return compressed() ? launch<Coding::compressed, kCount, false>(board, source)
+                        : launch<Coding::plain, kCount, false>(board, source);
+  }
+  template <Coding kCoding, bool kCount, bool kParents>
   double launch(const StepBoard& board, Vertex source) {
-    return run_.run(search_levels<kCoding, kCount>, lists_, arrays(), board, source, turning_);
+    return run_.run(search_levels<kCoding, kCount, kParents>, lists_, arrays(), board, source, turning_);
   }
 
   PlacedView lists_;
@@ -455,6 +503,7 @@ class CudaLeanBfs final : public graph::Traversal {
   std::uint32_t words_;
   cuda::DeviceArray<std::uint32_t> bits_;
   cuda::DeviceArray<std::uint32_t> depths_;
+  std::optional<cuda::DeviceArray<std::uint32_t>> parents_;  // where they are kept
   cuda::DeviceArray<std::uint32_t> left_;
   cuda::DeviceArray<PieceItem> pieces_;
   cuda::DeviceArray<LevelCounters> counters_;
@@ -464,11 +513,12 @@ class CudaLeanBfs final : public graph::Traversal {
 
 }  // namespace
 
-std::unique_ptr<graph::Traversal> make_lean_bfs(const LeanLists& lists, const Turning& turning) {
+std::unique_ptr<graph::Traversal> make_lean_bfs(const LeanLists& lists, const Turning& turning,
+                                                bool parents) {
   if (view_of(lists).weighted) {
     throw UsageError("a search is over lists that are placed without weights");
   }
-  return std::make_unique<CudaLeanBfs>(lists, turning);
+  return std::make_unique<CudaLeanBfs>(lists, turning, parents);
 }
 
 }  // namespace grainscope::lean

@@ -337,7 +337,7 @@ class NearFar {
         lists_(lists),
         graph_(*lists.lists),
         delta_(delta),
-        beside_(lists.compressed == nullptr && !lean::packs_weights(graph_)) {}
+        beside_(lists.compressed == nullptr && (lists.apart || !lean::packs_weights(graph_))) {}
 
   SsspPrediction run(Vertex source) {
     result_.distances.assign(graph_.vertices(), graph::kUnreached);

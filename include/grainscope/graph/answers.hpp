@@ -36,6 +36,11 @@ inline constexpr double kRankTolerance = 1e-4;  // GAP's: L1 norm of what one mo
 // but the source has an in-neighbour one nearer. `in_edges`: of a directed graph its transpose.
 [[nodiscard]] std::string certify_bfs(const Csr& graph, const Csr& in_edges, Vertex source,
                                       std::span<const std::uint32_t> depths);
+// Of depths so certified: the source's parent is itself, every other reached vertex's an in-neighbour one
+// nearer, and what is not reached has kUnreached.
+[[nodiscard]] std::string certify_parents(const Csr& graph, const Csr& in_edges, Vertex source,
+                                          std::span<const std::uint32_t> depths,
+                                          std::span<const Vertex> parents);
 // sssp: no edge can relax; every reached vertex but the source has a tight in-edge.
 [[nodiscard]] std::string certify_sssp(const Csr& graph, Vertex source,
                                        std::span<const std::uint32_t> distances);

@@ -178,6 +178,10 @@ class Traversal {
     throw UsageError("an answer of whole numbers is not read as ranks");
   }
 
+  // Where the GPU has it, four bytes a vertex: [V], device memory. Of lean traversals; of a search that keeps
+  // parents these.
+  [[nodiscard]] virtual const void* answer_on_gpu() const { cannot("tell where its answer lies"); }
+
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;  // of its state
 
   // Walks over a placed graph, followed in runs of their own, untimed; of compacted copies all but trace.

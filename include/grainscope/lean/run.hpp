@@ -228,6 +228,8 @@ struct LeanPlacement {
   // First neighbours of the lists that are pulled from, placed beside these, for searches and components;
   // null: none.
   const Firsts* firsts = nullptr;
+  // Weights in an array of their own, also where they fit into the four bytes of their neighbours.
+  bool apart = false;
   // Of what is on the host.
   cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;
   int node = 0;
@@ -240,7 +242,9 @@ struct LeanPlacement {
 //
 // `lists` outlives it. Throws SkipError where the GPU has no room for the state, with the numbers, or cannot
 // launch blocks that wait for each other; in a build without CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_bfs(const LeanLists& lists, const Turning& turning);
+// `parents`: also keeps from which vertex each was reached, of the source itself; kUnreached of the others.
+[[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_bfs(const LeanLists& lists, const Turning& turning,
+                                                              bool parents = false);
 
 // Connected components by sampling (after Afforest; Sutton, Ben-Nun and Barak, IPDPS 2018): first neighbours
 // that are hot or lie side by side are joined first, then some whole lists, while that is worth their lines
@@ -278,6 +282,26 @@ inline constexpr graph::Vertex kNoComponent = 0xffffffff;  // is the largest: no
 // `lists`, of an undirected graph, outlives it. Throws UsageError for a directed graph; SkipError where the
 // GPU has no room for the state, with the numbers; in a build without CUDA always SkipError.
 [[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_cc(const LeanLists& lists);
+
+// Answers under the numbers that vertices had before their graph was put in an order by degree.
+struct CallersNumbers {
+  std::span<const graph::Vertex> old_of_new;  // [V], host memory; copied
+  bool ids = false;                           // answers are vertices: labels, parents
+};
+// A traversal whose runs end with its answer in the caller's order, on the GPU: the time of the kernel that
+// brings it there, between two events of its own, is added to the run's. Its answer is read back from there,
+// so that who certifies it certifies what was brought. Of a search with parents answer() is their depths, and
+// parents() the others. Takes 8 bytes of GPU memory a vertex, of ids 12. Throws SkipError where there is no
+// room; in a build without CUDA always.
+class CallersAnswer : public graph::Traversal {
+ public:
+  [[nodiscard]] virtual double last_mapping_s() const = 0;
+  // Of the last run, of a search that keeps them: [V], under the numbers of the lists.
+  [[nodiscard]] virtual std::vector<graph::Vertex> parents() const = 0;
+};
+[[nodiscard]] std::unique_ptr<CallersAnswer> with_callers_numbers(std::unique_ptr<graph::Traversal> traversal,
+                                                                  int gpu, const CallersNumbers& numbers,
+                                                                  bool parents);
 
 // Shortest paths by near and far (Davidson, Baxter, Garland and Owens, IPDPS 2014): of the vertices whose
 // distance has fallen only those below a threshold have their lists read; when there are none, the threshold

@@ -27,6 +27,7 @@ struct TieredLists {
   // Of `lists`, side by side: pulls look there before they look at lists, components join them before all
   // else; null: neither does.
   const lean::Firsts* firsts = nullptr;
+  bool apart = false;  // weights have an array of their own, also where they fit beside their neighbours
 };
 
 struct LevelPrediction {
