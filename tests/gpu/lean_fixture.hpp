@@ -47,6 +47,11 @@ class Lists {
     weights_ = true;
     return *this;
   }
+  // With their weights in an array of their own, also where they fit into their neighbours.
+  Lists& apart() {
+    apart_ = true;
+    return weighted();
+  }
   // What is on the host lies in managed memory of the budget.
   Lists& managed(cuda::ManagedBudget& budget) {
     budget_ = &budget;
@@ -59,6 +64,7 @@ class Lists {
     placement.tier = address(out_.tier);
     placement.compressed = address(out_.compressed);
     placement.weights = weights_;
+    placement.apart = apart_;
     placement.firsts = address((both_.graph.directed ? in_ : out_).firsts);
     if (both_.graph.directed && !weights_) {
       placement.in_edges = &both_.transposed;
@@ -71,7 +77,11 @@ class Lists {
     placement.memory = cuda::MemoryKind::managed_host;
     return place_lean(placement, {nullptr, budget_});
   }
-  [[nodiscard]] model::TieredLists pushed() const { return out_.of(both_.graph); }
+  [[nodiscard]] model::TieredLists pushed() const {
+    model::TieredLists lists = out_.of(both_.graph);
+    lists.apart = apart_;
+    return lists;
+  }
   [[nodiscard]] model::TieredLists pulled() const {
     return both_.graph.directed ? in_.of(both_.transposed) : pushed();
   }
@@ -89,6 +99,7 @@ class Lists {
   Direction out_;
   Direction in_;
   bool weights_ = false;
+  bool apart_ = false;
   cuda::ManagedBudget* budget_ = nullptr;
 };
 

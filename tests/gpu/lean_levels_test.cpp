@@ -5,6 +5,7 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -75,6 +76,31 @@ TEST_F(LeanSearches, find_depths_and_read_as_the_model_on_generated_and_real_gra
         expect_right_over_all_lists(*both, policy, 25, busiest(both->graph));
       }
     }
+  }
+}
+
+TEST_F(LeanSearches, keep_a_parent_of_each_vertex_that_is_one_level_nearer) {
+  std::vector<BothWays> graphs = graph::all_sample_graphs();
+  for (const BothWays& each : graph::larger_graphs()) {
+    graphs.push_back(hubs_first(each));
+  }
+  for (const BothWays& both : graphs) {
+    const Vertex source = busiest(both.graph);
+    std::vector<Vertex> same(both.graph.vertices());
+    std::iota(same.begin(), same.end(), Vertex{0});
+    over_all_lists(both, TierPolicy::heads, 20, false, [&](const Lists& lists) {
+      const auto placed = lists.place();
+      for (const Turning& turning : kTurnings) {
+        const auto search =
+            with_callers_numbers(make_lean_bfs(*placed, turning, true), 0, {same, true}, true);
+        search->run(source);
+        const std::vector<std::uint32_t> depths = search->answer();
+        ASSERT_EQ(depths, graph::serial_bfs(both.graph, source));
+        EXPECT_NO_THROW(static_cast<void>(
+            graph::certify_parents(both.graph, both.in_edges(), source, depths, search->parents())));
+        EXPECT_EQ(search->count(source).size(), search->levels().size());
+      }
+    });
   }
 }
 

@@ -1,9 +1,15 @@
 // Lean components, paths and ranks, against oracles.
 
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
+#include <memory>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/cuda/check.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/lean/run.hpp"
 #include "grainscope/model/lean.hpp"
@@ -165,6 +171,41 @@ TEST_F(LeanPaths, read_weights_beside_neighbours_where_they_do_not_fit_into_them
   expect_distances_over_all_lists(both, usual_delta(both.graph));
 }
 
+TEST_F(LeanPaths, read_weights_apart_where_that_is_asked_and_more_of_the_link_then) {
+  for (const BothWays& both : graph::larger_graphs()) {
+    if (!both.graph.weighted()) {
+      continue;
+    }
+    ASSERT_TRUE(packs_weights(both.graph));
+    const std::uint32_t delta = usual_delta(both.graph);
+    const Vertex source = busiest(both.graph);
+    expect_distances(both, Lists(both).apart(), source, delta);
+    expect_distances(both, Lists(both).hot(TierPolicy::lists, 20).apart(), source, delta);
+    const auto sectors = [&](const Lists& lists) {
+      const auto placed = lists.place();
+      std::uint64_t sum = 0;
+      for (const LinkReads& step : make_lean_sssp(*placed, delta)->count(source)) {
+        sum += step.sectors;
+      }
+      return static_cast<double>(sum);
+    };
+    EXPECT_GT(sectors(Lists(both).apart()), 1.5 * sectors(Lists(both).weighted()));
+    const auto modelled = [&](const Lists& lists) {
+      std::uint64_t bytes = 0;
+      for (const auto& step : model::replay_sssp(lists.pushed(), source, delta, {}).steps) {
+        bytes += step.link.bytes();
+      }
+      return static_cast<double>(bytes);
+    };
+    EXPECT_NEAR(sectors(Lists(both).apart()) * model::kSectorBytes / modelled(Lists(both).apart()), 1, 0.3);
+  }
+  const BothWays both = graph::larger_graphs().front();
+  LeanPlacement placement;
+  placement.graph = &both.graph;
+  placement.apart = true;
+  EXPECT_THROW(static_cast<void>(place_lean(placement)), UsageError);
+}
+
 TEST_F(LeanPaths, find_the_distances_over_runs_of_neighbours_and_far_ones) {
   // Gaps of one and now and then of hundreds: of an edge more is above the low bits than a warp looks at in a
   // turn. Lists of one neighbour, of a line and of several.
@@ -248,6 +289,115 @@ TEST_F(LeanRanks, are_what_one_more_step_would_not_change_and_read_as_the_model)
 TEST_F(LeanRanks, are_those_where_every_list_is_hot) {
   const BothWays both = hubs_first(graph::larger_graphs().front());
   over_all_lists(both, TierPolicy::heads, 100, false, [&](const Lists& lists) { expect_ranks(both, lists); });
+}
+
+}  // namespace
+namespace {
+
+using graph::BothWays;
+using graph::Vertex;
+
+// A graph as its caller numbers it, and the same in the order by degree.
+struct Renumbered {
+  explicit Renumbered(const BothWays& of)
+      : old(of),
+        old_of_new(graph::order_of(of.graph, graph::Order::degree)),
+        ordered(graph::relabel(of.graph, old_of_new)) {}
+  [[nodiscard]] Vertex old_source() const { return old_of_new[new_source()]; }
+  [[nodiscard]] Vertex new_source() const {
+    Vertex best = 0;
+    for (Vertex v = 0; v < ordered.graph.vertices(); ++v) {
+      best = ordered.graph.degree(v) > ordered.graph.degree(best) ? v : best;
+    }
+    return best;
+  }
+  const BothWays& old;
+  std::vector<Vertex> old_of_new;
+  BothWays ordered;
+};
+
+template <class T>
+std::vector<T> read_from_gpu(const void* memory, std::uint64_t count) {
+  std::vector<T> values(count);
+  cuda::check(cudaMemcpy(values.data(), memory, count * sizeof(T), cudaMemcpyDefault), "read an answer");
+  return values;
+}
+
+class CallersAnswers : public LeanTest {
+ protected:
+  static std::unique_ptr<CallersAnswer> brought(std::unique_ptr<graph::Traversal> traversal,
+                                                const Renumbered& graph, bool ids) {
+    return with_callers_numbers(std::move(traversal), 0, {graph.old_of_new, ids}, false);
+  }
+  // Of all larger graphs, and small ones of every shape.
+  static std::vector<BothWays> graphs() {
+    std::vector<BothWays> all = graph::all_sample_graphs();
+    for (const BothWays& each : graph::larger_graphs()) {
+      all.push_back(each);
+    }
+    return all;
+  }
+};
+
+TEST_F(CallersAnswers, are_those_of_the_graph_as_the_caller_numbers_it) {
+  for (const BothWays& both : graphs()) {
+    SCOPED_TRACE(both.graph.name);
+    const Renumbered graph(both);
+    const auto vertices = both.graph.vertices();
+    const auto plain = Lists(graph.ordered).place();
+    const auto search = brought(make_lean_bfs(*plain, {}), graph, false);
+    for (int run = 0; run < 2; ++run) {
+      EXPECT_GT(search->run(graph.new_source()), search->last_mapping_s());
+      EXPECT_GT(search->last_mapping_s(), 0);
+      EXPECT_EQ(read_from_gpu<std::uint32_t>(search->answer_on_gpu(), vertices),
+                graph::serial_bfs(both.graph, graph.old_source()));
+      EXPECT_EQ(search->answer(), graph::serial_bfs(graph.ordered.graph, graph.new_source()));
+    }
+    EXPECT_THROW(static_cast<void>(search->parents()), UsageError);
+    if (!both.graph.directed) {
+      const auto components = brought(make_lean_cc(*plain), graph, true);
+      components->run(0);
+      EXPECT_EQ(components->answer(), graph::serial_cc(graph.ordered.graph));
+      // Of each component one vertex, which has itself.
+      const auto labels = read_from_gpu<Vertex>(components->answer_on_gpu(), vertices);
+      const std::vector<Vertex> lowest = graph::serial_cc(both.graph);
+      for (Vertex v = 0; v < vertices; ++v) {
+        ASSERT_LT(labels[v], vertices);
+        ASSERT_EQ(labels[labels[v]], labels[v]);
+        ASSERT_EQ(lowest[labels[v]], lowest[v]);
+        ASSERT_EQ(labels[lowest[v]], labels[v]);
+      }
+    }
+    if (both.graph.vertices() > 0) {
+      const auto ranks = brought(make_lean_pr(*plain), graph, false);
+      ranks->run(0);
+      EXPECT_NO_THROW(static_cast<void>(graph::certify_pr(
+          both.graph, both.in_edges(), read_from_gpu<float>(ranks->answer_on_gpu(), vertices))));
+      EXPECT_NO_THROW(static_cast<void>(
+          graph::certify_pr(graph.ordered.graph, graph.ordered.in_edges(), ranks->ranks())));
+    }
+    if (both.graph.weighted()) {
+      const auto weighted = Lists(graph.ordered).weighted().place();
+      const auto paths = brought(make_lean_sssp(*weighted, usual_delta(both.graph)), graph, false);
+      paths->run(graph.new_source());
+      EXPECT_EQ(read_from_gpu<std::uint32_t>(paths->answer_on_gpu(), vertices),
+                graph::serial_sssp(both.graph, graph.old_source()));
+    }
+  }
+}
+
+TEST_F(CallersAnswers, of_a_search_with_parents_are_edges_of_the_callers_graph) {
+  for (const BothWays& both : graphs()) {
+    SCOPED_TRACE(both.graph.name);
+    const Renumbered graph(both);
+    const auto plain = Lists(graph.ordered).place();
+    const auto search =
+        with_callers_numbers(make_lean_bfs(*plain, {}, true), 0, {graph.old_of_new, true}, true);
+    search->run(graph.new_source());
+    EXPECT_NO_THROW(static_cast<void>(graph::certify_parents(
+        both.graph, both.in_edges(), graph.old_source(), graph::serial_bfs(both.graph, graph.old_source()),
+        read_from_gpu<Vertex>(search->answer_on_gpu(), both.graph.vertices()))));
+  }
 }
 
 }  // namespace

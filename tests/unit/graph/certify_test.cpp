@@ -244,6 +244,56 @@ TEST(CertifyPaths, refuses_answers_of_another_size) {
 
 }  // namespace
 
+namespace {
+
+// A search's parents: of each vertex the first in-neighbour that is one nearer.
+std::vector<Vertex> parents_of(const BothWays& both, Vertex source, const Values& depths) {
+  std::vector<Vertex> parents(depths.size(), kUnreached);
+  for (Vertex v = 0; v < depths.size(); ++v) {
+    for (const Vertex u : both.in_edges().neighbours(v)) {
+      if (parents[v] == kUnreached && depths[v] != kUnreached && depths[v] > 0 &&
+          depths[u] + 1 == depths[v]) {
+        parents[v] = u;
+      }
+    }
+  }
+  parents[source] = source;
+  return parents;
+}
+
+TEST(CertifyParents, accepts_what_is_one_nearer_and_refuses_every_other_vertex) {
+  for (const BothWays& both : all_sample_graphs()) {
+    const Vertex count = both.graph.vertices();
+    const Vertex source = count / 2;
+    const Values depths = serial_bfs(both.graph, source);
+    std::vector<Vertex> parents = parents_of(both, source, depths);
+    const auto accepts = [&] {
+      return !refuses([&] { return certify_parents(both.graph, both.in_edges(), source, depths, parents); });
+    };
+    EXPECT_TRUE(accepts());
+    for (Vertex v = 0; v < count; v += 1 + count / 50) {
+      const Vertex right = parents[v];
+      for (Vertex wrong = 0; wrong <= count; wrong += 1 + count / 40) {
+        const auto neighbours = both.in_edges().neighbours(v);
+        const bool fits = wrong < count && v != source && depths[v] != kUnreached &&
+                          depths[wrong] + 1 == depths[v] &&
+                          std::find(neighbours.begin(), neighbours.end(), wrong) != neighbours.end();
+        parents[v] = wrong;
+        ASSERT_EQ(accepts(), fits || wrong == right) << both.graph.name << ", " << v << " from " << wrong;
+      }
+      parents[v] = kUnreached;
+      EXPECT_EQ(accepts(), right == kUnreached);
+      parents[v] = right;
+    }
+    if (count > 1) {
+      parents.pop_back();
+      EXPECT_FALSE(accepts()) << "an entry is missing";
+    }
+  }
+}
+
+}  // namespace
+
 // The certificate of cc accepts the lowest vertex of each component as its label, and nothing else.
 namespace {
 

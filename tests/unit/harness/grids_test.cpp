@@ -352,6 +352,29 @@ TEST_F(AxesOf, names_and_values_that_nobody_has_are_refused_with_the_nearest) {
   EXPECT_NE(refusal({{"flush", "maybe"}}).find("on or off"), std::string::npos);
 }
 
+TEST_F(AxesOf, weights_answers_and_packing_are_of_the_algorithms_that_have_them) {
+  const auto lean = [&](const std::string& family, std::vector<std::pair<std::string, std::string>> axes) {
+    axes.insert(axes.end(), {{"graph", "kron:20"}, {"tier", "none"}, {"hot", "0"}, {"hot_budget", "none"}});
+    return names(family, std::move(axes));
+  };
+  const auto mapped = lean("lean/cc", {{"answers", "mapped"}, {"lists", "plain"}, {"segments", "read"}});
+  ASSERT_EQ(mapped.size(), 1U);
+  EXPECT_TRUE(mapped.front().ends_with("/answers:mapped")) << mapped.front();
+  EXPECT_TRUE(lean("lean/cc", {{"answers", "parents"}}).empty());
+  EXPECT_TRUE(is_left_out("parents are a bfs's"));
+  EXPECT_FALSE(lean("lean/bfs", {{"answers", "parents"}}).empty());
+  EXPECT_TRUE(lean("lean/bfs", {{"weights", "1-255"}}).empty());
+  EXPECT_TRUE(is_left_out("only sssp reads weights"));
+  const auto apart =
+      lean("lean/sssp", {{"algorithm", "sssp"}, {"weights", "1-255"}, {"packed", "off"}, {"lists", "plain"}});
+  ASSERT_EQ(apart.size(), 1U);
+  EXPECT_TRUE(apart.front().ends_with("/weights:1-255/packed:off")) << apart.front();
+  EXPECT_TRUE(lean("lean/sssp", {{"algorithm", "sssp"}, {"packed", "off"}, {"lists", "compressed"}}).empty());
+  EXPECT_NE(refusal({{"weights", "9"}}).find("is no range of weights"), std::string::npos);
+  EXPECT_NE(refusal({{"weights", "0-4"}}).find("is no range of weights"), std::string::npos);
+  EXPECT_NE(refusal({{"weights", "5-4"}}).find("is no range of weights"), std::string::npos);
+}
+
 TEST_F(AxesOf, no_name_tells_are_given_one_value) {
   for (const auto& [key, values] : {std::pair{"batches", "24,48"}, std::pair{"sources_at_most", "4..16"},
                                     std::pair{"edges_at_most", "1048576,2097152"}}) {

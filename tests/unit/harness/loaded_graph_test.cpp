@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <algorithm>
 
 #include <filesystem>
 #include <fstream>
@@ -55,6 +56,27 @@ TEST_F(LoadedFile, whose_weights_are_whole_keeps_them) {
                            graph::Order::original, "");
   EXPECT_NO_THROW(loaded.require_weights());
   EXPECT_EQ(loaded.csr().weights[0], 7U);
+}
+
+TEST_F(LoadedFile, has_weights_of_the_range_asked_for_only_where_it_has_none) {
+  const graph::GraphSpec spec = graph::parse_graph_spec("kron:10");
+  const auto range = [](const graph::Csr& csr) {
+    const auto [least, most] = std::minmax_element(csr.weights.data(), csr.weights.data() + csr.edges());
+    return std::pair(*least, *most);
+  };
+  const LoadedGraph usual(spec, graph::Order::degree, "");
+  EXPECT_EQ(range(usual.csr()), std::pair(8U, 72U));
+  EXPECT_EQ(range(LoadedGraph(spec, graph::Order::degree, "", {1, 255}).csr()), std::pair(1U, 255U));
+  const LoadedGraph own(graph::parse_graph_spec(put("own.wel", "0 1 7\n1 2 300\n")), graph::Order::original,
+                        "", {1, 2});
+  EXPECT_EQ(own.csr().weights[0], 7U);
+  EXPECT_TRUE(own.old_of_new().empty());
+  // The order that tells whose each vertex was.
+  const LoadedGraph original(spec, graph::Order::original, "");
+  ASSERT_EQ(usual.old_of_new().size(), usual.csr().vertices());
+  for (graph::Vertex v = 0; v < usual.csr().vertices(); ++v) {
+    ASSERT_EQ(usual.csr().degree(v), original.csr().degree(usual.old_of_new()[v]));
+  }
 }
 
 TEST_F(LoadedFile, that_is_no_graph_is_refused_as_before) {
