@@ -325,6 +325,93 @@ def scale27() -> str:
     return table(["`kron:27`", *ALGORITHMS], cells, right=True)
 
 
+# What a whole answer takes beside the algorithm: lists in host memory, but for the line that says otherwise.
+ANSWERS = {"kron24": "h100-lean24-answers-kron.json.gz", "urand24": "h100-lean24-answers-urand.json.gz"}
+_WHOLE = {"tier": "none", "lists": "plain", "hot": 0, "packed": None, "answers": None}
+ASKED = {
+    "the algorithm": {},
+    "and its answer under the caller's numbers": {"answers": "mapped"},
+    "parents, under the caller's numbers": {"answers": "parents"},
+    "weights of 1 to 255": {"weights": "1-255"},
+    "these in an array of their own": {"weights": "1-255", "packed": "off"},
+    "all edges in the card": {"tier": "lists", "hot": 100},
+}
+
+
+def asked_of(algorithm: str, graph: str, what: Mapping[str, object]) -> list:
+    axes = _WHOLE | ({"weights": "8-72"} if algorithm == "sssp" else {"weights": None}) | what
+    return found(rows_of(ANSWERS[graph]), LEAN + algorithm, graph, axes)
+
+
+@part("lean.answers")
+def answers() -> str:
+    """What whole answers, other weights and a card that holds all edges take."""
+    pairs = [(algorithm, graph) for algorithm in ALGORITHMS for graph in ANSWERS]
+    cells = [
+        [name, *(cell(next(iter(asked_of(*pair, what)), None)) for pair in pairs)]
+        for name, what in ASKED.items()
+    ]
+    return table(heads(pairs), cells)
+
+
+def took(algorithm: str, graph: str, name: str) -> float:
+    """How many times as long as the algorithm alone."""
+    (row,), (alone_row,) = (asked_of(algorithm, graph, ASKED[line]) for line in (name, "the algorithm"))
+    return mean_s(row) / mean_s(alone_row)
+
+
+@part("lean.took")
+def took_text(algorithm: str, graph: str, *name: str) -> str:
+    return f"{took(algorithm, graph, ' '.join(name)):.2f}"
+
+
+@part("lean.mapping_ms")
+def mapping_ms(graph: str) -> str:
+    """The longest of the kernels that bring an answer back, but for parents."""
+    name = "and its answer under the caller's numbers"
+    rows = [row for algorithm in ALGORITHMS for row in asked_of(algorithm, graph, ASKED[name])]
+    return digits(1e3 * max(row.counters["mapping_s"] for row in rows))
+
+
+@part("lean.prepared")
+def prepared(which: str) -> str:
+    """Seconds before the time begins: the least and the most of these rows."""
+    rows = [row for name in ANSWERS.values() for row in rows_of(name) if row.ok]
+    times = [prepared_s(row) for row in rows]
+    return f"{min(times) if which == 'least' else max(times):.1f}"
+
+
+@part("lean.in_the_card")
+def in_the_card(which: str) -> str:
+    """How many times faster with all edges in the card: the least and the most of all."""
+    times = [
+        1 / took(algorithm, graph, "all edges in the card") for algorithm in ALGORITHMS for graph in ANSWERS
+    ]
+    return f"{min(times) if which == 'least' else max(times):.1f}"
+
+
+@part("lean.scale25")
+def scale25() -> str:
+    """Bytes and times over graphs of scale 25."""
+    rows = rows_of("h100-lean25.json.gz")
+    kinds = {
+        "the algorithm": {"segments": "read"},
+        "segments copied where that is faster": {"segments": "hybrid"},
+    }
+    pairs = [(algorithm, graph) for algorithm in ALGORITHMS for graph in ("kron25", "urand25")]
+    cells = [
+        [
+            name,
+            *(
+                cell(next(iter(found(rows, LEAN + algorithm, graph, axes)), None))
+                for algorithm, graph in pairs
+            ),
+        ]
+        for name, axes in kinds.items()
+    ]
+    return table(heads(pairs), cells)
+
+
 def time_of(rows: list) -> str:
     return clock(mean_s(rows[0])) if rows else ""
 

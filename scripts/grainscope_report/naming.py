@@ -82,8 +82,17 @@ def size(axis: str, value: float) -> str:
     return f"{value:.0f}" if float(value).is_integer() else f"{value:g}"
 
 
+# Words that say nothing without their axis.
+_SAID = {
+    ("access", "on"): "peer access on",
+    ("access", "off"): "peer access off",
+    ("packed", "off"): "weights apart",
+    ("answers", "mapped"): "answers under the caller's numbers",
+}
+
+
 def _word(axis: str, value: str) -> str:
-    return f"peer access {value}" if axis == "access" and value in ("on", "off") else value
+    return _SAID.get((axis, value), value)
 
 
 def told_reasons(reasons: Iterable[str]) -> dict[str, str]:

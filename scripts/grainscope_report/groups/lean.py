@@ -135,7 +135,9 @@ def _lean(run: Run, usual: str) -> Lean:
     more += [] if lists in _NOT_THERE else [f"{lists} lists"]
     more += [] if segments in _NOT_THERE else [segments]
     for axis, value in axes.items():
-        if axis not in _OTHERS and value not in _NOT_THERE:
+        if (axis, value) == ("packed", "off"):
+            more.append("weights apart")
+        elif axis not in _OTHERS and value not in _NOT_THERE:
             more.append(axis if value in ("on", "yes", 1) else f"{axis} {value}")
     return Lean(run, usual, str(axes.get("tier", "none")), _hot(run), tuple(more))
 
