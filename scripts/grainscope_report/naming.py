@@ -53,7 +53,7 @@ def name(row: Row) -> str:
 def words(case: Case) -> str:
     """The words of the case in speaking order."""
     said = {
-        axis: _word(axis, value)
+        axis: word(axis, value)
         for axis, value in case.axes.items()
         if isinstance(value, str) and axis not in WITHIN and (axis, value) not in PLAIN
     }
@@ -87,11 +87,12 @@ _SAID = {
     ("access", "on"): "peer access on",
     ("access", "off"): "peer access off",
     ("packed", "off"): "weights apart",
-    ("answers", "mapped"): "answers under the caller's numbers",
+    ("answers", "mapped"): "answers mapped back",
 }
 
 
-def _word(axis: str, value: str) -> str:
+def word(axis: str, value: str) -> str:
+    """A word of a case as it is said."""
     return _SAID.get((axis, value), value)
 
 

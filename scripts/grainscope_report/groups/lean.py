@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean, median, stdev
 from typing import Any
 
+from grainscope_report import naming
 from grainscope_report.groups import traversal
 from grainscope_report.groups.traversal import LEAN, Run, Work
 from grainscope_report.machine import Machine
@@ -135,8 +136,8 @@ def _lean(run: Run, usual: str) -> Lean:
     more += [] if lists in _NOT_THERE else [f"{lists} lists"]
     more += [] if segments in _NOT_THERE else [segments]
     for axis, value in axes.items():
-        if (axis, value) == ("packed", "off"):
-            more.append("weights apart")
+        if axis in ("packed", "answers"):
+            more.append(naming.word(axis, str(value)))
         elif axis not in _OTHERS and value not in _NOT_THERE:
             more.append(axis if value in ("on", "yes", 1) else f"{axis} {value}")
     return Lean(run, usual, str(axes.get("tier", "none")), _hot(run), tuple(more))

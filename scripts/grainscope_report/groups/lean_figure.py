@@ -105,7 +105,7 @@ def _speedups(
         kept = tuple(one for one in series if any(bar.value for bar in one.bars))
         look = {"levels": (Level("even", "", 1.0),), "upright": True, "height": HEIGHT}
         title = f"{owner}{algorithm}, {lean.spoken(own[0].strategy)}"
-        names = tuple(work.graph for work in works)
+        names = tuple(work.text for work in works)
         panels.append(BarPanel(title, names, kept, "speedup over EMOGI's best", "ratio", **look))
     return panels
 
@@ -212,7 +212,7 @@ def _budget(
         name = ", ".join([*more, *([] if tier == "none" else [f"hot {tier}"])]) or ALONE
         series.append(BarSeries(name, method(more, tier), bars))
     names = tuple(_budget_name(hot, own) for hot in budgets)
-    title = f"{owner}{work.algorithm} {work.graph}: time by GPU memory for edges"
+    title = f"{owner}{work.algorithm} {work.text}: time by GPU memory for edges"
     look = {"levels": tuple(levels), "upright": True, "height": HEIGHT}
     return BarPanel(title, names, tuple(series), "time (ms)", "ms", **look)
 
@@ -304,7 +304,7 @@ def _line(machine: Machine, technique: Lean, owner: str, mapped: Run | None, dev
     seconds, error = technique.modelled or (None, None)
     size, off = technique.modelled_bytes or (None, None)
     cells = (
-        TableCell(run.work.graph),
+        TableCell(run.work.text),
         _time_cell(lean.mean_time(run)),
         _bytes(run.row.link_bytes_least),
         _bytes(technique.hot_bytes),
@@ -329,7 +329,7 @@ def _whole(machine: Machine, run: Run, name: str, mapped: Run | None, device: Ru
     bound = None if inside else _bound(machine, run)
     traffic = None if inside else run.traffic("modelled")
     cells = (
-        TableCell(run.work.graph),
+        TableCell(run.work.text),
         _time_cell(lean.mean_time(run)),
         NONE if inside else _bytes(run.row.link_bytes_least),
         _bytes(lean.edge_bytes(run) if inside else 0.0),

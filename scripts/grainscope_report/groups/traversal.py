@@ -61,6 +61,12 @@ class Work:
     edge: int
     weights: str = ""
 
+    @property
+    def text(self) -> str:
+        """`kron24`, and with weights other than usual or a file's own `kron24, weights 1-255`."""
+        usual = self.weights in ("", "8-72", "own")
+        return self.graph if usual else f"{self.graph}, weights {self.weights}"
+
 
 @dataclass(frozen=True)
 class Run:
