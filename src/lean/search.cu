@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/answers.hpp"
@@ -23,17 +24,21 @@ struct LevelCounters {
   unsigned long long left;    // vertices whose list's beginning did not answer
 };
 
-// All device memory.
+// What is not there takes no room.
+struct Nothing {};
+
+// All device memory. `kParents`: from which vertex each was reached is kept too.
+template <bool kParents>
 struct SearchArrays {
-  std::uint32_t* seen;                     // [words]: reached by now
-  std::uint32_t* front;                    // [words]: of these, in the last level
-  std::uint32_t* next;                     // [words]: found in this one
-  std::uint32_t* listed;                   // [words]: has a list to pull from
-  std::uint32_t* depths;                   // [V]
-  std::uint32_t* parents;                  // [V]; null: not kept
-  std::uint32_t* left;                     // [V]
-  PieceItem* pieces;                       // [most_pieces]
-  LevelCounters* counters;                 // [2]
+  std::uint32_t* seen;    // [words]: reached by now
+  std::uint32_t* front;   // [words]: of these, in the last level
+  std::uint32_t* next;    // [words]: found in this one
+  std::uint32_t* listed;  // [words]: has a list to pull from
+  std::uint32_t* depths;  // [V]
+  [[no_unique_address]] std::conditional_t<kParents, std::uint32_t*, Nothing> parents;  // [V]
+  std::uint32_t* left;                                                                  // [V]
+  PieceItem* pieces;                                                                    // [most_pieces]
+  LevelCounters* counters;                                                              // [2]
   const unsigned long long* listed_count;  // vertices that have one
   std::uint32_t words;
 };
@@ -47,7 +52,8 @@ __device__ inline std::uint32_t or_of_warp(std::uint32_t bits) {
 
 // What led to a vertex that this level reaches: of several any will do, and the last one's stays.
 template <bool kParents>
-__device__ void note_parent(const SearchArrays& a, bool mine, std::uint32_t vertex, std::uint32_t parent) {
+__device__ void note_parent(const SearchArrays<kParents>& a, bool mine, std::uint32_t vertex,
+                            std::uint32_t parent) {
   if constexpr (kParents) {
     if (mine) {
       a.parents[vertex] = parent;
@@ -57,7 +63,7 @@ __device__ void note_parent(const SearchArrays& a, bool mine, std::uint32_t vert
 
 template <bool kParents>
 struct Reach {
-  const SearchArrays& a;
+  const SearchArrays<kParents>& a;
   std::uint32_t from = 0;
   __device__ void start(std::uint32_t vertex) {
     if constexpr (kParents) {
@@ -70,7 +76,7 @@ struct Reach {
     // A stale answer costs an atomic operation, never a vertex.
     if (((a.seen[word] | a.next[word]) & bit) == 0) {
       atomicOr(a.next + word, bit);
-      note_parent<kParents>(a, true, neighbour.vertex, from);
+      note_parent(a, true, neighbour.vertex, from);
     }
   }
   __device__ void finish(bool /*whole*/) {}
@@ -92,7 +98,7 @@ struct Beginning {
 // What comes first of a list's part over the link, for one of up to four vertices, by the eight lanes of a
 // team; all of a warp call together. `reads`: whether the team has such a list.
 template <Coding kCoding, bool kCount, bool kParents>
-__device__ Beginning pull_first_step(const ListsView& lists, const SearchArrays& a, bool reads,
+__device__ Beginning pull_first_step(const ListsView& lists, const SearchArrays<kParents>& a, bool reads,
                                      std::uint32_t vertex, const ListParts& parts, std::uint64_t degree,
                                      ReadNote* note) {
   const int member = cuda::lane_of_warp() % kTeamLanes;
@@ -113,7 +119,7 @@ __device__ Beginning pull_first_step(const ListsView& lists, const SearchArrays&
     }
     const bool hit = (first && has(a.front, sector.first)) || (next && has(a.front, sector.next));
     if constexpr (kParents) {
-      note_parent<kParents>(a, hit, vertex, first && has(a.front, sector.first) ? sector.first : sector.next);
+      note_parent(a, hit, vertex, first && has(a.front, sector.first) ? sector.first : sector.next);
     }
     const unsigned told = __ballot_sync(kAllLanes, next) >> (cuda::lane_of_warp() - member) & 0xff;
     return {any_of_team(hit), reads && 1 + static_cast<unsigned>(__popc(told)) < degree};
@@ -122,7 +128,7 @@ __device__ Beginning pull_first_step(const ListsView& lists, const SearchArrays&
       add_lanes(&note->elements, mine);
     }
     const bool hit = mine && has(a.front, word);
-    note_parent<kParents>(a, hit, vertex, word);
+    note_parent(a, hit, vertex, word);
     return {any_of_team(hit), reads && step.to < parts.end};
   }
 }
@@ -130,7 +136,7 @@ __device__ Beginning pull_first_step(const ListsView& lists, const SearchArrays&
 // The hot part of a list, or else its first step over the link, by a team as above. `there`: whether the team
 // has a vertex.
 template <Coding kCoding, bool kCount, bool kParents>
-__device__ Beginning pull_beginning(const ListsView& lists, const SearchArrays& a, bool there,
+__device__ Beginning pull_beginning(const ListsView& lists, const SearchArrays<kParents>& a, bool there,
                                     std::uint32_t vertex, ReadNote* note) {
   const int member = cuda::lane_of_warp() % kTeamLanes;
   const HotPart hot = there ? hot_of(lists, vertex) : HotPart{};
@@ -140,9 +146,10 @@ __device__ Beginning pull_beginning(const ListsView& lists, const SearchArrays& 
     if constexpr (kCount) {
       add_lanes(&note->hot, mine);
     }
-    const std::uint32_t neighbour = mine ? lists.hot[hot.begin + at + member] : 0;
-    const bool hit = mine && has(a.front, neighbour);
-    note_parent<kParents>(a, hit, vertex, neighbour);
+    const bool hit = mine && has(a.front, lists.hot[hot.begin + at + member]);
+    if constexpr (kParents) {
+      note_parent(a, hit, vertex, hit ? lists.hot[hot.begin + at + member] : 0);
+    }
     found |= any_of_team(hit);
   }
   // What lies behind the link is looked up where it is wanted.
@@ -166,21 +173,22 @@ struct Looked {
   std::uint32_t more;
 };
 template <bool kCount, bool kParents>
-__device__ Looked look_at_firsts(const ListsView& lists, const SearchArrays& a, std::uint32_t word,
+__device__ Looked look_at_firsts(const ListsView& lists, const SearchArrays<kParents>& a, std::uint32_t word,
                                  std::uint32_t asked, ReadNote* note) {
   const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
   const bool mine = (asked >> cuda::lane_of_warp() & 1) != 0;
   const bool cold = mine && hot_of(lists, vertex).count == 0;
   const std::uint32_t first = first_of<kCount>(lists, word, cold, note);
   const bool hit = cold && has(a.front, first);
-  note_parent<kParents>(a, hit, vertex, first);
+  note_parent(a, hit, vertex, first);
   const bool more = mine && !hit && (!cold || degree_of(lists, vertex) > 1);
   return {__ballot_sync(kAllLanes, hit), __ballot_sync(kAllLanes, more)};
 }
 
 // Notes the vertices of a word, a bit each, whose lists' beginnings did not answer.
-__device__ inline void leave(const SearchArrays& a, std::uint32_t word, std::uint32_t bits,
-                             LevelCounters& level) {
+template <bool kParents>
+__device__ void leave(const SearchArrays<kParents>& a, std::uint32_t word, std::uint32_t bits,
+                      LevelCounters& level) {
   unsigned long long at = 0;
   if (cuda::lane_of_warp() == 0) {
     at = atomicAdd(&level.left, static_cast<unsigned long long>(__popc(bits)));
@@ -195,7 +203,7 @@ __device__ inline void leave(const SearchArrays& a, std::uint32_t word, std::uin
 // Beginnings of the lists of all vertices that are not yet reached; before them first neighbours, where these
 // lie side by side.
 template <Coding kCoding, bool kCount, bool kParents>
-__device__ void pull_beginnings(const ListsView& lists, const SearchArrays& a, LevelCounters& level,
+__device__ void pull_beginnings(const ListsView& lists, const SearchArrays<kParents>& a, LevelCounters& level,
                                 ReadNote* note) {
   constexpr int kTeams = kWarpLanes / kTeamLanes;
   const int team = cuda::lane_of_warp() / kTeamLanes;
@@ -233,7 +241,7 @@ __device__ void pull_beginnings(const ListsView& lists, const SearchArrays& a, L
 
 // A list line by line, by a warp, until one answers; of a compressed list from its first line again.
 template <Coding kCoding, bool kCount, bool kParents>
-__device__ bool pull_lines(const ListsView& lists, const SearchArrays& a, std::uint32_t vertex,
+__device__ bool pull_lines(const ListsView& lists, const SearchArrays<kParents>& a, std::uint32_t vertex,
                            ReadNote* note) {
   const ListParts parts = parts_of<kCoding>(lists, vertex);
   std::uint64_t from = parts.begin;
@@ -255,7 +263,7 @@ __device__ bool pull_lines(const ListsView& lists, const SearchArrays& a, std::u
         add_lanes(&note->elements, there);
       }
       const bool in_front = there && has(a.front, neighbour.vertex);
-      note_parent<kParents>(a, in_front, vertex, neighbour.vertex);
+      note_parent(a, in_front, vertex, neighbour.vertex);
       hit |= in_front;
     };
     if constexpr (kCoding == Coding::compressed) {
@@ -271,7 +279,8 @@ __device__ bool pull_lines(const ListsView& lists, const SearchArrays& a, std::u
 
 // The rest of those that did not answer.
 template <Coding kCoding, bool kCount, bool kParents>
-__device__ void pull_rest(const ListsView& lists, const SearchArrays& a, std::uint64_t left, ReadNote* note) {
+__device__ void pull_rest(const ListsView& lists, const SearchArrays<kParents>& a, std::uint64_t left,
+                          ReadNote* note) {
   for (std::uint64_t i = warp_of_grid(); i < left; i += warps_of_grid()) {
     const std::uint32_t vertex = a.left[i];
     if (pull_lines<kCoding, kCount, kParents>(lists, a, vertex, note) && cuda::lane_of_warp() == 0) {
@@ -281,8 +290,9 @@ __device__ void pull_rest(const ListsView& lists, const SearchArrays& a, std::ui
 }
 
 // What was found is reached, and becomes the frontier.
-__device__ inline void settle(const ListsView& out, const SearchArrays& a, std::uint32_t depth,
-                              LevelCounters& level) {
+template <bool kParents>
+__device__ void settle(const ListsView& out, const SearchArrays<kParents>& a, std::uint32_t depth,
+                       LevelCounters& level) {
   unsigned long long active = 0;
   unsigned long long edges = 0;
   const int lane = cuda::lane_of_warp();
@@ -324,7 +334,7 @@ constexpr std::uint32_t kMostLevels = 1 << 16;
 constexpr int kSearchBlocks = 6;
 
 template <bool kParents>
-__device__ void clear_state(const SearchArrays& a, Vertex vertices, Vertex source) {
+__device__ void clear_state(const SearchArrays<kParents>& a, Vertex vertices, Vertex source) {
   const std::uint64_t first = cuda::thread_of_grid();
   for (std::uint64_t word = first; word < a.words; word += cuda::threads_of_grid()) {
     const std::uint32_t bit = word == source / kWarpLanes ? 1U << source % kWarpLanes : 0;
@@ -334,8 +344,7 @@ __device__ void clear_state(const SearchArrays& a, Vertex vertices, Vertex sourc
   }
   for (std::uint64_t vertex = first; vertex < vertices; vertex += cuda::threads_of_grid()) {
     a.depths[vertex] = vertex == source ? 0 : graph::kUnreached;
-    note_parent<kParents>(a, true, static_cast<Vertex>(vertex),
-                          vertex == source ? source : graph::kUnreached);
+    note_parent(a, true, static_cast<Vertex>(vertex), vertex == source ? source : graph::kUnreached);
   }
   if (first < 2) {
     a.counters[first] = {};
@@ -347,7 +356,9 @@ struct LevelChoice {
   LevelAhead ahead;
   bool pull;
 
-  __device__ __noinline__ void begin(const PlacedView& lists, const SearchArrays& a, Vertex source) {
+  template <bool kParents>
+  __device__ __noinline__ void begin(const PlacedView& lists, const SearchArrays<kParents>& a,
+                                     Vertex source) {
     ahead = LevelAhead::of_source(degree_of(lists.out, source), degree_of(lists.in, source) > 0,
                                   *a.listed_count, lists.edges);
     pull = false;
@@ -361,8 +372,9 @@ struct LevelChoice {
 
 // A level's reads, in two phases: lists or their beginnings, then what these left.
 template <Coding kCoding, bool kCount, bool kParents>
-__device__ void read_level(const cg::grid_group& grid, const PlacedView& lists, const SearchArrays& a,
-                           const LevelChoice& choice, LevelCounters& counters, ReadNote* note) {
+__device__ void read_level(const cg::grid_group& grid, const PlacedView& lists,
+                           const SearchArrays<kParents>& a, const LevelChoice& choice,
+                           LevelCounters& counters, ReadNote* note) {
   if (choice.pull) {
     pull_beginnings<kCoding, kCount, kParents>(lists.in, a, counters, note);
     grid.sync();
@@ -379,7 +391,8 @@ __device__ void read_level(const cg::grid_group& grid, const PlacedView& lists, 
 
 template <Coding kCoding, bool kCount, bool kParents>
 __global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
-    search_levels(PlacedView lists, SearchArrays a, StepBoard board, Vertex source, Turning turning) {
+    search_levels(PlacedView lists, SearchArrays<kParents> a, StepBoard board, Vertex source,
+                  Turning turning) {
   __shared__ LevelChoice choice;
   const cg::grid_group grid = cg::this_grid();
   const bool notes = grid.thread_rank() == 0;
@@ -389,7 +402,7 @@ __global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
   if (threadIdx.x == 0) {
     choice.begin(lists, a, source);
   }
-  clear_state<kParents>(a, lists.vertices, source);
+  clear_state(a, lists.vertices, source);
   grid.sync();
   for (std::uint32_t level = 0; level < board.most; ++level) {
     LevelCounters& counters = a.counters[level % 2];
@@ -435,7 +448,7 @@ class CudaLeanBfs final : public graph::Traversal {
       parents_.emplace(lists.gpu(), lists_.vertices);
     }
     listed_count_.fill_bytes(0, run_.stream());
-    mark_listed(lists_.in, lists_.vertices, arrays().listed, listed_count_.data(), run_.stream());
+    mark_listed(lists_.in, lists_.vertices, arrays<false>().listed, listed_count_.data(), run_.stream());
   }
 
   double run(Vertex source) override {
@@ -467,14 +480,17 @@ class CudaLeanBfs final : public graph::Traversal {
  private:
   [[nodiscard]] bool compressed() const { return lists_.out.coding == Coding::compressed; }
 
-  [[nodiscard]] SearchArrays arrays() const {
-    SearchArrays a{};
+  template <bool kParents>
+  [[nodiscard]] SearchArrays<kParents> arrays() const {
+    SearchArrays<kParents> a{};
     a.seen = bits_.data();
     a.front = a.seen + words_;
     a.next = a.front + words_;
     a.listed = a.next + words_;
     a.depths = depths_.data();
-    a.parents = parents_ ? parents_->data() : nullptr;
+    if constexpr (kParents) {
+      a.parents = parents_->data();
+    }
     a.left = left_.data();
     a.pieces = pieces_.data();
     a.counters = counters_.data();
@@ -494,7 +510,8 @@ class CudaLeanBfs final : public graph::Traversal {
   }
   template <Coding kCoding, bool kCount, bool kParents>
   double launch(const StepBoard& board, Vertex source) {
-    return run_.run(search_levels<kCoding, kCount, kParents>, lists_, arrays(), board, source, turning_);
+    return run_.run(search_levels<kCoding, kCount, kParents>, lists_, arrays<kParents>(), board, source,
+                    turning_);
   }
 
   PlacedView lists_;
