@@ -181,6 +181,11 @@ std::vector<std::string> near_names(const std::string& text, const std::vector<s
 
 namespace {
 
+// transfer/memcpy is of the group transfer.
+std::string group_of(const std::string& family) {
+  return family.substr(0, family.find('/'));
+}
+
 // The axis of a family to which somebody can give values; null where it has none of that name.
 const DeclaredAxis* given_axis(const Family& family, const std::string& key) {
   const auto axis = std::find_if(family.axes.begin(), family.axes.end(),
@@ -555,14 +560,21 @@ class EmptyChoice {
     if (const auto without = asked_in(without_sizes(scope_)); !sizes().empty() && !without.empty()) {
       return ": " + sizes() + " leaves none of the " + std::to_string(without.size()) + " that would be";
     }
-    Scope full = scope_;
-    full.preset = Preset::full;
-    if (const auto there = asked_in(full); !there.empty()) {
-      return std::string(" in preset ") + name(scope_.preset) + ": --preset full has " +
-             std::to_string(there.size()) + ", the first of them " + there.front();
+    for (const Preset larger : {Preset::full, Preset::paper}) {
+      Scope scope = scope_;
+      scope.preset = larger;
+      if (const auto there = asked_in(scope); !there.empty()) {
+        return std::string(" in preset ") + name(scope_.preset) + ": --preset " + name(larger) + " has " +
+               std::to_string(there.size()) + ", the first of them " + there.front();
+      }
     }
+    const std::vector<std::string> meant = scope_.question->families();
     std::string reasons;
     for (const Family& family : families_) {
+      if (std::none_of(meant.begin(), meant.end(),
+                       [&](const std::string& name) { return group_of(name) == group_of(family.name); })) {
+        continue;
+      }
       for (const std::string& left_out : list_family(family, machine_, scope_).left_out) {
         reasons += "; left out: " + left_out;
       }
@@ -746,7 +758,6 @@ std::vector<Family> families_asked(const std::vector<Family>& families, const st
     names.insert(family.name);
   }
   // Families of an algorithm each are listed by one, which is called by their group or by one of its own.
-  const auto group_of = [](const std::string& name) { return name.substr(0, name.find('/')); };
   const std::vector<std::string> meant = Question(words).families();
   take([&](const Family& family) {
     return std::any_of(meant.begin(), meant.end(), [&](const std::string& name) {

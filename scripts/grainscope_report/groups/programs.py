@@ -186,10 +186,12 @@ def what_ifs(result: Result) -> Iterator[WhatIf]:
         loads = "mode" not in row.case.axes  # of bulk copies no rate is by multiprocessors
         in_context = row.measured and loads and row.case.axes.get("by") == "green_context"
         if in_context and 0 < seen < row.counters.get("available_sms", 0):
-            yield WhatIf(FEWER, row, _by_few(result, row, seen))
+            with suppress(LackingRatesError):
+                yield WhatIf(FEWER, row, _by_few(result, row, seen))
     for row in result.of("contention"):
         if row.measured and (row.case.axes.get("what"), row.case.axes.get("path")) == TWO_COPIES:
-            yield WhatIf(SHARED, row, _beside_a_copy(result, row))
+            with suppress(LackingRatesError):
+                yield WhatIf(SHARED, row, _beside_a_copy(result, row))
     yield from _in_other_memory(result)
 
 
