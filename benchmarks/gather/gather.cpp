@@ -534,9 +534,11 @@ Family gather(const Spans& spans) {
            [](const std::string& text) { static_cast<void>(gnn::parse_fanouts(text)); }, "10x25"),
        number_axis("batch", "seeds of a mini-batch of which rows are sampled", {1, 1 << 30}, "1000"),
        untold(number_axis("batches", "mini-batches whose rows a case asks for in turn, of sampled rows",
-                          {1, 1 << 20}, std::to_string(TraceKey{}.batches))),
-       place_axis("features", "whether there are cases with a file that --features names, or without one",
-                  {kGiven, "none", kEither}, kEither),
+                          {1, 1024}, std::to_string(TraceKey{}.batches))),
+       place_axis(
+           "features",
+           "when there are cases: where --features names a file, where it names none, or in either case",
+           {kGiven, "none", kEither}, kEither),
        gpu_axis(),
        node_axis()},
       [spans](const Machine& machine, const Scope& scope, const Grids& grids) {

@@ -296,10 +296,6 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   return measurement;
 }
 
-Explanation explain() {
-  return {};
-}
-
 // Sorted so that every memory is read in one go, by rising spans. Those of peers come first and the walls
 // last: what a wall locks stays for the gathers of the families behind.
 struct Listed {
@@ -322,6 +318,9 @@ class Lister {
 
   std::vector<Benchmark> list() {
     each_pair(machine_, grids_, [&](const GpuPair& pair, const Grid& grid) {
+      if (grid.word("locality") == kRemote) {
+        return;  // a peer's memory is on no node
+      }
       for (const Values& values : grid.points({{kMost, power_of_two(most_on_gpu(pair.peer))}})) {
         if (values.is("memory", cuda::name(cuda::MemoryKind::peer))) {
           collect(pair.gpu, pair.peer, values, pair);
@@ -427,7 +426,6 @@ class Lister {
     const std::uint64_t lists = (reach::kLists + 2) * point.gather.rows * sizeof(std::uint64_t);
     benchmark.needs.device_bytes = lists + (point.on_host() ? 0 : span);
     benchmark.needs.shared_host_bytes = point.on_host() ? span : 0;
-    benchmark.explanation = explain();
     benchmark.other_gpus = point.others;
     // A case that is skipped will not ask for memory: nobody should keep it for one.
     const auto claim =

@@ -297,7 +297,8 @@ constexpr About kAboutTieringScore{
         "hit_rate_x = accesses to the first x percent of the ranking / all accesses; of_optimal_x = that "
         "over the same of the order by the accesses themselves",
     .source =
-        "dissertation 4.2.1, algorithm 2, 4.4.2, figures 4.8 and 4.10; presampling: GNNLab (EuroSys 2022)",
+        "dissertation 4.2.1, algorithm 2 (damping 0.85), 4.4.2, figures 4.8 and 4.10; presampling: GNNLab "
+        "(EuroSys 2022)",
     .limits =
         "a run is an epoch, or its first mini-batches where that is too long; graphs without topics have "
         "their labels anywhere",

@@ -162,6 +162,9 @@ void add_once(std::vector<AxisValue>& values, AxisValue value) {
 }  // namespace
 
 std::string what_it_takes(const DeclaredAxis& axis) {
+  if (!is_given(axis)) {
+    return "follows from others";
+  }
   std::string text;
   if (!axis.only.empty()) {
     for (const std::uint64_t number : axis.only) {
@@ -179,9 +182,6 @@ std::string what_it_takes(const DeclaredAxis& axis) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool last = i + 1 == words.size();
     text += (text.empty() ? "" : last ? " or " : ", ") + words[i];
-  }
-  if (!is_given(axis)) {
-    return "follows from others";
   }
   return text + (takes_one(axis) ? "; one value a run" : "");
 }
@@ -307,9 +307,8 @@ DeclaredAxis node_axis() {
       {kNearest, kNearAndFar, kEach}, kEach);
 }
 
-DeclaredAxis pairs_axis() {
-  return place_axis("pairs", "of which pairs of GPUs: one, each GPU with the next, or all",
-                    {kFirst, "neighbours", "all"}, "all");
+DeclaredAxis pairs_axis(std::string means) {
+  return place_axis("pairs", std::move(means), {kFirst, "neighbours", "all"}, "all");
 }
 
 DeclaredAxis orders_axis() {

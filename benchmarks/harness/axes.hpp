@@ -95,7 +95,8 @@ struct DeclaredAxis {
 // Those by which Grids and gpu_pairs choose: what the user named by --gpu and --numa they choose from.
 [[nodiscard]] DeclaredAxis gpu_axis();
 [[nodiscard]] DeclaredAxis node_axis();
-[[nodiscard]] DeclaredAxis pairs_axis();
+[[nodiscard]] DeclaredAxis pairs_axis(
+    std::string means = "of which pairs of GPUs: one, each GPU with the next, or all");
 [[nodiscard]] DeclaredAxis orders_axis();
 
 // The sizes that --min-bytes and --max-bytes leave.

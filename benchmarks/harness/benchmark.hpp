@@ -100,6 +100,7 @@ struct Explanation {
   std::string formula = {};
   std::string source = {};
   std::string limits = {};
+  std::string question = {};  // always its family's
 };
 
 struct Needs {

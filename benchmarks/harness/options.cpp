@@ -646,6 +646,11 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
   if (graph_axis && !raw.graphs.empty()) {
     throw UsageError("--graph and --axis both give values of graph: leave one out");
   }
+  const bool gpu_axis = std::any_of(options.axes.begin(), options.axes.end(),
+                                    [](const auto& axis) { return axis.first == "gpu"; });
+  if (gpu_axis && app.count("--gpu") > 0) {
+    throw UsageError("--gpu names the GPUs, all of which are taken: leave out --axis gpu");
+  }
   if (!raw.graphs.empty()) {
     options.graphs = parse_graphs(raw.graphs);
   }

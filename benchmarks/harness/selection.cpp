@@ -186,6 +186,11 @@ std::string group_of(const std::string& family) {
   return family.substr(0, family.find('/'));
 }
 
+bool declares(const Family& family, const std::string& key) {
+  return std::any_of(family.axes.begin(), family.axes.end(),
+                     [&](const DeclaredAxis& each) { return each.key == key; });
+}
+
 // The axis of a family to which somebody can give values; null where it has none of that name.
 const DeclaredAxis* given_axis(const Family& family, const std::string& key) {
   const auto axis = std::find_if(family.axes.begin(), family.axes.end(),
@@ -244,7 +249,7 @@ void require_given(const std::vector<Family>& families, const std::string& key) 
       if (axis.key == key) {
         throw UsageError("--axis " + key + ": in " + family.name + " it follows from other axes (" +
                          axis.means + "), and nobody can give it a value; --explain " + family.name +
-                         " tells those");
+                         " says which");
       }
     }
   }
@@ -259,7 +264,7 @@ void require_axes(const std::vector<Family>& families, const Scope& scope) {
       const std::string near = nearest(key, all_keys(families));
       std::string message = "--axis ";
       message.append(key).append("=").append(values).append(": no family has an axis ").append(key);
-      throw UsageError(message.append(near.empty() ? "; --explain FAMILY tells those it has"
+      throw UsageError(message.append(near.empty() ? "; --explain FAMILY says which it has"
                                                    : "; did you mean " + near + "?"));
     }
     for (const std::string& value : by_commas(values)) {
@@ -321,13 +326,12 @@ void set_units(std::vector<Axis>& axes, const Family& family) {
 
 // What a case leaves to its family.
 void fill_up(Explanation& said, const About& about) {
-  const std::string_view measures = about.measures;
-  for (const auto& [of_case, of_family] :
-       {std::pair(&said.measures, measures.empty() ? std::string_view(about.question) : measures),
-        std::pair(&said.timed, std::string_view(about.timed)),
-        std::pair(&said.formula, std::string_view(about.formula)),
-        std::pair(&said.source, std::string_view(about.source)),
-        std::pair(&said.limits, std::string_view(about.limits))}) {
+  said.question = about.question;
+  for (const auto& [of_case, of_family] : {std::pair(&said.measures, std::string_view(about.measures)),
+                                           std::pair(&said.timed, std::string_view(about.timed)),
+                                           std::pair(&said.formula, std::string_view(about.formula)),
+                                           std::pair(&said.source, std::string_view(about.source)),
+                                           std::pair(&said.limits, std::string_view(about.limits))}) {
     if (of_case->empty()) {
       *of_case = of_family;
     }
@@ -380,12 +384,21 @@ std::vector<std::string> without_effect(const std::vector<Family>& families, con
     Scope usual = scope;
     std::erase_if(usual.axes, [&key = key](const auto& each) { return each.first == key; });
     bool has_effect = false;
+    std::set<std::string> reasons;  // why cases with these values cannot be
+    std::vector<const Family*> following;
     for (const Family& family : families) {
       const DeclaredAxis* const axis = given_axis(family, key);
       if (axis == nullptr) {
+        if (declares(family, key) && lists(family, usual)) {
+          following.push_back(&family);
+        }
         continue;
       }
-      has_effect = has_effect || lists(family, scope);
+      if (lists(family, scope)) {
+        has_effect = true;
+      } else if (lists(family, usual)) {
+        reasons.merge(list_family(family, machine, scope).left_out);
+      }
       const std::vector<std::string> all = by_commas(values);
       if (std::any_of(all.begin(), all.end(),
                       [&](const std::string& value) { return !takes(*axis, value); }) &&
@@ -397,11 +410,20 @@ std::vector<std::string> without_effect(const std::vector<Family>& families, con
         }
       }
     }
-    if (!has_effect) {
-      std::string message = "--axis ";
-      message.append(key).append("=").append(values).append(" changes nothing here: no family of the cases ");
-      throw UsageError(message.append("that are chosen has this axis; --explain FAMILY tells those of one"));
+    if (has_effect) {
+      continue;
     }
+    if (reasons.empty() && !following.empty()) {
+      require_given({*following.front()}, key);
+    }
+    std::string message = "--axis ";
+    message.append(key).append("=").append(values);
+    if (reasons.empty()) {
+      message.append(" changes nothing here: no family of the cases that are chosen has this axis; ");
+      throw UsageError(message.append("--explain FAMILY says which one has"));
+    }
+    message.append(" leaves none of the cases that have this axis: ");
+    throw UsageError(message.append(joined({reasons.begin(), reasons.end()}, "; ")));
   }
   constexpr std::size_t kMostNamed = 4;
   std::vector<std::string> lines;
@@ -410,7 +432,7 @@ std::vector<std::string> without_effect(const std::vector<Family>& families, con
     of.resize(of.size() - more);
     std::string line = "--axis " + axis.first + "=" + axis.second + " is no value of ";
     line.append(joined(of, ", ")).append(more > 0 ? ", and of " + std::to_string(more) + " more" : "");
-    lines.push_back(line.append(": no case of it there"));
+    lines.push_back(line.append(", so none of its cases has it"));
   }
   return lines;
 }

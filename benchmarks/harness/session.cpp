@@ -165,19 +165,30 @@ void visit(const Session& session, Operation& operation, const MeasureOptions& o
   operation.describe(measurement);
 }
 
+// What stands beside what was measured.
+void add_limits(const Session& session, const MeasureOptions& options, Measurement& measurement) {
+  measurement.limit = options.limit ? options.limit : measurement.limit;
+  if (options.link) {
+    measurement.link_peak_gb_s = session.link_peak_gb_s(*options.link);
+  }
+}
+
 }  // namespace
 
 Measurement measure(const Session& session, const MakeOperation& make, const MeasureOptions& options) {
-  return measure(session, *make(), options);
+  Measurement measurement;
+  {
+    const std::unique_ptr<Operation> operation = make();
+    visit(session, *operation, options, measurement);
+  }  // its buffers are gone before a peak is measured by others
+  add_limits(session, options, measurement);
+  return measurement;
 }
 
 Measurement measure(const Session& session, Operation& operation, const MeasureOptions& options) {
   Measurement measurement;
   visit(session, operation, options, measurement);
-  measurement.limit = options.limit ? options.limit : measurement.limit;
-  if (options.link) {
-    measurement.link_peak_gb_s = session.link_peak_gb_s(*options.link);
-  }
+  add_limits(session, options, measurement);
   return measurement;
 }
 

@@ -37,7 +37,8 @@ std::string axis_text(const Case& id) {
 std::string explanation_of(const Benchmark& benchmark) {
   const Explanation& text = benchmark.explanation;
   std::string result = benchmark.id.name() + "\n";
-  result += wrapped("measures", text.measures);
+  result += wrapped("question", text.question);
+  result += text.measures.empty() ? "" : wrapped("measures", text.measures);
   result += wrapped("timed", text.timed);
   result += wrapped("formula", text.formula);
   result += wrapped("source", text.source);

@@ -103,7 +103,6 @@ Benchmark make_benchmark(const Machine& machine, const Copy& copy) {
   if (copy.flush && !can_flush()) {
     benchmark.skip = "this processor has no instruction that evicts a cache line from user space";
   }
-  benchmark.explanation = {};
   benchmark.run = [copy](Session& session) { return measure_memcpy(session, copy); };
   return benchmark;
 }
@@ -208,7 +207,6 @@ std::vector<Benchmark> list_latency(const Machine& machine, const Scope& scope, 
                            {"bytes", static_cast<std::int64_t>(walk.bytes)}},
                           {{"cpu_node", cpu_node}, {"memory_node", memory_node}}};
           benchmark.needs = {walk.bytes, 0, 0};
-          benchmark.explanation = {};
           benchmark.run = [walk](Session& session) { return measure_latency(session, walk); };
           benchmarks.push_back(std::move(benchmark));
         }
@@ -317,7 +315,6 @@ std::vector<Benchmark> list_first_touch(const Machine& machine, const Scope& sco
                          {"bytes", static_cast<std::int64_t>(touch.bytes)}},
                         {{"node", node}}};
         benchmark.needs = {touch.bytes, 0, 0};
-        benchmark.explanation = {};
         benchmark.run = [touch](Session& session) { return measure_first_touch(session, touch); };
         benchmarks.push_back(std::move(benchmark));
       }
@@ -433,7 +430,6 @@ std::vector<Benchmark> list_flush(const Machine& /*machine*/, const Scope& scope
         if (!can_flush()) {
           benchmark.skip = "this processor has no instruction that evicts a cache line from user space";
         }
-        benchmark.explanation = {};
         benchmark.run = [node, cached, bytes](Session& session) {
           return measure_flush(session, node, cached, bytes);
         };

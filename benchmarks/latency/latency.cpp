@@ -153,7 +153,6 @@ class Lister {
                      {"bytes", static_cast<std::int64_t>(walk.bytes)}},
                     std::move(site)};
     add_memory(walk.memory, benchmark.id.axes);
-    benchmark.explanation = {};
     benchmark.run =
         probe_body([walk](const transfer::Surroundings& around) { return cuda::make_chase(walk, around); },
                    walk.gpu, walk.to == To::own_memory ? first_level() : over_link());
@@ -366,8 +365,7 @@ constexpr About kAboutCall{
         "gives back memory; first touches alone are timed on the GPU, by two events behind a closed gate. "
         "What lies between two clock readings is in each row's `timing.timed`. Not timed: the work that is "
         "submitted, and what is needed to make and to check",
-    .formula =
-        "operation time = median time / calls, of several threads those of one",
+    .formula = "operation time = median time / calls, of several threads those of one",
     .source =
         "the costs that a program pays beside its transfers: Comm|Scope has launch, cudaMalloc's and page "
         "touches' among its micro-benchmarks; the graph's against that of as many launches",

@@ -131,7 +131,8 @@ constexpr About kAboutModelTraversal{
         "a request for each 128-byte line of a warp's load, of 32 bytes times the sectors that it touches; "
         "bytes = (data + header * requests) / wire rate, at which whole lines reach what copies reach; "
         "requests = requests * round trip / in flight; translations = misses / misses a second; time = the "
-        "sum over levels, since each ends before the next begins, of whichever takes longest",
+        "sum over levels, since each ends before the next begins, of whichever takes longest, a round trip "
+        "at least",
     .source =
         "EMOGI (VLDB 2020) 3.3, 4 and 5.3, figures 5, 7, 10 and 12; edge_gather after GraphPEG (TACO 2021)",
     .limits =

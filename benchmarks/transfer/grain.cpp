@@ -184,46 +184,7 @@ std::string why_not(const Machine& machine, int gpu, const GrainMethod& method) 
   return {};
 }
 
-Explanation explain(const GrainMethod& method, cuda::MemoryKind memory) {
-  Explanation text{};
-  if (method.engine == Engine::copy_engine && !method.batch && memory == cuda::MemoryKind::managed_host) {
-    text.timed =
-        "one copy a piece, in order, between two events, without a gate: the driver stages each copy "
-        "and waits for the stream";
-  } else if (method.pageable) {
-    text.timed =
-        "one copy a piece of pageable memory, in order, from the first call until an event behind the last "
-        "copy has completed";
-    text.limits +=
-        "; timed on the host's clock: the driver copies within the calls, so that none waits at a gate";
-  } else if (method.batch) {
-    text.timed = std::string(method.batch == PageMethod::batch ? "one cudaMemcpyBatchAsync"
-                                                               : "one launch of a graph of copies") +
-                 " of pieces that lie scattered at both ends, from the call until an event behind the last "
-                 "copy has completed; what is made beforehand is not timed";
-    text.limits += "; timed on the host's clock, unlike copies one by one";
-  } else if (method.engine == Engine::sm) {
-    text.timed = "one kernel over scattered pieces, behind a closed gate, between two events";
-    text.formula += "; requests in flight = rate x latency / request";
-  } else if (method.engine == Engine::prefetch) {
-    text.timed = method.page_call == PageCall::prefetch_batch
-                     ? "one cudaMemPrefetchBatchAsync of all pieces, between two events on an idle stream"
-                     : "one prefetch a piece, in order, between two events on an idle stream";
-  } else if (method.engine == Engine::fault) {
-    text.timed =
-        "one kernel that reads every word of each piece, behind a closed gate, between two events; each "
-        "piece lies in 2 MiB of its own, which live on the host before";
-    text.formula +=
-        ": the useful bytes; the pages that moved are counted after each sample, in "
-        "link_bytes_least and counters.moved_bytes";
-    text.limits += "; pieces begin at a block's beginning, 32 at most are asked for at once";
-  }
-  return text;
-}
-
 namespace {
-
-// grain/pieces
 
 constexpr About kAboutGrainPieces{
     .question = "How fast do bytes cross the link when they are asked for in pieces of one size?",
@@ -242,6 +203,55 @@ constexpr About kAboutGrainPieces{
     .source = "EMOGI, section 3.3; Little's law; Hockney's half-bandwidth size",
     .limits = "pieces lie within a span that the GPU's address translation covers; reach/gather goes beyond",
 };
+
+}  // namespace
+
+Explanation explain(const GrainMethod& method, cuda::MemoryKind memory) {
+  const std::string span = kAboutGrainPieces.limits;
+  Explanation text;
+  text.formula = "bandwidth = pieces x grain / median time";
+  if (method.engine == Engine::copy_engine && !method.batch && memory == cuda::MemoryKind::managed_host) {
+    text.timed =
+        "one copy a piece, in order, between two events, without a gate: the driver stages each copy "
+        "and waits for the stream";
+  } else if (method.pageable) {
+    text.timed =
+        "one copy a piece of pageable memory, in order, from the first call until an event behind the last "
+        "copy has completed";
+    text.limits =
+        span +
+        "; timed on the host's clock: the driver copies within the calls, so that none waits at a gate";
+  } else if (method.batch) {
+    text.timed = std::string(method.batch == PageMethod::batch ? "one cudaMemcpyBatchAsync"
+                                                               : "one launch of a graph of copies") +
+                 " of pieces that lie scattered at both ends, from the call until an event behind the last "
+                 "copy has completed; what is made beforehand is not timed";
+    text.limits = span + "; timed on the host's clock, unlike copies one by one";
+  } else if (method.engine == Engine::sm) {
+    text.timed = "one kernel over scattered pieces, behind a closed gate, between two events";
+    text.formula += "; of reads requests in flight = rate x latency / request";
+  } else if (method.engine == Engine::prefetch) {
+    text.timed = method.page_call == PageCall::prefetch_batch
+                     ? "one cudaMemPrefetchBatchAsync of all pieces, between two events on an idle stream"
+                     : "one prefetch a piece, in order, between two events on an idle stream";
+  } else if (method.engine == Engine::fault) {
+    text.timed =
+        "one kernel that reads every word of each piece, behind a closed gate, between two events; each "
+        "piece lies in 2 MiB of its own, which live on the host before";
+    text.formula +=
+        ": the useful bytes; the pages that moved are counted after each sample, in "
+        "link_bytes_least and counters.moved_bytes";
+    text.limits = span + "; pieces begin at a block's beginning, 32 at most are asked for at once";
+  }
+  if (text.timed.empty()) {
+    text.timed = "one copy a piece, in order, all behind a closed gate, between two events";
+  }
+  return text;
+}
+
+namespace {
+
+// grain/pieces
 
 using transfer::PageCopy;
 
@@ -449,7 +459,6 @@ Benchmark make_benchmark(const Place& place, const Transfer& walk,
   }
   benchmark.skip = place.skip;
   carry_out(benchmark, walk);
-  benchmark.explanation = {};
   benchmark.run = [place, walk, grain, latencies](Session& session) {
     return measure_gpu_memory(session, place, walk, grain, *latencies);
   };
@@ -572,7 +581,6 @@ Measurement measure_saturation(Session& session, Transfer transfer) {
 
 std::vector<Benchmark> list_saturation(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
-  const Explanation text{};
   grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
     for (const Values& values : grid.points()) {
       Transfer transfer;
@@ -608,7 +616,7 @@ std::vector<Benchmark> list_saturation(const Machine& machine, const Scope& /*sc
       const std::vector<Axis> of_load = axes_of_load(transfer.walk);
       axes.insert(axes.end(), of_load.begin(), of_load.end());
       add_memory(memory, axes);
-      Benchmark benchmark = transfer_benchmark(kSaturationFamily, std::move(axes), transfer, gpu, text);
+      Benchmark benchmark = transfer_benchmark(kSaturationFamily, std::move(axes), transfer, gpu, {});
       benchmark.skip_for(why_no_memory(machine, memory, gpu.ordinal, transfer.bytes));
       if (bulk) {
         benchmark.skip_for(why_no_bulk(machine, gpu.ordinal));

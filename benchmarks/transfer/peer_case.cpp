@@ -85,13 +85,14 @@ std::string why_no_peer_access(const Machine& machine, int gpu, int peer) {
          " (cudaDeviceCanAccessPeer gives 0): see `nvidia-smi topo -p2p r`";
 }
 
-std::vector<GpuPair> gpu_pairs(const Machine& machine, const Grids& grids, const Grid& grid) {
+namespace {
+
+std::vector<GpuPair> pairs_in(const Machine& machine, const Grids& grids, const Grid& grid, bool both) {
   const std::vector<GpuTarget> gpus = grids.gpus(grid);
   const std::vector<int> ordinals = partners(machine, gpus);
   if (ordinals.size() < 2 || machine.runtime.devices.size() < 2) {
     return {nominal_pair(machine, gpus)};
   }
-  const bool both = grid.word("orders") == "both";
   std::vector<GpuPair> pairs;
   for (const auto& [i, j] : positions(grid.word("pairs"), gpus.size() == 1, ordinals.size())) {
     for (const auto& [gpu, peer] :
@@ -104,9 +105,15 @@ std::vector<GpuPair> gpu_pairs(const Machine& machine, const Grids& grids, const
   return pairs;
 }
 
+}  // namespace
+
+std::vector<GpuPair> gpu_pairs(const Machine& machine, const Grids& grids, const Grid& grid) {
+  return pairs_in(machine, grids, grid, grid.word("orders") == "both");
+}
+
 GpuGroup gpu_group(const Machine& machine, const Grids& grids, const Grid& grid) {
   GpuGroup group;
-  for (const GpuPair& pair : gpu_pairs(machine, grids, grid)) {
+  for (const GpuPair& pair : pairs_in(machine, grids, grid, true)) {
     for (const int ordinal : {pair.gpu.ordinal, pair.peer}) {
       if (std::find(group.gpus.begin(), group.gpus.end(), ordinal) == group.gpus.end()) {
         group.gpus.push_back(ordinal);

@@ -340,7 +340,6 @@ class CollectiveLister {
         benchmark.skip_for(why_no_mapping(machine_, lane.transfer->gpu()));
       }
     }
-    benchmark.explanation = {};
     carry_out_together(benchmark, lanes);
     benchmarks_.push_back(std::move(benchmark));
   }
@@ -362,7 +361,8 @@ Family transfer_collective() {
            size_axis("bytes", "bytes of each lane", {4, 1024 * kGiB}),
            place_axis("root", "which GPU is the one of patterns around one: the first, or each in turn",
                       {"first", "each"}, "each"),
-           following_axis("gpus", "that take part"), gpu_axis(), pairs_axis(), orders_axis()},
+           following_axis("gpus", "that take part"), gpu_axis(),
+           pairs_axis("of which pairs of GPUs the members take part: one, each GPU with the next, or all")},
           [](const Machine& machine, const Scope& scope, const Grids& grids) {
             return CollectiveLister(machine, scope).list(grids);
           }};

@@ -191,7 +191,6 @@ std::vector<Benchmark> list_local(const Machine& /*machine*/, const Scope& scope
                        {"bytes", static_cast<std::int64_t>(copy.bytes)}},
                       {{"gpu", gpu.ordinal}}};
       benchmark.skip = gpu.unavailable;
-      benchmark.explanation = {};
       carry_out(benchmark, copy);
       benchmarks.push_back(std::move(benchmark));
     }
@@ -201,7 +200,6 @@ std::vector<Benchmark> list_local(const Machine& /*machine*/, const Scope& scope
 
 std::vector<Benchmark> list_kernel_copy(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
-  const Explanation text{};
   grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
     for (const Values& values : grid.points()) {
       const auto [placement, to_gpu] = path_named(values.word("path"));
@@ -216,7 +214,7 @@ std::vector<Benchmark> list_kernel_copy(const Machine& machine, const Scope& /*s
       std::vector<Axis> axes{{"path", values.at("path"), AxisStyle::bare}};
       const std::vector<Axis> of_load = axes_of_load(copy.walk);
       axes.insert(axes.end(), of_load.begin(), of_load.end());
-      Benchmark benchmark = transfer_benchmark(kKernelCopy, std::move(axes), copy, gpu, text);
+      Benchmark benchmark = transfer_benchmark(kKernelCopy, std::move(axes), copy, gpu, {});
       benchmark.skip_for(why_no_memory(machine,
                                        placement == Placement::managed_host ? cuda::MemoryKind::managed_host
                                                                             : cuda::MemoryKind::host_alloc,
@@ -490,7 +488,6 @@ Benchmark make_benchmark_host_copy(const Machine& machine, const GpuTarget& gpu,
   if (copy.flush && !can_flush()) {
     benchmark.skip_for("this processor has no instruction that evicts a cache line from user space");
   }
-  benchmark.explanation = {};
   benchmark.run = [copy](Session& session) { return measure(session, copy); };
   return benchmark;
 }

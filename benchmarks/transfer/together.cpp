@@ -475,7 +475,6 @@ class ContentionLister {
         }
       }
     }
-    benchmark.explanation = {};
     carry_out_together(benchmark, lanes);
     benchmarks_.push_back(std::move(benchmark));
   }

@@ -169,7 +169,7 @@ constexpr About kAboutLean{
         "the model's",
     .source =
         "Beamer, Asanovic and Patterson, SC 2012; Sutton, Ben-Nun and Barak, IPDPS 2018; GAP benchmark suite "
-        "for sources and conventions; EMOGI (VLDB 2020) is what it is to be held against (traversal/*)",
+        "for sources and conventions; to be compared with EMOGI (VLDB 2020; traversal/*)",
     .limits =
         "the order of vertices is by degree, made offline, its time in prepare_s; answers are under these "
         "numbers unless `answers` says otherwise, and then mapping_s is part of the time",
@@ -222,17 +222,32 @@ Explanation explain(const LeanPoint& point) {
                                   : std::to_string(point.hot.percent) + " percent of the edge list") +
              " in GPU memory instead";
   }
-  return {
-      std::string("the time of ") + technique.is + ", its lists in page-locked host memory" + where,
+  if (!point.packed) {
+    where += ", with weights in an array of their own";
+  }
+  const std::string brought =
+      point.answers == LeanAnswers::numbered ? ""
+      : point.answers == LeanAnswers::mapped
+          ? "; then, between two more, the kernel that brings the answer into the caller's order (mapping_s)"
+          : "; then, between two more, the kernel that brings the parents that it kept into the caller's "
+            "order "
+            "and numbers (mapping_s)";
+  const std::string timed =
       point.hybrid
           ? "kernels, copies and the host's choices between two events, from setting the state to the "
             "last step"
       : point.algorithm == Algorithm::cc
           ? "all kernels between two events, from clearing the state to the last label"
-          : "one kernel between two events, from setting the state to the last step",
+          : "one kernel between two events, from setting the state to the last step";
+  return {
+      std::string("the time of ") + technique.is + ", its lists in host memory" + where, timed + brought,
       "bytes = edges read * 4; teps = entries reached (half of them where undirected) / time, harmonic mean",
       technique.source,
-      "vertices are numbered by falling degree, offline; TEPS says nothing of the work that was saved"};
+      std::string("vertices are numbered by falling degree, offline; TEPS says nothing of the work that was "
+                  "saved") +
+          (brought.empty() ? ""
+                           : "; link_gb_s and modelled_over_measured are over the whole time, mapping "
+                             "included")};
 }
 
 class Lister {

@@ -43,7 +43,7 @@ std::string text_of(const WeightRange& range) {
 }
 
 WeightRange parse_weights(const std::string& text) {
-  constexpr graph::Weight kMost = 1 << 20;  // so that no path of a graph is longer than 32 bits can count
+  constexpr graph::Weight kMost = 1 << 20;  // 4096 of them on a path are what 32 bits can count
   const std::size_t dash = text.find('-');
   WeightRange range;
   const auto number = [](std::string_view digits, graph::Weight& value) {

@@ -366,10 +366,9 @@ def took_text(algorithm: str, graph: str, *name: str) -> str:
 
 
 @part("lean.mapping_ms")
-def mapping_ms(graph: str) -> str:
-    """The longest of the kernels that bring an answer back, but for parents."""
-    name = "and its answer under the caller's numbers"
-    rows = [row for algorithm in ALGORITHMS for row in asked_of(algorithm, graph, ASKED[name])]
+def mapping_ms(graph: str, answers: str) -> str:
+    """The longest of the kernels that bring such an answer back."""
+    rows = [row for algorithm in ALGORITHMS for row in asked_of(algorithm, graph, {"answers": answers})]
     return digits(1e3 * max(row.counters["mapping_s"] for row in rows))
 
 
@@ -394,10 +393,7 @@ def in_the_card(which: str) -> str:
 def scale25() -> str:
     """Bytes and times over graphs of scale 25."""
     rows = rows_of("h100-lean25.json.gz")
-    kinds = {
-        "the algorithm": {"segments": "read"},
-        "segments copied where that is faster": {"segments": "hybrid"},
-    }
+    kinds = {"the algorithm": {"segments": "read"}, "hybrid segments": {"segments": "hybrid"}}
     pairs = [(algorithm, graph) for algorithm in ALGORITHMS for graph in ("kron25", "urand25")]
     cells = [
         [

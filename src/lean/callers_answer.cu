@@ -54,8 +54,8 @@ class CudaCallersAnswer final : public CallersAnswer {
  public:
   CudaCallersAnswer(std::unique_ptr<graph::Traversal> traversal, int gpu, const CallersNumbers& numbers,
                     bool parents)
-      : guard_(gpu),
-        traversal_(std::move(traversal)),
+      : traversal_(std::move(traversal)),
+        guard_(gpu),
         old_of_new_(numbers.old_of_new.begin(), numbers.old_of_new.end()),
         new_of_old_(inverse_of(old_of_new_)),
         ids_(numbers.ids),
@@ -133,8 +133,8 @@ class CudaCallersAnswer final : public CallersAnswer {
     return answer;
   }
 
-  cuda::DeviceGuard guard_;
   std::unique_ptr<graph::Traversal> traversal_;
+  cuda::DeviceGuard guard_;  // undone before the traversal's own
   std::vector<Vertex> old_of_new_;
   std::vector<Vertex> new_of_old_;
   bool ids_;

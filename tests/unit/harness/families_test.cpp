@@ -57,10 +57,16 @@ TEST_P(AllFamilies, every_case_has_a_name_of_its_own_below_its_family) {
 TEST_P(AllFamilies, every_case_can_be_explained_and_run) {
   for (const Benchmark& benchmark : listed()) {
     const std::string name = benchmark.id.name();
-    EXPECT_FALSE(benchmark.explanation.measures.empty()) << name;
-    EXPECT_FALSE(benchmark.explanation.timed.empty()) << name;
-    EXPECT_FALSE(benchmark.explanation.formula.empty()) << name;
-    EXPECT_FALSE(benchmark.explanation.source.empty()) << name;
+    const Explanation& said = benchmark.explanation;
+    EXPECT_FALSE(said.question.empty()) << name;
+    for (const std::string& text : {said.timed, said.formula, said.source, said.limits}) {
+      EXPECT_FALSE(text.empty()) << name;
+    }
+    // A sentence each: what is put behind nothing begins with what was to part them.
+    for (const std::string& text : {said.measures, said.timed, said.formula, said.source, said.limits}) {
+      EXPECT_TRUE(text.empty() || std::string(";:,. ").find(text.front()) == std::string::npos)
+          << name << ": " << text;
+    }
     EXPECT_TRUE(static_cast<bool>(benchmark.run)) << name;
   }
 }

@@ -432,7 +432,7 @@ TEST_F(AxesOf, places_choose_among_those_of_the_machine) {
 TEST_F(AxesOf, some_follow_from_others_and_nobody_gives_them_a_value) {
   EXPECT_EQ(refusal({{"strategy", "pulled"}}),
             "--axis strategy: in lean it follows from other axes (by which the algorithm reads fewer edges), "
-            "and nobody can give it a value; --explain lean tells those");
+            "and nobody can give it a value; --explain lean says which");
   EXPECT_TRUE(names("grain/pieces", {{"bytes", "1GiB"}}).size() > 0) << "it is others' to give";
 }
 

@@ -141,9 +141,18 @@ TEST_F(RefusalOf, a_value_that_a_chosen_family_cannot_take_is_said) {
   EXPECT_EQ(
       said("^host/(memcpy|latency)/"),
       "grainscope: --axis bytes=8 is no value of host/memcpy (a size from 64 B to 1 TiB), host/latency (a "
-      "size from 4 KiB to 1 TiB): no case of it there\n");
+      "size from 4 KiB to 1 TiB), so none of its cases has it\n");
   scope_.axes = {{"bytes", "4KiB"}};
   EXPECT_EQ(said("^host/(memcpy|latency)/"), "");
+}
+
+TEST_F(RefusalOf, axes_that_leave_nothing_of_their_family_says_why) {
+  EXPECT_TRUE(has(of("host/malloc|shape/copy", {{"plane_rows", "1"}}),
+                  "--axis plane_rows=1 leaves none of the cases that have this axis: "));
+  EXPECT_TRUE(has(of("traversal/|host/malloc", {{"weights", "1-9"}, {"algorithm", "bfs"}}),
+                  "only sssp reads weights"));
+  EXPECT_TRUE(has(of("tiering/reorder|host/malloc", {{"score", "degree"}}),
+                  "--axis score: in tiering/reorder it follows from other axes"));
 }
 
 TEST_F(RefusalOf, axes_of_values_that_the_family_has_not_says_what_there_is_with_its_own) {
@@ -177,7 +186,7 @@ TEST_F(RefusalOf, a_part_that_is_misspelled_gives_the_nearest) {
       "no case matches 'qqqqqqq': no name has 'qqqqqqq'; --families lists the families and their questions, "
       "--benchmark_list_tests the cases");
   EXPECT_EQ(of("host", {{"foo", "1"}}),
-            "--axis foo=1: no family has an axis foo; --explain FAMILY tells those it has");
+            "--axis foo=1: no family has an axis foo; --explain FAMILY says which it has");
 }
 
 TEST_F(RefusalOf, a_size_that_no_preset_has_gives_the_flag_that_makes_it) {
