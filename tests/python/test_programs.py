@@ -381,8 +381,10 @@ SWAPPED = {"host_alloc": "managed_host", "managed_host": "host_alloc"}
 
 def test_what_ifs_are_as_emulated():
     joined = documented.result(documented.IN_OTHER_MEMORY["H200"])
-    found = [*in_other_memory(joined), *(one for name in (FULL, "h200x2-full.json.gz")
-             for one in programs.what_ifs(documented.result(name)))]  # fmt: skip
+    # Other kinds of memory are compared within one machine, which the halves of `full` are not.
+    wide = (documented.result(name) for name in (FULL, "h200x2-full.json.gz"))
+    changed = [one for run in wide for one in programs.what_ifs(run) if one.what != programs.OTHER]
+    found = [*in_other_memory(joined), *changed]
     for what in (programs.FEWER, programs.SHARED, programs.OTHER):
         errors = sorted(abs(one.error) for one in found if one.what == what)
         assert errors[len(errors) // 2] < 0.03, what

@@ -170,11 +170,7 @@ def test_counters_of_searches_are_the_model_s_but_for_what_caches_keep():
 def test_counters_of_unaligned_reads_are_the_model_s():
     """Within a hundredth, but of reads 4 bytes after a line: two warps share a sector, and which asks first
     is chance: 7.3 % fewer requests."""
-    rows = {
-        row["case"]["axes"]["offset"]: row
-        for row in raw(COUNTERS)
-        if row.get("counted") and row["case"]["axes"].get("access") == "merged"
-    }
+    rows = {row["case"]["axes"]["offset"]: row for row in suite.counted_reads(COUNTERS, access="merged")}
     assert set(rows) == {4, 32, 64}
     for offset, row in rows.items():
         counted, traffic, counters = row["counted"], row["traffic"], row["counters"]
