@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from grainscope_report import reader
+from grainscope_report.machine import Machine, machines
 from grainscope_report.model import Result
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -83,6 +84,14 @@ def result(names: Names) -> Result:
         return read(REFERENCE / names)
     first, *_ = found = [result(name) for name in names]
     return replace(first, rows=tuple(row for each in found for row in each.rows))
+
+
+def machine_of(names: Names) -> Machine:
+    """A run as figures show it; where its rows are of several files, the footer names all machines."""
+    (machine,) = machines([result(names)])
+    others = (result(file) for file in files_of(names)[1:])
+    said = [f"and another of the kind: commit {other.commit[:10]}, {other.date[:10]}" for other in others]
+    return replace(machine, file="; ".join(said))
 
 
 def raw(names: Names) -> list[dict]:
