@@ -1,7 +1,7 @@
 """Headlines of papers as data: what is claimed, rows of ours that answer it, and the word for both.
 
 A headline names numbers of results/papers and rows of results/reference by family and axes. Rows of one ratio
-are of one run.
+are of one run, and so of one machine, or of the halves of `full`: of two machines of one kind.
 """
 
 import math
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from documents import digits, rows_of
+from documents import Names, digits, files_of, is_plain, rows_of
 from grainscope_report.model import Row
 from grainscope_report.resources import paper
 
@@ -88,7 +88,7 @@ WHAT: dict[str, Callable[[Row], float]] = {
 class Cell:
     """One number of one row: the only row of a run and family with these axes (`axis=value`)."""
 
-    run: str
+    run: Names
     family: str
     axes: tuple[str, ...]
     what: str
@@ -101,6 +101,7 @@ class Cell:
             row
             for row, said in placed(self.run).get(self.family, ())
             if all(said.get(axis, "") == value for axis, value in wanted)
+            and is_plain(said, [axis for axis, _ in wanted])
         ]
 
     @property
@@ -108,8 +109,16 @@ class Cell:
         found = self.rows
         if len(found) != 1:
             asked = " ".join(self.axes)
-            raise ValueError(f"{self.run} has {len(found)} rows of {self.family} with {asked}")
+            raise ValueError(
+                f"{' and '.join(files_of(self.run))} has {len(found)} rows of {self.family} with {asked}"
+            )
         return found[0]
+
+    @property
+    def file(self) -> str:
+        """The file that holds the row, of those of the run."""
+        name = self.row.name
+        return next(file for file in files_of(self.run) if any(row.name == name for row in rows_of(file)))
 
     value = property(lambda self: float(WHAT[self.what](self.row)))
     cells = property(lambda self: [self])
@@ -122,7 +131,7 @@ class Cell:
 
 
 @cache
-def placed(run: str) -> dict[str, list[tuple[Row, dict[str, str]]]]:
+def placed(run: Names) -> dict[str, list[tuple[Row, dict[str, str]]]]:
     """The rows of a run that are ok, by family, each with its place and axes as text."""
     found: dict[str, list[tuple[Row, dict[str, str]]]] = defaultdict(list)
     for row in rows_of(run):
@@ -164,7 +173,8 @@ class Ratio:
     def cells(self) -> list[Cell]:
         cells = [*self.top.cells, *self.bottom.cells]
         if len({cell.run for cell in cells}) > 1:
-            raise ValueError(f"a ratio of several runs: {', '.join(cell.run for cell in cells)}")
+            named = ", ".join(file for cell in cells for file in files_of(cell.run))
+            raise ValueError(f"a ratio of several runs: {named}")
         return cells
 
     modelled = property(lambda self: any(cell.modelled for cell in self.cells))

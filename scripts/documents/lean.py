@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
-from documents import COUNTERS, axes_of, clock, digits, part, quick_rows, rows_of, table
+from documents import COUNTERS, FULL, axes_of, clock, digits, part, rows_of, table
 from grainscope_report.groups.lean import prepared_s
 
 WHOLE, LEAN = "traversal/", "lean/"
@@ -55,6 +55,7 @@ BESIDE = ACCESSES | {
     "25 % hot, compressed": STORY["25 % hot, compressed"],
     "whole lists, all edges in the card": INSIDE,
 }
+KRON20 = "acceptance/h100-a.json.gz"  # `quick` of today has kron 19
 BEFORE, AFTER = "h200-lean24-before.json.gz", "h200-lean24.json.gz"
 FIRSTS = {
     "before": (BEFORE, "none", "plain", 0),
@@ -285,7 +286,7 @@ def short_lists(lists: str) -> str:
 
 def web_pr(lists: str):
     axes = {"tier": "none", "lists": lists, "hot": 0, "segments": "hybrid"}
-    (row,) = (row for row in found(rows_of("h100-full.json.gz"), "lean/pr", "web20", axes) if row.ok)
+    (row,) = (row for row in found(rows_of(FULL), "lean/pr", "web20", axes) if row.ok)
     return row
 
 
@@ -458,4 +459,5 @@ def decoding(lists: str) -> str:
 
 def search_of_kron20(lists: str) -> float:
     name = f"lean/bfs/direction_optimising/heads/{lists}/numa:0/gpu:0/graph:kron20/hot:25"
-    return quick_rows()[name]["median_s"]
+    (row,) = (row for row in rows_of(KRON20) if row.name == name)
+    return row.median_s

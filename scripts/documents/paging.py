@@ -8,15 +8,33 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from documents import REFERENCE, axes_of, clock, digits, part, programs, result, rows_of, table
+from documents import (
+    FULL,
+    REFERENCE,
+    axes_of,
+    clock,
+    digits,
+    files_of,
+    is_plain,
+    part,
+    programs,
+    result,
+    rows_of,
+    table,
+)
 from grainscope_report.model import Result, Row
 from grainscope_report.statistics import median
 
 MODELLED = "no-gpu-uvm21.json.gz"
 PAGE = 65536  # bytes of what a fault grows to
 WEIGHT = 4
-WHOLE = {gpu: tuple(name for name in names if isinstance(name, str)) for gpu, names in programs.RUNS.items()}
-RUNS = {"H100": (*WHOLE["H100"], "h100-kron24.json"), "H200": WHOLE["H200"]}
+WHOLE_RUNS = {
+    gpu: tuple(
+        file for names in runs if names not in programs.IN_OTHER_MEMORY.values() for file in files_of(names)
+    )
+    for gpu, runs in programs.RUNS.items()
+}
+RUNS = {"H100": (*WHOLE_RUNS["H100"], "h100-kron24.json"), "H200": WHOLE_RUNS["H200"]}
 NEAR_BYTES, NEAR_TIME = 0.10, 0.25  # how near a modelled row is to be
 
 
@@ -176,7 +194,6 @@ def driver() -> str:
 
 
 # Who needs how much of the GPU's memory for which time: bfs, whose frontiers are the same in every row.
-FULL = "h100-full.json.gz"
 GRAPHS = ("kron21", "urand21", "web20")
 WHOLE = {"order": "original", "access": "merged_aligned"}
 HALO = {"order": "halo_like", "access": "merged_aligned"}
@@ -204,10 +221,15 @@ def searched(graph: str, axes: dict[str, object]) -> Row | None:
     found = [
         row
         for row in rows_of(FULL)
-        if row.ok and row.case.family == family and axes_of(row, "graph", *axes) == asked
+        if row.ok
+        and row.case.family == family
+        and axes_of(row, "graph", *axes) == asked
+        and is_plain(row.case.axes)
     ]
     if len(found) > 1:
-        raise ValueError(f"{FULL} has {len(found)} rows of {family} on {graph} with {axes}")
+        raise ValueError(
+            f"{FULL[0]} and the other half have {len(found)} rows of {family} on {graph} with {axes}"
+        )
     return found[0] if found else None
 
 

@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from documents import part, result, rows_of, table
+from documents import FULL, part, result, rows_of, table
 from documents.claims import WORDS, Cell, Headline, Ratio
-from documents.headlines import FULL, PAPERS, TWO, WAYS
+from documents.headlines import PAPERS, TWO, WAYS
 from grainscope_report.model import Row
 from grainscope_report.resources import DISSERTATION, paper
 
@@ -56,7 +56,7 @@ def named(headline: Headline) -> str:
     for one in headline.ours:
         tops += one.top.cells if isinstance(one, Ratio) else one.cells
         bottoms += one.bottom.cells if isinstance(one, Ratio) else []
-    runs = ", ".join(f"`{run}`" for run in dict.fromkeys(one.run for one in tops))
+    runs = ", ".join(f"`{file}`" for file in sorted({one.file for one in (*tops, *bottoms)}))
     saved = "1 − " if any(isinstance(one, Ratio) and one.saved for one in headline.ours) else ""
     return f"Here, of {runs}: {saved}{sides(tops, bottoms)}"
 

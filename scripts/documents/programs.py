@@ -4,25 +4,37 @@ import csv
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 
-from documents import COUNTERS, REFERENCE, part, result, rows_of, table
+from documents import (
+    COUNTERS,
+    FULL,
+    NAMED_RUNS,
+    QUICK,
+    REFERENCE,
+    Names,
+    files_of,
+    part,
+    result,
+    rows_of,
+    table,
+)
 from grainscope_report.groups import programs as held
 from grainscope_report.groups import programs_rates as rates
 from grainscope_report.groups import programs_times as programs
 from grainscope_report.groups.programs import Predictions, Quality
-from grainscope_report.model import Result, Row
+from grainscope_report.model import Row
 from grainscope_report.statistics import median
 from grainscope_report.units import format_percent
 
-# The runs by kind of GPU: everything that has programs beside the microbenchmarks of the same machine. What a
-# machine measured one after the other is one run.
-RUNS: dict[str, tuple[str | tuple[str, ...], ...]] = {
+# The runs by kind of GPU that have programs beside the microbenchmarks of the same machine: of schema 2, and
+# of the H200 older ones, too: nothing newer has its programs of `full`. What a machine measured one after the
+# other is one run, and so are the halves of `full`, though each is of another machine of the kind.
+RUNS: dict[str, tuple[Names, ...]] = {
     "H100": (
         "acceptance/h100-a.json.gz", "acceptance/h100-b1.json.gz", "acceptance/h100-b2.json.gz",
         "acceptance/h100-c1.json.gz", "acceptance/h100-c2.json.gz",
-        "h100-quick.json", "h100-quick-after.json.gz", "h100-full.json.gz", "h100-full-after.json.gz",
+        QUICK[0], FULL,
         ("h100-kinds.json.gz", "h100-programs.json.gz"),
     ),
     "H200": (
@@ -41,7 +53,7 @@ IN_OTHER_MEMORY = {
 LATER = "h100-quick-short.json.gz"
 # What several runs of the same cases say of rows that are predicted badly.
 ADDITIONS = "h100-additions.csv"
-OLD_FULL, AGAIN = "h100-full.json.gz", "h100-programs.json.gz"
+AGAIN = "h100-programs.json.gz"
 UNEVICTED = "h200x2-full.json.gz"
 SHIPPED = "scripts/grainscope_report/programs.json"
 DIGITS = 3
@@ -55,21 +67,12 @@ def shipped() -> str:
     return json.dumps(made, indent=1) + "\n"
 
 
-@cache
-def run(names: str | tuple[str, ...]) -> Result:
-    """A run, or what several of one machine say together."""
-    if isinstance(names, str):
-        return result(names)
-    first, *_ = found = [result(name) for name in names]
-    return replace(first, rows=tuple(row for each in found for row in each.rows))
-
-
 def seen_on(gpu: str) -> list:
     """The rows of programs on a kind of GPU, each with the rates of its own run."""
     found = []
     for names in RUNS[gpu]:
-        known = rates.by_row(run(names))
-        for row in run(names).rows:
+        known = rates.by_row(result(names))
+        for row in result(names).rows:
             if row.measured and programs.is_program(row) and row.case.locality != "remote":
                 with suppress(programs.UnpredictedError):
                     programs.predict(row, known(row), EVERYTHING)
@@ -81,7 +84,7 @@ EVERYTHING = {name: 1.0 for group in programs.GROUPS for name in group.names}
 
 
 def errors_on(gpu: str, constants: dict) -> dict[str, dict[str, float]]:
-    rows = [one for names in RUNS[gpu] for one in held.of(run(names), constants).rows]
+    rows = [one for names in RUNS[gpu] for one in held.of(result(names), constants).rows]
     found = [held.quality(group, rows, ()) for group in sorted(programs.FAMILIES)]
     return {
         one.group: {"rows": one.rows, "median": _digits(one.median), "ninth": _digits(one.ninth)}
@@ -96,7 +99,7 @@ def _digits(value: float) -> float:
 @cache
 def predictions(gpu: str) -> Predictions:
     """All predicted rows of a kind of GPU, and the choices of each run."""
-    runs = [held.of(run(names)) for names in RUNS[gpu]]
+    runs = [held.of(result(names)) for names in RUNS[gpu]]
     every = Predictions(tuple(one for run in runs for one in run.rows))
     every.__dict__["choices"] = [choice for run in runs for choice in run.choices]
     return every
@@ -164,28 +167,10 @@ def seen(what: str) -> str:
     return EVIDENCE[what]()
 
 
-def _slowed(of: Callable[[list[float]], float]) -> str:
-    """Times of badly predicted rows that gather lists on the host, over those of the same rows elsewhere."""
-    again = {row.name: row for row in rows_of(AGAIN) if row.measured}
-    times = [
-        one.row.median_s / again[one.row.name].median_s
-        for one in held.of(result(OLD_FULL)).rows
-        if one.row.case.axes.get("placement") == "subway"
-        and abs(one.error) > held.FAR
-        and one.row.name in again
-    ]
-    return f"{of(times):.1f}"
-
-
-def _worst_again() -> str:
-    """How far off the worst of all such rows of that run is."""
-    return format_percent(
-        max(
-            abs(one.error)
-            for one in held.of(run(IN_OTHER_MEMORY["H100"])).rows
-            if one.row.case.axes.get("placement") == "subway"
-        )
-    )
+def _worst_subway() -> str:
+    """How far off the worst row that gathers lists on the host is, of all runs on the H100."""
+    rows = (one for one in predictions("H100").rows if one.row.case.axes.get("placement") == "subway")
+    return format_percent(max(abs(one.error) for one in rows))
 
 
 @cache
@@ -217,7 +202,7 @@ def _short(name: str) -> Row:
     return row
 
 
-def _joined_ms(*names: str) -> str:
+def _joined_ms(*names: Names) -> str:
     """Milliseconds of joins of hot neighbours over urand 21, the least and the most of some runs."""
     hot = [
         1e3 * row.median_s
@@ -230,7 +215,7 @@ def _joined_ms(*names: str) -> str:
 
 def _line_loads(row_bytes: int) -> str:
     """Loads of its memory that a thread of the H100's host takes for a line of a row."""
-    both = run(IN_OTHER_MEMORY["H100"])
+    both = result(IN_OTHER_MEMORY["H100"])
     known = rates.of(both)
     asked = {"mode": "cpu_gather", "row": row_bytes, "span": 1 << 30}.items()
     (row,) = (row for row in both.of("gather") if row.measured and row.case.axes.items() >= asked)
@@ -238,9 +223,7 @@ def _line_loads(row_bytes: int) -> str:
 
 
 EVIDENCE: dict[str, Callable[[], str]] = {
-    "slowed_least": lambda: _slowed(min),
-    "slowed_most": lambda: _slowed(max),
-    "worst_again": _worst_again,
+    "worst_subway": _worst_subway,
     "additions": lambda: f"{additions()['web20']['edges_to_one_vertex']:,.0f}",
     "each_addition": lambda: (
         f"{1e3 * additions()['web20']['sweep_us'] / additions()['web20']['edges_to_one_vertex']:.1f}"
@@ -254,8 +237,8 @@ EVIDENCE: dict[str, Callable[[], str]] = {
     "crossed_web20": lambda: _crossed("web20"),
     "first_samples": lambda: f"{1e6 * min(_short(UNEVICTED).visits[0].samples_s[:2]):.0f}",
     "later_samples": lambda: f"{1e6 * _short(UNEVICTED).median_s:.0f}",
-    "joins_slowly": lambda: _joined_ms(OLD_FULL, "h100-full-after.json.gz", UNEVICTED),
-    "joins_fast": lambda: _joined_ms(AGAIN),
+    "joins_slowly": lambda: _joined_ms(UNEVICTED),
+    "joins_fast": lambda: _joined_ms(FULL, AGAIN),
     "line_of_1KiB": lambda: _line_loads(1 << 10),
     "line_of_16KiB": lambda: _line_loads(1 << 14),
     "short_on_h100": lambda: f"{1e6 * _short(AGAIN).median_s:.0f}",
@@ -263,9 +246,9 @@ EVIDENCE: dict[str, Callable[[], str]] = {
 
 
 @part("model.miss")
-def miss(name: str, memory: str, row: str) -> str:
+def miss(run: str, memory: str, row: str) -> str:
     """Nanoseconds of a translation miss, and how many more the first of a batch at a granule takes."""
-    seconds, more = rates.of(result(name), memory=memory).misses.of(float(row))
+    seconds, more = rates.of(result(NAMED_RUNS.get(run, run)), memory=memory).misses.of(float(row))
     return f"{1e9 * seconds:.1f} and {1e9 * more:.1f} ns"
 
 
@@ -274,7 +257,9 @@ def what_if() -> str:
     """What was predicted of changes that rows emulate."""
     found: dict[tuple[str, str], list[float]] = {}
     for gpu in RUNS:
-        changes = [one for names in RUNS[gpu] for one in held.what_ifs(run(names)) if one.what != held.OTHER]
+        changes = [
+            one for names in RUNS[gpu] for one in held.what_ifs(result(names)) if one.what != held.OTHER
+        ]
         changes += in_other_memory(gpu)
         for one in changes:
             found.setdefault((one.what, gpu), []).append(one.error)
@@ -314,14 +299,14 @@ def said(kinds: held.Choice) -> str:
 
 @cache
 def in_other_memory(gpu: str) -> list[held.WhatIf]:
-    return [one for one in held.what_ifs(run(IN_OTHER_MEMORY[gpu])) if one.what == held.OTHER]
+    return [one for one in held.what_ifs(result(IN_OTHER_MEMORY[gpu])) if one.what == held.OTHER]
 
 
 @cache
 def over_kinds(gpu: str) -> list[dict[str, held.Predicted]]:
     """Of each case its predicted rows by the kind of memory, empty for the usual one."""
     kinds: dict[tuple, dict[str, held.Predicted]] = {}
-    for one in held.of(run(IN_OTHER_MEMORY[gpu])).rows:
+    for one in held.of(result(IN_OTHER_MEMORY[gpu])).rows:
         key = one.row.case.family, one.row.case.without(held.MEMORY), one.row.case.site_key
         kinds.setdefault(key, {}).setdefault(str(one.row.case.axes.get(held.MEMORY, "")), one)
     return [*kinds.values()]
@@ -372,10 +357,9 @@ def _off(errors: list[float]) -> float:
 def single() -> str:
     """The runs in which nine in ten rows of a group are not within what is promised of all runs together."""
     found = [
-        f"{one.group} in `{'`, `'.join([names] if isinstance(names, str) else names)}` "
-        f"({format_percent(one.ninth)})"
+        f"{one.group} in `{'`, `'.join(files_of(names))}` ({format_percent(one.ninth)})"
         for names in (names for runs in RUNS.values() for names in runs)
-        for one in held.of(run(names)).qualities
+        for one in held.of(result(names)).qualities
         if one.ninth > PROMISED
     ]
     return ", ".join(found) or "none"

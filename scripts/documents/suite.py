@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean, median, quantiles
 
 import documents
-from documents import PROJECT, axes_of, part, quick_rows, raw, table
+from documents import COUNTERS, FULL, PROJECT, Names, axes_of, part, quick_rows, raw, table
 from grainscope_report import cli, equivalence, statistics, visits
 from grainscope_report.acceptance import deriving
 from grainscope_report.asking import sentence
@@ -39,22 +39,20 @@ READ = (
     f"transfer/zero_copy/read/merged_aligned/{A}/allocation:host_alloc/offset:0/width:4/blocks:full/"
     "threads:1024/bytes:268435456"
 )
+
+
+def wall(order: str) -> str:
+    """The half of `full` that has these rows."""
+    name = WALL.format(order)
+    return f"{H}/" + next(file for file in FULL if any(row.name == name for row in documents.rows_of(file)))
+
+
 PEER = "transfer/peer/copy_engine/read/gpu:0/peer:1/access:on/bytes:4294967296"
 HEADLINES = (
     ("H100, PCIe 5: a pinned copy of 256 MiB to the GPU", SHOWN, COPY, ""),
     ("the same bytes read in place by a kernel", SHOWN, READ, ""),
-    (
-        "128-byte rows at random over 4 GiB of host memory",
-        f"{H}/h100-full.json.gz",
-        WALL.format("as_asked"),
-        "",
-    ),
-    (
-        "the same rows asked for in the order of their addresses",
-        f"{H}/h100-full.json.gz",
-        WALL.format("sorted"),
-        "",
-    ),
+    ("128-byte rows at random over 4 GiB of host memory", wall("as_asked"), WALL.format("as_asked"), ""),
+    ("the same rows asked for in the order of their addresses", wall("sorted"), WALL.format("sorted"), ""),
     (
         "128-byte rows at random over 32 GiB of pinned memory",
         f"{H}/h100-host-memory.json.gz",
@@ -386,6 +384,15 @@ BY_PACKETS = {
     "copy engine": (LARGEST, f"transfer/memcpy/{{}}/{A}/flush:on/bytes:268435456"),
 }
 
+# A `quick` in which none of these rows has a wide interval.
+PACKETS_RUN = "h100-quick-short.json.gz"
+
+
+def packets_row(path: str, name: str):
+    """The row of a way and engine."""
+    (row,) = (row for row in documents.rows_of(PACKETS_RUN) if row.name == name.format(path))
+    return row
+
 
 def packets_gb_s(path: str, payload: int) -> float:
     """What a link of PCIe 5 carries of data where every packet has so many bytes of it."""
@@ -398,7 +405,7 @@ def packets_table() -> str:
     lines = []
     for path, way in (("pinned_to_gpu", "to the GPU"), ("gpu_to_pinned", "back")):
         for engine, (payload, name) in BY_PACKETS.items():
-            allowed, measured = packets_gb_s(path, payload), quick_rows()[name.format(path)]["bandwidth_gb_s"]
+            allowed, measured = packets_gb_s(path, payload), packets_row(path, name).bandwidth_gb_s
             lines.append(
                 (
                     f"{engine}, {way}",
@@ -417,9 +424,7 @@ def packets_table() -> str:
 def kernel_over_engine(path: str, source: str) -> str:
     """A kernel's rate over the copy engine's, `derived` from packets or `measured`."""
     rates = [
-        packets_gb_s(path, payload)
-        if source == "derived"
-        else quick_rows()[name.format(path)]["bandwidth_gb_s"]
+        packets_gb_s(path, payload) if source == "derived" else packets_row(path, name).bandwidth_gb_s
         for payload, name in BY_PACKETS.values()
     ]
     return f"{rates[0] / rates[1]:.2f}"
@@ -432,12 +437,12 @@ def kept(path: str) -> str:
 
 
 def kept_share(path: str) -> float:
-    name = f"contention/beside_device_stream/{path}/kernel_copy/numa:0/gpu:0/bytes:134217728"
+    name = f"contention/beside_device_stream/{path}/kernel_copy/numa:0/gpu:0/bytes:67108864"
     return quick_rows()[name]["counters"]["partner_kept"]
 
 
 @cache
-def lanes_alone(name: str) -> tuple[int, int, tuple[float, ...]]:
+def lanes_alone(name: Names) -> tuple[int, int, tuple[float, ...]]:
     """Rows with times alone, those slower alone, and how much slower prefetches both ways were of these."""
     asked = [row for row in raw(name) if row["status"] == "ok"]
     asked = [row for row in asked if any("alone_s" in lane for lane in row.get("lanes", ()))]
@@ -453,12 +458,11 @@ def is_slower_alone(lane: dict) -> bool:
 
 
 @part("method.alone")
-def alone(what: str, run: str = "first") -> str:
-    """A count of one of two runs of an H100, or the most that a prefetch was slower alone."""
-    runs = {"first": "h100-full.json.gz", "second": "h100-full-after.json.gz"}
-    asked, slower, prefetches = lanes_alone(runs[run])
+def alone(what: str) -> str:
+    """A count of rows of `full`, or the most that a prefetch was slower alone."""
+    asked, slower, prefetches = lanes_alone(FULL)
     if what == "most":
-        return f"{max(max(lanes_alone(name)[2]) for name in runs.values()):.1f}"
+        return f"{max(prefetches):.1f}"
     return str({"rows": asked, "slower": slower, "prefetches": len(prefetches)}[what])
 
 
@@ -483,10 +487,7 @@ def counted(what: str) -> str:
     """What counters say of zero-copy reads, and the model."""
     whole = counted_reads("h100-counted.json", access="merged_aligned", bytes=64 << 20)
     (one,) = {(row["counted"]["requests"], row["traffic"]["requests"]) for row in whole}
-    shifted = {
-        offset: counted_reads("h100-quick-after.json.gz", access="merged", offset=offset)[0]
-        for offset in (4, 32, 64)
-    }
+    shifted = {offset: counted_reads(COUNTERS, access="merged", offset=offset)[0] for offset in (4, 32, 64)}
     sectors = shifted[4]["traffic"]["bytes"] / 32 / 1e6
     lines = sorted(fewer_requests(shifted[offset]) for offset in (32, 64))
     assert one[0] == one[1], "the text says that counters and model agree"

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from documents import QUICK, axes_of, clock, digits, only, part, quick_rows, raw, rows_of, table
+from documents import FULL, QUICK, axes_of, clock, digits, is_plain, only, part, raw, rows_of, table
 from grainscope_report.model import Row
 from grainscope_report.units import format_bytes
 
@@ -14,7 +14,6 @@ FED_BY = {
     "`address_ordered`, window 2": "address_ordered/mapped",
     "`tiered`, 10 % hot": "masked/tiered",
     "all in the GPU": "masked/device",
-    "`masked`, two processes, 10 % to the one that gathers": "masked/mapped, processes",
 }
 PARETO = {
     "`cpu_gather_dma`": "cpu_gather_dma/pinned",
@@ -28,22 +27,20 @@ PARETO = {
 
 
 @cache
-def kron20_steps(name: str) -> dict[str, dict]:
-    """Rows of training on kron 20, by what feeds them."""
-    rows = quick_rows() if name == "h100-quick.json" else {row["name"]: row for row in raw(name)}
-    prefix = "pipeline/graphsage/"
+def kron19_steps(name: str) -> dict[str, dict]:
+    """Rows of training on kron 19, by what feeds them."""
     return {
-        name.removeprefix(prefix).split("/numa")[0] + ", processes" * ("/processes:mps" in name): row
-        for name, row in rows.items()
-        if name.startswith(prefix) and "/graph:kron20/" in name and row["status"] == "ok"
-        if "/gpus:1" in name or name.startswith(prefix + "cpu_only")
+        f"{row['case']['axes']['mode']}/{row['case']['axes']['store']}": row
+        for row in raw(name)
+        if row["status"] == "ok" and row["case"]["family"] == "pipeline/graphsage"
+        if row["case"]["axes"].get("gpus", 1) == 1 and is_plain(row["case"]["axes"])
     }
 
 
 @part("pipeline.steps")
 def pipeline_steps() -> str:
     """The time of a step and what of its stages is hidden."""
-    runs = [kron20_steps(name) for name in QUICK]
+    runs = [kron19_steps(name) for name in QUICK]
     rows = []
     for name, key in FED_BY.items():
         rows.append([name, *(say(run[key]) for run in runs for say in (step, overlap))])
@@ -65,12 +62,13 @@ def pareto() -> str:
     """The time of a step of pareto 22, by size of rows."""
     times = {
         (row.case.axes["row"], f"{row.case.axes['mode']}/{row.case.axes['store']}"): row.median_s
-        for row in rows_of("h100-full.json.gz")
+        for row in rows_of(FULL)
         if row.ok
         and row.case.family == "pipeline/graphsage"
         and axes_of(row, "graph", "fanout", "batch", "processes") == ("pareto22", "10x25", 1000, None)
         and row.case.axes.get("window", 4) == 4
         and row.case.axes.get("hot", 10) == 10
+        and is_plain(row.case.axes)
     }
     rows = [
         [

@@ -7,7 +7,7 @@ from functools import cache
 from statistics import median
 
 import documents
-from documents import COUNTERS, clock, digits, only, part, raw, rows_of, table
+from documents import COUNTERS, FULL, clock, digits, is_plain, only, part, raw, rows_of, table
 from grainscope_report.groups.traversal import ACCESSES
 
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
@@ -231,11 +231,12 @@ def placements() -> str:
     """Milliseconds on kron 21 by where the edges lie."""
     times = {
         (row.case.family.removeprefix("traversal/"), row.case.axes["placement"]): 1e3 * row.median_s
-        for row in rows_of("h100-full.json.gz")
+        for row in rows_of(FULL)
         if row.ok
         and row.case.family.startswith("traversal/")
         and [row.case.axes[axis] for axis in ("graph", "edge", "order")] == ["kron21", 8, "original"]
         and row.case.axes["access"] in ("merged_aligned", "compact")
+        and is_plain(row.case.axes)
     }
     rows = [[name, *(digits(times[name, place]) for place in PLACEMENTS)] for name in ALGORITHMS]
     return table(["", *(f"`{place}`" for place in PLACEMENTS)], rows)
@@ -248,6 +249,7 @@ def subway(edge: str, run: str) -> str:
 
 
 def kron20_ms(run: str) -> dict[str, float]:
+    # Of schema 1: what the text says is how far these two runs, hours apart, differ.
     name = {"first": "h100-quick.json", "second": "h100-quick-after.json.gz"}[run]
     rows = (row for row in raw(name) if "/graph:kron20/" in row["name"] and row["status"] == "ok")
     return {row["name"]: 1e3 * row["median_s"] for row in rows}

@@ -390,6 +390,16 @@ def test_a_right_row_has_no_faults():
     assert faults_of(traversal_file()) == []
 
 
+@pytest.mark.parametrize(("placement", "faults"), [("mapped", 1), ("managed", 0)])
+def test_managed_edges_come_once_and_are_read_again_faster_than_the_link(placement, faults):
+    def beat_the_link(row: dict) -> None:
+        row["case"]["axes"]["placement"] = placement
+        row.update(bytes=1 << 30, bandwidth_gb_s=(1 << 30) / row["median_s"] / 1e9, limit_gb_s=1.0)
+
+    found = faults_of(traversal_file(), beat_the_link)
+    assert len([one for one in found if "beats limit_gb_s" in one]) == faults
+
+
 def levels(*numbers: int, seconds: float = 0.01):
     def spoil(row: dict) -> None:
         row["levels"] = [{"level": at, "active": 1, "edges": 1, "seconds": seconds} for at in numbers]

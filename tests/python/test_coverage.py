@@ -125,7 +125,7 @@ ABSENT = {
     "Comm|Scope's grid": lambda case: (
         case["family"] == "transfer/zero_copy" and case["axes"]["blocks"] == case["axes"]["threads"] == 256
     ),
-    "hints of traversals, other than none, accessed_by and preferred_gpu of bfs": lambda case: (
+    "hints of traversals other than bfs": lambda case: (
         case["family"].startswith("traversal/")
         and case["axes"].get("hint", "none") not in ("none", *HINTS_OF.get(case["family"], ()))
     ),
@@ -184,7 +184,7 @@ ABSENT = {
 }
 
 
-HINTS_OF = {"traversal/bfs": ("accessed_by", "preferred_gpu")}
+HINTS_OF = {"traversal/bfs": ("accessed_by", "preferred_gpu", "preferred_host", "prefetch")}
 
 
 @cache
@@ -211,7 +211,7 @@ def test_zero_copy_that_was_not_flushed_is_in_one_run_that_has_no_other():
 HINTS = {"read_mostly", "preferred_gpu", "preferred_host", "accessed_by", "prefetch"}
 
 
-def test_two_stored_runs_have_copies_by_all_hints_and_some_of_gathers():
+def test_stored_runs_have_copies_by_all_hints_and_some_of_gathers():
     of: dict[str, dict[str, set[str]]] = {}
     for name in RUNS:
         for row in raw(name):
@@ -224,12 +224,13 @@ def test_two_stored_runs_have_copies_by_all_hints_and_some_of_gathers():
         "h100-quick-short.json.gz": {"read_mostly", "accessed_by"},
         "h100-kinds.json.gz": {"read_mostly", "accessed_by"},
         "h100-full-1of2.json.gz": HINTS,
+        "h100-full-2of2.json.gz": HINTS,
     }
     assert of["gather"]["h100-quick-now.json.gz"] == {"read_mostly", "accessed_by"}
     assert of["traversal/bfs"]["h100-quick-now.json.gz"] == {"none", "accessed_by"}
 
 
-def test_of_managed_traversals_of_stored_runs_pr_has_no_moved_bytes():
+def test_managed_traversals_of_stored_runs_count_moved_bytes_of_all_four_algorithms():
     of = {
         (row["case"]["family"], row["case"]["axes"]["graph"])
         for name in RUNS
@@ -237,8 +238,8 @@ def test_of_managed_traversals_of_stored_runs_pr_has_no_moved_bytes():
         if row["status"] == "ok" and "moved_bytes" in row.get("counters", {})
         if row["case"]["family"].startswith("traversal/")
     }
-    bfs = {("traversal/bfs", graph) for graph in ("kron19", "urand19", "kron21", "web20")}
-    assert of == bfs | {("traversal/cc", "kron21"), ("traversal/sssp", "kron21")}
+    bfs = {("traversal/bfs", graph) for graph in ("kron19", "urand19", "kron21", "urand21", "web20")}
+    assert of == bfs | {(f"traversal/{algorithm}", "kron21") for algorithm in ("cc", "sssp", "pr")}
 
 
 def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_one_for_each():
@@ -251,6 +252,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
     }
     assert found == {
         ("h100-full-1of2.json.gz", 1, None),
+        ("h100-full-2of2.json.gz", 1, None),
         ("h100-quick-now.json.gz", 1, None),
         ("h100-quick-short.json.gz", 1, None),
         ("two-h100-processes.json.gz", 2, None),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 import synthetic_programs
+from documents import FULL
 from documents import programs as documented
 from grainscope_report import reader
 from grainscope_report.analysis import Analysis
@@ -341,11 +342,17 @@ def test_reference_runs_are_predicted_within_what_is_promised(gpu):
     assert sum(one.same for one in found) >= 0.9 * sum(one.choices for one in found)
 
 
-def test_single_runs_that_are_predicted_less_well_are_of_one_visit():
-    names = documented.single().split("`")[1::2]
-    assert all("full" in name for name in names)
-    visits = [len(row.visits) for name in names for row in documented.result(name).rows if row.measured]
-    assert set(visits) == {1}
+def test_of_single_runs_lean_rows_of_full_alone_are_predicted_less_well():
+    """Their joins of hot neighbours take as long as the order in which a program joins them makes them."""
+    far = [
+        (names, one.group, one.ninth)
+        for runs in documented.RUNS.values()
+        for names in runs
+        for one in programs.of(documented.result(names)).qualities
+        if one.ninth > documented.PROMISED
+    ]
+    assert {(names, group) for names, group, _ in far} == {(FULL, "lean"), ("h200x2-full.json.gz", "lean")}
+    assert max(ninth for _, _, ninth in far) < 0.27
 
 
 def test_a_later_run_is_predicted_as_well_and_no_constant_is_fitted_to_it():
@@ -373,9 +380,11 @@ SWAPPED = {"host_alloc": "managed_host", "managed_host": "host_alloc"}
 
 
 def test_what_ifs_are_as_emulated():
-    joined = documented.run(documented.IN_OTHER_MEMORY["H200"])
-    found = [*in_other_memory(joined), *(one for name in ("h100-full.json.gz", "h200x2-full.json.gz")
-             for one in programs.what_ifs(documented.result(name)))]  # fmt: skip
+    joined = documented.result(documented.IN_OTHER_MEMORY["H200"])
+    # Other kinds of memory are compared within one machine, which the halves of `full` are not.
+    wide = (documented.result(name) for name in (FULL, "h200x2-full.json.gz"))
+    changed = [one for run in wide for one in programs.what_ifs(run) if one.what != programs.OTHER]
+    found = [*in_other_memory(joined), *changed]
     for what in (programs.FEWER, programs.SHARED, programs.OTHER):
         errors = sorted(abs(one.error) for one in found if one.what == what)
         assert errors[len(errors) // 2] < 0.03, what

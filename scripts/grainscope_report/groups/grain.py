@@ -404,7 +404,7 @@ def _fewest(machines: Sequence[Machine]) -> BarPanel | None:
             value = Estimate(grid.sms, grid.sms, grid.sms)
             note = f"{spoken_site(grid.site)}: {grid.saturated_gb_s:.1f} of {grid.full_gb_s:.1f} GB/s"
             key = (grid.direction, grid.bulk, grid.width)
-            accesses[key] = "in bulk" if grid.bulk else f"{format_bytes(grid.width)} a lane"
+            accesses[key] = "in bulk" if grid.bulk else f"{format_bytes(grid.width)}\na lane"
             bars.setdefault(key, {})[machine.index] = Bar(value, f"{letter}{grid.sms:g}{of}", note=note)
     if not bars:
         return None

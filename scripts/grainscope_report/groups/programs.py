@@ -308,12 +308,16 @@ REASONS: tuple[Reason, ...] = (
         lambda row: row.case.family.endswith("/pr") and row.case.axes.get("placement") == "device",
     ),
     (
-        "joins of hot neighbours: most files that their constant is of joined them more slowly",
+        "joins of hot neighbours: how long they take depends on the order in which a program joins them",
         lambda row: row.case.family.endswith("/cc") and "lists" in row.case.axes,
     ),
     (
         "lanes walk lists of their own: caches keep more of some graphs' lists than of others'",
         lambda row: row.case.axes.get("access") == "naive",
+    ),
+    (
+        "teams of a few lanes or blocks that share lists: constants are of a warp a list",
+        lambda row: str(row.case.axes.get("access")).startswith(("merged_aligned_by_", "block_", "merge_")),
     ),
     ("faults of scattered pages", lambda row: "managed" in (row.case.axes.get("store"), _placement(row))),
 )
