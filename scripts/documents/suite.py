@@ -95,6 +95,13 @@ def quick(what: str) -> str:
     return f"{ran.context.run.wall_s:.0f}" if what == "took" else str(len(measured))
 
 
+@part("suite.full")
+def full(which: str) -> str:
+    """Minutes that the shorter and the longer half of `full` took on one GPU each."""
+    minutes = sorted(documents.result(name).context.run.wall_s / 60 for name in documents.FULL)
+    return f"{minutes[0 if which == 'shorter' else -1]:.0f}"
+
+
 @part("readme.screen")
 def screen() -> str:
     """The head of a run's summary, as a terminal shows it."""
