@@ -39,8 +39,8 @@ struct Selection {
                                const Scope& scope, const std::string& filter, int shard_index,
                                int shard_count);
 
-// What words asked for: "grainscope: transfer/memcpy, to the device, pinned, 64 MiB: 2 cases" in a line, where
-// words did; and what values of --axis did not do.
+// What words asked for: "grainscope: transfer/memcpy, to the device, pinned, 64 MiB: 2 cases" in a line,
+// where words did; and what values of --axis did not do.
 [[nodiscard]] std::string understood_text(const Selection& selection, const Scope& scope);
 
 // The families whose names have these letters; else those that words ask for. All for no words. Throws
