@@ -15,7 +15,8 @@ from grainscope_report.model import Row
 from grainscope_report.resources import paper
 
 REPRODUCED, IN_FORM, NOT, ABSENT = "reproduced", "in form", "not", "not measured"
-WORDS = (REPRODUCED, IN_FORM, NOT, ABSENT)
+UNTOLD = "cannot be told"  # on which side ours is
+WORDS = (REPRODUCED, IN_FORM, NOT, UNTOLD, ABSENT)
 CLOSE = (0.85, 1.15)  # ours over theirs, to be reproduced
 NEAR = (0.5, 2.0)  # ours over theirs, to be in form
 
@@ -235,8 +236,21 @@ class Headline:
         return any(one.modelled for one in self.ours)
 
     @property
+    def told(self) -> bool:
+        """Whether ours is further from even than the intervals of its rows reach."""
+        even = self.claim.even
+        if even is None or self.mean <= 0:
+            return True
+        reach = math.sqrt(math.fsum(reach_of(one) ** 2 for one in self.ours)) / len(self.ours)
+        return abs(math.log(self.mean / even)) >= reach
+
+    @property
     def word(self) -> str:
-        return ABSENT if self.absent else verdict(self.mean, self.claim, self.modelled)
+        if self.absent:
+            return ABSENT
+        if not (self.claim.stated or self.told):
+            return UNTOLD
+        return verdict(self.mean, self.claim, self.modelled)
 
     @property
     def there(self) -> str:
@@ -254,6 +268,16 @@ class Headline:
         ends = "–".join(dict.fromkeys(plain(end(self.values)) for end in (min, max)))
         ends = f" ({ends})" if "–" in ends else ""
         return plain(self.mean) + ends + (", modelled" if self.modelled else "")
+
+
+def reach_of(one: Cell | Fewest | Ratio) -> float:
+    """How far the interval of what was timed reaches, as a logarithm; of a ratio those of both in quadrature."""
+    if isinstance(one, Ratio):
+        return math.hypot(reach_of(one.top), reach_of(one.bottom))
+    if isinstance(one, Cell) and one.what in ("time", "GB/s") and not one.modelled:
+        time = one.row.time
+        return math.log(time.high / time.low) / 2
+    return 0.0
 
 
 def plain(value: float) -> str:
