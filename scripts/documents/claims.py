@@ -271,7 +271,7 @@ class Headline:
 
 
 def reach_of(one: Cell | Fewest | Ratio) -> float:
-    """How far the interval of what was timed reaches, as a logarithm; of a ratio those of both in quadrature."""
+    """How far the interval of what was timed reaches, as a logarithm; of a ratio both in quadrature."""
     if isinstance(one, Ratio):
         return math.hypot(reach_of(one.top), reach_of(one.bottom))
     if isinstance(one, Cell) and one.what in ("time", "GB/s") and not one.modelled:
