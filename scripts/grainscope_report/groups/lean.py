@@ -20,7 +20,6 @@ from grainscope_report.model import Row
 from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Z_95, Estimate, plain
 
 FAMILIES = tuple(f"{LEAN}{algorithm}" for algorithm in ("bfs", "cc", "pr", "sssp"))
-WEIGHT = 4
 # Axes that say what is computed and where, and those that are told in words of their own.
 _OTHERS = {"graph", "weights", "locality", "strategy", "tier", "hot", "hot_budget", "lists", "segments"}
 _NOT_THERE = {"none", "off", "no", "plain", "read", 0}
@@ -61,6 +60,11 @@ class Lean:
     def hot_bytes(self) -> float:
         """GPU memory for edges."""
         return self.run.counter("hot_bytes") or 0.0
+
+    @property
+    def gpu_bytes(self) -> float | None:
+        """All GPU memory: state, where lists lie, edges; None of rows from before it was counted."""
+        return self.run.counter("gpu_bytes")
 
     @property
     def prepared_s(self) -> float | None:
@@ -172,12 +176,6 @@ def whose(run: Run) -> str:
     return "GraphPEG" if run.access == EXCHANGE else "EMOGI"
 
 
-def edge_bytes(run: Run) -> float:
-    """Bytes that the edges of a walk over whole lists take where they lie, with the weights of sssp."""
-    each = run.work.edge + (WEIGHT if run.work.algorithm == "sssp" else 0)
-    return run.entries * each
-
-
 def mean_time(run: Run) -> Estimate:
     """Seconds, the mean over trials after GAP: a mean trial's edges over the harmonic mean of TEPS.
 
@@ -273,6 +271,7 @@ def as_json(gain: Gain) -> dict[str, Any]:
         "hot_percent": best.hot,
         "time_s": plain(time),
         "link_bytes": best.run.row.link_bytes_least,
+        "gpu_bytes": best.gpu_bytes,
         "gpu_bytes_for_edges": best.hot_bytes,
         "prepared_s": best.prepared_s,
         "pays_after_runs": best.pays_after(gain.emogi),

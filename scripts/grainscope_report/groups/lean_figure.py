@@ -1,4 +1,4 @@
-"""Figure 19: traversals that move fewer bytes, by technique and by GPU memory given to edges, and its table.
+"""Figure 19: traversals that move fewer bytes, by technique and by GPU memory, and its table.
 
 Each is compared with the fastest walk over whole lists of the same graph in host memory, and with edges in
 GPU memory: what a better algorithm buys beside a faster link. The table has every technique's time, bytes and
@@ -49,7 +49,8 @@ NOTES = (
     "Time: a mean trial's edges ÷ the harmonic mean of TEPS over all sources; its whiskers are 95 % of that "
     "mean, of fewer than 8 trials their range.",
     "Hot: so many percent of the edge list, beginnings of lists, are in GPU memory as well; which ones is "
-    "said where it is not the fastest choice. Of several budgets the bars of speedup have the largest.",
+    "said where it is not the fastest choice. Of several budgets the bars of speedup have the largest. "
+    "Below the percent stands all GPU memory of the bar that takes most.",
 )
 
 
@@ -212,7 +213,7 @@ def _budget(
         name = ", ".join([*more, *([] if tier == "none" else [f"hot {tier}"])]) or ALONE
         series.append(BarSeries(name, method(more, tier), bars))
     names = tuple(_budget_name(hot, own) for hot in budgets)
-    title = f"{owner}{work.algorithm} {work.text}: time by GPU memory for edges"
+    title = f"{owner}{work.algorithm} {work.text}: time by GPU memory"
     look = {"levels": tuple(levels), "upright": True, "height": HEIGHT}
     return BarPanel(title, names, tuple(series), "time (ms)", "ms", **look)
 
@@ -222,7 +223,8 @@ def _place(tier: str) -> int:
 
 
 def _budget_name(hot: float, own: Sequence[Lean]) -> str:
-    size = max((technique.hot_bytes for technique in own if technique.hot == hot), default=0.0)
+    """Percent of the edges, and all GPU memory of the technique that takes most."""
+    size = max((technique.gpu_bytes or 0.0 for technique in own if technique.hot == hot), default=0.0)
     return f"{hot:.3g} %" + (f"\n{format_bytes(size)}" if size else "")
 
 
@@ -243,7 +245,8 @@ GPU_BOUND = 0.5  # of the time, that the link leaves idle at least
 NONE = TableCell("–")
 TABLE_NOTES = (
     "Table: link bytes are what the reads touch, in sectors of 32 bytes, the median over sources (of EMOGI's "
-    "and GraphPEG's accesses each different sector of a level once); GPU bytes are the memory for edges; "
+    "and GraphPEG's accesses each different sector of a level once); GPU bytes are all memory there: state, "
+    "where lists lie, and edges; "
     "× EMOGI and × device: how many times faster than EMOGI's best, the first line of each graph, and than "
     "edges in GPU memory. Pays after: so many runs save as much time beside EMOGI's best as the host takes "
     "once before them, to number vertices by degree, compress lists and choose what is hot.",
@@ -307,7 +310,7 @@ def _line(machine: Machine, technique: Lean, owner: str, mapped: Run | None, dev
         TableCell(run.work.text),
         _time_cell(lean.mean_time(run)),
         _bytes(run.row.link_bytes_least),
-        _bytes(technique.hot_bytes),
+        _bytes(technique.gpu_bytes),
         _speedup(mapped, run),
         _speedup(device, run),
         _pays_after(technique, mapped),
@@ -332,7 +335,7 @@ def _whole(machine: Machine, run: Run, name: str, mapped: Run | None, device: Ru
         TableCell(run.work.text),
         _time_cell(lean.mean_time(run)),
         NONE if inside else _bytes(run.row.link_bytes_least),
-        _bytes(lean.edge_bytes(run) if inside else 0.0),
+        _bytes(run.counter("gpu_bytes")),
         _speedup(mapped, run),
         _speedup(device, run),
         NONE,
@@ -387,6 +390,6 @@ def _error(share: float | None) -> TableCell:
 
 FIGURES = (
     Entry("19", "figure_19_fewer_bytes",
-          "Traversals that move fewer bytes, by technique and GPU memory for edges", lean.FAMILIES, "rows",
+          "Traversals that move fewer bytes, by technique and GPU memory", lean.FAMILIES, "rows",
           build, beside=traversal.MEASURED_FAMILIES),
 )  # fmt: skip
