@@ -329,6 +329,7 @@ def scale27() -> str:
 # What a whole answer takes beside the algorithm: lists in host memory, but for the line that says otherwise.
 ANSWERS = {"kron24": "h100-lean24-answers-kron.json.gz", "urand24": "h100-lean24-answers-urand.json.gz"}
 _WHOLE = {"tier": "none", "lists": "plain", "hot": 0, "packed": None, "answers": None}
+SCALE25 = "h100-lean25.json.gz"
 ASKED = {
     "the algorithm": {},
     "and its answer under the caller's numbers": {"answers": "mapped"},
@@ -366,6 +367,14 @@ def took_text(algorithm: str, graph: str, *name: str) -> str:
     return f"{took(algorithm, graph, ' '.join(name)):.2f}"
 
 
+@part("lean.requests_apart")
+def requests_apart(graph: str) -> str:
+    """How many times as many requests sssp makes where weights lie apart."""
+    names = ("these in an array of their own", "weights of 1 to 255")
+    apart, beside = (asked_for(row) for name in names for row in asked_of("sssp", graph, ASKED[name]))
+    return f"{apart / beside:.2f}"
+
+
 @part("lean.mapping_ms")
 def mapping_ms(graph: str, answers: str) -> str:
     """The longest of the kernels that bring such an answer back."""
@@ -390,10 +399,17 @@ def in_the_card(which: str) -> str:
     return f"{min(times) if which == 'least' else max(times):.1f}"
 
 
+@part("lean.sweeps")
+def sweeps(graph: str, segments: str) -> str:
+    """Of pr over a graph of scale 25: the median over its runs."""
+    (row,) = found(rows_of(SCALE25), LEAN + "pr", graph, {"segments": segments})
+    return f"{statistics.median(trial.counters['levels'] for trial in row.trials):.0f}"
+
+
 @part("lean.scale25")
 def scale25() -> str:
     """Bytes and times over graphs of scale 25."""
-    rows = rows_of("h100-lean25.json.gz")
+    rows = rows_of(SCALE25)
     kinds = {"the algorithm": {"segments": "read"}, "hybrid segments": {"segments": "hybrid"}}
     pairs = [(algorithm, graph) for algorithm in ALGORITHMS for graph in ("kron25", "urand25")]
     cells = [
