@@ -296,7 +296,7 @@ Family collective_operations(const std::shared_ptr<Launch>& ranks) {
                    "all", {}, {"all"}),
        size_axis("bytes", "bytes of the larger of a rank's input and output", {4, 1024 * kGiB}),
        following_axis("processes", "one for all GPUs, or as many as a launcher started"), gpu_axis(),
-       pairs_axis("of which pairs of GPUs the members take part: one, each GPU with the next, or all")},
+       members_axis()},
       [cache, ranks](const Machine& machine, const Scope& scope, const Grids& grids) {
         return Lister(machine, scope, grids, cache, ranks).list();
       }};

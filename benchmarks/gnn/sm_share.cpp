@@ -109,9 +109,9 @@ namespace {
 constexpr About kAboutSmShareSplit{
     .question = "How are a GPU's multiprocessors best divided between a gather and what it feeds?",
     .measures =
-        "The producer gathers rows of a KiB from mapped host memory; the consumer multiplies float32 "
-        "matrices, or (`consumer:graphsage`) trains on a mini-batch that lies in the GPU's memory, so often "
-        "that alone, with all of the GPU, it takes as long as the gather does alone: the hardest case to "
+        "The producer gathers rows of a KiB from mapped host memory. The consumer multiplies float32 "
+        "matrices, or (`consumer:graphsage`) trains on a mini-batch that lies in the GPU's memory. It does "
+        "so as often as takes the gather's time, each alone with all of the GPU: the hardest case to "
         "overlap. A sample is one of each at once, a mini-batch of a pipeline whose stages overlap",
     .timed =
         "from the opening of the gate, one for both, to the end of the later; of two processes (MPS) on the "

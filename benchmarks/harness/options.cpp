@@ -641,14 +641,14 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
   if (!options.transfers.empty() && !(raw.axes.empty() && raw.graphs.empty())) {
     throw UsageError("--transfer says all of what moves: leave out --axis and --graph");
   }
-  const bool graph_axis = std::any_of(options.axes.begin(), options.axes.end(),
-                                      [](const auto& axis) { return axis.first == "graph"; });
-  if (graph_axis && !raw.graphs.empty()) {
+  const auto has_axis = [&](const char* key) {
+    return std::any_of(options.axes.begin(), options.axes.end(),
+                       [&](const auto& axis) { return axis.first == key; });
+  };
+  if (has_axis("graph") && !raw.graphs.empty()) {
     throw UsageError("--graph and --axis both give values of graph: leave one out");
   }
-  const bool gpu_axis = std::any_of(options.axes.begin(), options.axes.end(),
-                                    [](const auto& axis) { return axis.first == "gpu"; });
-  if (gpu_axis && app.count("--gpu") > 0) {
+  if (has_axis("gpu") && app.count("--gpu") > 0) {
     throw UsageError("--gpu names the GPUs, all of which are taken: leave out --axis gpu");
   }
   if (!raw.graphs.empty()) {

@@ -369,70 +369,87 @@ Listed list_family(const Family& family, const Machine& machine, const Scope& sc
   return listed;
 }
 
-// What the user's values for axes do not do: throws UsageError for an axis that no family of a case that is
-// kept has. Of families whose cases would be kept, but which cannot take a value, a line for each value.
+// Why an axis of the user does nothing for the cases that are kept: of families that have it, with cases but
+// for this axis, the reasons why these cannot be; else that it follows from others there, or that none has
+// it.
+[[noreturn]] void refuse_without_effect(const std::string& key, const std::string& values,
+                                        const std::set<std::string>& reasons, const Family* follows_in) {
+  std::string message = "--axis ";
+  message.append(key).append("=").append(values);
+  if (!reasons.empty()) {
+    message.append(" leaves none of the cases that have this axis: ");
+    throw UsageError(message.append(joined({reasons.begin(), reasons.end()}, "; ")));
+  }
+  if (follows_in != nullptr) {
+    require_given({*follows_in}, key);
+  }
+  message.append(" changes nothing here: no family of the cases that are chosen has this axis; ");
+  throw UsageError(message.append("--explain FAMILY says which one has"));
+}
+
+// The values of a text that an axis cannot take.
+std::vector<std::string> values_lacking(const DeclaredAxis& axis, const std::string& values) {
+  std::vector<std::string> lacking = by_commas(values);
+  std::erase_if(lacking, [&](const std::string& value) { return takes(axis, value); });
+  return lacking;
+}
+
+// "--axis bytes=8 is no value of host/memcpy (a size from 64 B to 1 TiB), so none of its cases has it".
+std::string lacking_text(const std::string& axis, const std::vector<std::string>& families) {
+  constexpr std::size_t kMostNamed = 4;
+  const std::vector<std::string> named(
+      families.begin(),
+      families.begin() + static_cast<std::ptrdiff_t>(std::min(families.size(), kMostNamed)));
+  const std::size_t more = families.size() - named.size();
+  std::string line = "--axis " + axis + " is no value of ";
+  line.append(joined(named, ", ")).append(more > 0 ? ", and of " + std::to_string(more) + " more" : "");
+  return line.append(", so none of its cases has it");
+}
+
+// What the user's values for axes do not do: throws UsageError for an axis that no case which is kept has. Of
+// families whose cases would be kept, but which cannot take a value, a line for each value.
 template <typename Keeps>
 std::vector<std::string> without_effect(const std::vector<Family>& families, const Machine& machine,
                                         const Scope& scope, const Keeps& keeps) {
-  const auto lists = [&](const Family& family, const Scope& narrowed) {
-    const std::vector<Benchmark> cases = list_family(family, machine, narrowed).cases;
-    return std::any_of(cases.begin(), cases.end(),
+  const auto is_kept = [&](const Listed& listed) {
+    return std::any_of(listed.cases.begin(), listed.cases.end(),
                        [&](const Benchmark& benchmark) { return keeps(benchmark.id); });
   };
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> lacking;  // by axis and value
+  std::map<std::string, std::vector<std::string>> lacking;  // families by axis=value
   for (const auto& [key, values] : scope.axes) {
     Scope usual = scope;
     std::erase_if(usual.axes, [&key = key](const auto& each) { return each.first == key; });
     bool has_effect = false;
-    std::set<std::string> reasons;  // why cases with these values cannot be
-    std::vector<const Family*> following;
+    std::set<std::string> reasons;
+    const Family* follows_in = nullptr;
     for (const Family& family : families) {
-      const DeclaredAxis* const axis = given_axis(family, key);
-      if (axis == nullptr) {
-        if (declares(family, key) && lists(family, usual)) {
-          following.push_back(&family);
-        }
+      if (!declares(family, key)) {
         continue;
       }
-      if (lists(family, scope)) {
-        has_effect = true;
-      } else if (lists(family, usual)) {
-        reasons.merge(list_family(family, machine, scope).left_out);
+      Listed listed = list_family(family, machine, scope);
+      const bool kept = is_kept(listed);
+      if (!kept && !is_kept(list_family(family, machine, usual))) {
+        continue;  // the filter is about others
       }
-      const std::vector<std::string> all = by_commas(values);
-      if (std::any_of(all.begin(), all.end(),
-                      [&](const std::string& value) { return !takes(*axis, value); }) &&
-          lists(family, usual)) {
-        for (const std::string& value : all) {
-          if (!takes(*axis, value)) {
-            lacking[{key, value}].push_back(family.name + " (" + what_it_takes(*axis) + ")");
-          }
-        }
+      const DeclaredAxis* const axis = given_axis(family, key);
+      if (axis == nullptr) {
+        follows_in = &family;
+        continue;
+      }
+      has_effect = has_effect || kept;
+      reasons.merge(listed.left_out);
+      for (const std::string& value : values_lacking(*axis, values)) {
+        lacking[key + "=" + value].push_back(family.name + " (" + what_it_takes(*axis) + ")");
       }
     }
-    if (has_effect) {
-      continue;
+    if (!has_effect) {
+      refuse_without_effect(key, values, reasons, follows_in);
     }
-    if (reasons.empty() && !following.empty()) {
-      require_given({*following.front()}, key);
-    }
-    std::string message = "--axis ";
-    message.append(key).append("=").append(values);
-    if (reasons.empty()) {
-      message.append(" changes nothing here: no family of the cases that are chosen has this axis; ");
-      throw UsageError(message.append("--explain FAMILY says which one has"));
-    }
-    message.append(" leaves none of the cases that have this axis: ");
-    throw UsageError(message.append(joined({reasons.begin(), reasons.end()}, "; ")));
   }
-  constexpr std::size_t kMostNamed = 4;
   std::vector<std::string> lines;
-  for (auto& [axis, of] : lacking) {
-    const std::size_t more = of.size() - std::min(of.size(), kMostNamed);
-    of.resize(of.size() - more);
-    std::string line = "--axis " + axis.first + "=" + axis.second + " is no value of ";
-    line.append(joined(of, ", ")).append(more > 0 ? ", and of " + std::to_string(more) + " more" : "");
-    lines.push_back(line.append(", so none of its cases has it"));
+  lines.reserve(lacking.size());
+  for (const auto& [axis, of] : lacking) {
+    lines.push_back(lacking_text(axis, of));
   }
   return lines;
 }

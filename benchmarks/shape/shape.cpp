@@ -321,11 +321,11 @@ namespace {
 constexpr About kAboutShapePages{
     .question = "What do many scattered pages cost, by each way to copy them?",
     .measures =
-        "Pages of one size lie in a pool at each end, drawn anew for each, and are copied by one call a "
+        "Pages of one size lie in a pool at each end, drawn anew for each. They are copied by one call a "
         "page, by cudaMemcpyBatchAsync, by a graph, by a kernel with few blocks, or gathered around "
         "contiguous copies. That is what servers of language models, embedding caches and samplers do. "
-        "Relayed, a share of the pages is copied by the same kernel on neighbours of the GPU, each over its "
-        "own link to the host and on to the GPU's pages, or from them, by peer access: share=found as in "
+        "Relayed, a share of the pages is copied by the same kernel on neighbours of the GPU. Each reads and "
+        "writes over its own link to the host, and reaches the GPU's pages by peer access: share=found as in "
         "transfer/relay, and `alone_gb_s` is of the same pages by the GPU's own kernel",
     .timed =
         "on the host's clock, from the first call until an event behind the last copy has completed, for "

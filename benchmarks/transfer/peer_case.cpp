@@ -111,6 +111,10 @@ std::vector<GpuPair> gpu_pairs(const Machine& machine, const Grids& grids, const
   return pairs_in(machine, grids, grid, grid.word("orders") == "both");
 }
 
+DeclaredAxis members_axis() {
+  return pairs_axis("of which pairs of GPUs the members take part: one, each GPU with the next, or all");
+}
+
 GpuGroup gpu_group(const Machine& machine, const Grids& grids, const Grid& grid) {
   GpuGroup group;
   for (const GpuPair& pair : pairs_in(machine, grids, grid, true)) {

@@ -42,6 +42,8 @@ struct GpuGroup {
   std::vector<int> gpus;    // ascending
   std::string unavailable;  // why nothing can run among them; empty: it can
 };
+// The axis `pairs` of families that choose a group by it.
+[[nodiscard]] DeclaredAxis members_axis();
 [[nodiscard]] GpuGroup gpu_group(const Machine& machine, const Grids& grids, const Grid& grid);
 
 // Why `gpu` cannot reach the memory of `peer`; empty where it can.

@@ -361,8 +361,7 @@ Family transfer_collective() {
            size_axis("bytes", "bytes of each lane", {4, 1024 * kGiB}),
            place_axis("root", "which GPU is the one of patterns around one: the first, or each in turn",
                       {"first", "each"}, "each"),
-           following_axis("gpus", "that take part"), gpu_axis(),
-           pairs_axis("of which pairs of GPUs the members take part: one, each GPU with the next, or all")},
+           following_axis("gpus", "that take part"), gpu_axis(), members_axis()},
           [](const Machine& machine, const Scope& scope, const Grids& grids) {
             return CollectiveLister(machine, scope).list(grids);
           }};

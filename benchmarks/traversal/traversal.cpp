@@ -523,9 +523,10 @@ constexpr About kAboutTraversal{
     .question = "How fast do GPUs traverse a graph whose edges need not fit into their memory?",
     .measures =
         "EMOGI (VLDB 2020): offsets and state in GPU memory, the edge list where the placement says, walked "
-        "by the access that the case names. With `gpus` each GPU has the lists of one part of the vertices "
-        "within reach, of as many edges or, with divide=vertices, vertices, reads them over its own link, "
-        "and keeps a copy of the state of all vertices. Before each level it takes from the others' copies, "
+        "by the access that the case names. With `gpus` each GPU has within reach the lists of one part of "
+        "the vertices, and reads them over its own link. Parts have as many edges or, with divide=vertices, "
+        "as many vertices. Each GPU keeps a copy of the state of all vertices. Before each level it takes "
+        "from the others' copies, "
         "over what joins the GPUs, what they found of its vertices. With direction=pull lists are walked of "
         "vertices that may still change, which ask their neighbours",
     .timed =
@@ -535,15 +536,16 @@ constexpr About kAboutTraversal{
     .formula =
         "bytes: edges in the lists that were walked × bytes of an edge (and of its weight in sssp); link "
         "bytes: of each level the different 32-byte sectors of these lists, less what the GPU's L2 can have "
-        "kept from the level before, the least that can have crossed the link, and `link_gb_s` these over "
-        "the first trial's time. `traffic` is the model's count of requests over that trial's frontiers, "
+        "kept from the level before. That is the least that can have crossed the link; `link_gb_s` is it "
+        "over the first trial's time. `traffic` is the model's count of requests over that trial's "
+        "frontiers, "
         "with no cache. TEPS: adjacency entries of what was reached, half of them in undirected graphs, over "
         "the time; the harmonic mean over sources. counters.alone_s is the time of the first GPU by itself "
         "with the whole graph, after the trials and from the first three sources, and `scaling` that over "
         "the time of all times their number. They are absent where a second copy of the edges has no room. "
         "counters.frontier_s is, of one run on one GPU, the time between the end of a walk and the beginning "
-        "of the next, in which levels find their lists and cut them, and merge_path its tiles; waits for the "
-        "host are in it. That run counts loads, which slows its walks alone. Of managed edges "
+        "of the next. In it levels find their lists and cut them, merge_path its tiles, and the host is "
+        "waited for. That run counts loads, which slows its walks alone. Of managed edges "
         "counters.moved_bytes are the pages that left the host in a trial: none where a hint has them read "
         "in place, and read-mostly ones are counted, of which the host keeps its own",
     .source = "EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance",

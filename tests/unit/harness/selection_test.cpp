@@ -146,6 +146,10 @@ TEST_F(RefusalOf, a_value_that_a_chosen_family_cannot_take_is_said) {
   EXPECT_EQ(said("^host/(memcpy|latency)/"), "");
 }
 
+TEST_F(RefusalOf, axes_is_none_of_a_value_that_the_filter_names_and_no_preset_has) {
+  EXPECT_EQ(of("host/memcpy/.*bytes:12288$", {{"bytes", "12KiB"}}), "");
+}
+
 TEST_F(RefusalOf, axes_that_leave_nothing_of_their_family_says_why) {
   EXPECT_TRUE(has(of("host/malloc|shape/copy", {{"plane_rows", "1"}}),
                   "--axis plane_rows=1 leaves none of the cases that have this axis: "));
