@@ -119,10 +119,7 @@ LoadedGraph::LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const
     old_of_new_ = graph::order_of(csr_, order);
     csr_ = graph::relabel(csr_, old_of_new_);
     order_s_ = steady_now_s() - begun;
-    std::vector<Vertex> new_of_old(old_of_new_.size());
-    for (std::size_t v = 0; v < old_of_new_.size(); ++v) {
-      new_of_old[old_of_new_[v]] = static_cast<Vertex>(v);
-    }
+    const HostArray<Vertex> new_of_old = graph::inverse_order(old_of_new_);
     for (Vertex& source : sources_) {
       source = new_of_old[source];
     }

@@ -31,31 +31,6 @@ namespace {
   throw FailedError("the order changed while it was read");
 }
 
-// Where each vertex stands in an order. Throws UsageError where that is no permutation. All threads.
-HostArray<Vertex> inverse_order(std::span<const Vertex> order) {
-  HostArray<Vertex> inverse(order.size());
-  bool good = true;
-#pragma omp parallel for reduction(&& : good) if (order.size() > kWorthThreads)
-  for (std::size_t v = 0; v < order.size(); ++v) {
-    if (order[v] < order.size()) {
-      std::atomic_ref(inverse[order[v]]).store(static_cast<Vertex>(v), std::memory_order_relaxed);
-    }
-    good = good && order[v] < order.size();
-  }
-  if (!good) {
-    throw_no_permutation(order);
-  }
-  // Of a number that is repeated only one entry is found again.
-#pragma omp parallel for reduction(&& : good) if (order.size() > kWorthThreads)
-  for (std::size_t v = 0; v < order.size(); ++v) {
-    good = good && inverse[order[v]] == v;
-  }
-  if (!good) {
-    throw_no_permutation(order);
-  }
-  return inverse;
-}
-
 // Fills the lists of `result`, whose offsets stand, from those of `graph`.
 template <class Element>
 void fill_lists(const Csr& graph, std::span<const Vertex> order, const HostArray<Vertex>& inverse,
@@ -108,6 +83,30 @@ EdgeList turned_edges(const Csr& graph) {
 }
 
 }  // namespace
+
+HostArray<Vertex> inverse_order(std::span<const Vertex> order) {
+  HostArray<Vertex> inverse(order.size());
+  bool good = true;
+#pragma omp parallel for reduction(&& : good) if (order.size() > kWorthThreads)
+  for (std::size_t v = 0; v < order.size(); ++v) {
+    if (order[v] < order.size()) {
+      std::atomic_ref(inverse[order[v]]).store(static_cast<Vertex>(v), std::memory_order_relaxed);
+    }
+    good = good && order[v] < order.size();
+  }
+  if (!good) {
+    throw_no_permutation(order);
+  }
+  // Of a number that is repeated only one entry is found again.
+#pragma omp parallel for reduction(&& : good) if (order.size() > kWorthThreads)
+  for (std::size_t v = 0; v < order.size(); ++v) {
+    good = good && inverse[order[v]] == v;
+  }
+  if (!good) {
+    throw_no_permutation(order);
+  }
+  return inverse;
+}
 
 Csr transpose(const Csr& graph) {
   if (graph.directed) {

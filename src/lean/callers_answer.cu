@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "../cuda/launch.cuh"
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/host_array.hpp"
 #include "grainscope/cuda/memory.hpp"
+#include "grainscope/graph/csr.hpp"
 #include "grainscope/lean/run.hpp"
 
 namespace grainscope::lean {
@@ -35,19 +38,11 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-cuda::DeviceArray<Vertex> on_gpu(int gpu, const std::vector<Vertex>& values) {
+cuda::DeviceArray<Vertex> on_gpu(int gpu, std::span<const Vertex> values) {
   cuda::DeviceArray<Vertex> memory(gpu, values.size());
-  cuda::check(cudaMemcpy(memory.data(), values.data(), values.size() * sizeof(Vertex), cudaMemcpyDefault),
+  cuda::check(cudaMemcpy(memory.data(), values.data(), values.size_bytes(), cudaMemcpyDefault),
               "copy an order of vertices to the GPU");
   return memory;
-}
-
-std::vector<Vertex> inverse_of(const std::vector<Vertex>& order) {
-  std::vector<Vertex> inverse(order.size());
-  for (std::size_t v = 0; v < order.size(); ++v) {
-    inverse[order[v]] = static_cast<Vertex>(v);
-  }
-  return inverse;
 }
 
 class CudaCallersAnswer final : public CallersAnswer {
@@ -57,10 +52,10 @@ class CudaCallersAnswer final : public CallersAnswer {
       : traversal_(std::move(traversal)),
         guard_(gpu),
         old_of_new_(numbers.old_of_new.begin(), numbers.old_of_new.end()),
-        new_of_old_(inverse_of(old_of_new_)),
+        new_of_old_(graph::inverse_order(old_of_new_)),
         ids_(numbers.ids),
         parents_(parents),
-        new_of_old_on_gpu_(on_gpu(gpu, new_of_old_)),
+        new_of_old_on_gpu_(on_gpu(gpu, new_of_old_.span())),
         mapped_(gpu, old_of_new_.size()) {
     const auto* const kernel = ids_ ? reinterpret_cast<const void*>(map_answer<true>)
                                     : reinterpret_cast<const void*>(map_answer<false>);
@@ -136,7 +131,7 @@ class CudaCallersAnswer final : public CallersAnswer {
   std::unique_ptr<graph::Traversal> traversal_;
   cuda::DeviceGuard guard_;  // undone before the traversal's own
   std::vector<Vertex> old_of_new_;
-  std::vector<Vertex> new_of_old_;
+  HostArray<Vertex> new_of_old_;
   bool ids_;
   bool parents_;
   cuda::DeviceArray<Vertex> new_of_old_on_gpu_;

@@ -76,6 +76,10 @@ struct BuildOptions {
 // sorted again, weights go with their edges. Throws UsageError where it is none.
 [[nodiscard]] Csr relabel(const Csr& graph, std::span<const Vertex> order);
 
+// [V]: where each vertex stands in an order (old to new). Throws UsageError where that is no permutation. All
+// threads.
+[[nodiscard]] HostArray<Vertex> inverse_order(std::span<const Vertex> order);
+
 // Integer weights low..high for a graph that has none, drawn by a hash of (smaller end, larger end, seed), so
 // that both directions of an edge agree. EMOGI's papers use 8..72.
 void draw_weights(Csr& graph, Weight low, Weight high, std::uint64_t seed);
