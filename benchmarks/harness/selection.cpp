@@ -439,7 +439,9 @@ std::vector<std::string> without_effect(const std::vector<Family>& families, con
       has_effect = has_effect || kept;
       reasons.merge(listed.left_out);
       for (const std::string& value : values_lacking(*axis, values)) {
-        lacking[key + "=" + value].push_back(family.name + " (" + what_it_takes(*axis) + ")");
+        std::string given = key;
+        given.append("=").append(value);
+        lacking[given].push_back(family.name + " (" + what_it_takes(*axis) + ")");
       }
     }
     if (!has_effect) {
