@@ -80,7 +80,8 @@ def _run(flags: dict, settings: dict, program: Path) -> int:
 
 def _row(file: File, case: tuple, settings: dict, step: str) -> None:
     """`slow` (expression → factor), `disturbed` (the same, not when run again), `verified` (step → words),
-    `fails` (an expression), `varies` (a family whose requests do), `peak`: a model's number by run."""
+    `fails` (an expression), `fails_again` (the same, when run again), `varies` (a family whose requests do),
+    `quiet` (an expression for steps whose CPUs had no neighbour), `peak`: a model's number by run."""
     family, axes, site = case
     _, first, clock, gated, noise = FAMILIES[family]
     name = case_name(*case)
@@ -88,11 +89,14 @@ def _row(file: File, case: tuple, settings: dict, step: str) -> None:
     planted = settings.get("slow", {}) | ({} if "again" in step else settings.get("disturbed", {}))
     factor = [value for pattern, value in planted.items() if re.search(pattern, name)]
     seconds = first * axes["bytes"] * (factor[0] if factor else 1.0) * (1 + chance.gauss(0, noise))
-    if re.search(settings.get("fails", "^$"), name):
+    fails = settings.get("fails_again" if "again" in step else "fails", "^$")
+    if re.search(fails, name):
         file.lose("failed", "the copy came back wrong", family, axes, site)
         return
     row = file.add(family, axes, site, seconds)
     row["timing"] = {"clock": clock, "gated": gated, "timed": "copy"}
+    if clock == "steady" and "model" not in step and re.search(settings.get("quiet", "^$"), step):
+        row["timing"]["quiet"] = True
     row["verification"] = next(
         (words for pattern, words in settings.get("verified", {}).items() if re.search(pattern, step)),
         "every byte",

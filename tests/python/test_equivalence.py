@@ -208,6 +208,27 @@ def test_a_row_that_was_only_disturbed_does_not_differ(compare):
     assert (status, found["rows_that_stood_out"], found["rows_apart"]) == (0, 1, [])
 
 
+def test_a_row_that_fails_when_run_again_leaves_the_verdict_open(compare):
+    row = {"^contention.*bytes:7$": 1.3}
+    status, text, found = compare({}, {"slow": row, "fails_again": "bytes:7$"})
+    assert (status, found["left_out"]) == (4, ["contention/copy/gpu:0/numa:0/bytes:7"])
+    assert "Without a time in some run: 1 rows" in text
+
+
+@pytest.mark.parametrize(("steps", "clock"), [(".", "quiet"), ("^2B", "host"), ("^[^2]", "host")])
+def test_rows_on_quiet_cpus_are_judged_apart_where_all_runs_had_them(compare, steps, clock):
+    status, _, found = compare({"quiet": steps}, {"quiet": steps})
+    call = next(x for x in found["families"] if x["family"] == "call")
+    assert (status, call["clock"], call["margin"], call["rows"]) == (0, clock, 0.05, 10)
+
+
+def test_rows_run_again_keep_the_clock_of_the_first_runs(compare):
+    first = {"quiet": "^[1-6][AB]-[^a]"}
+    status, _, found = compare(first, {"slow": {"^call/": 1.3}, **first})
+    call = next(x for x in found["families"] if x["family"] == "call")
+    assert (status, call["clock"], call["again"]["verdict"]) == (1, "quiet", "differs")
+
+
 def test_a_model_that_computes_another_number_differs(compare, tmp_path):
     status, text, _ = compare({}, {"slow": {"^model/.*bytes:2$": 1 + 1e-9}})
     assert status == 1
