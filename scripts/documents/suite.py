@@ -312,26 +312,57 @@ def sound_runs() -> str:
     return deriving.table(PROJECT, documents.read)
 
 
-# What `scripts/equivalence` found of the frame: what ran, and the file.
-FRAME = {
-    "one H100, `quick`": "frame-h100.gz",
-    "another H100, gated families that six runs leave open": "frame-h100-small.gz",
-    "two H100, cases with both": "frame-two-h100.gz",
-    "no GPU, 2 CPUs, other work beside": "frame-no-gpu.gz",
+# What `scripts/equivalence` found of a change: what ran, and the file.
+COMPARED = {
+    "frame": {
+        "one H100, `quick`": "frame-h100.gz",
+        "another H100, gated families that six runs leave open": "frame-h100-small.gz",
+        "two H100, cases with both": "frame-two-h100.gz",
+        "no GPU, 2 CPUs, other work beside": "frame-no-gpu.gz",
+    },
+    "operations": {
+        "one H100, `quick`": "operations-h100.gz",
+        "two H100, flags and touches": "operations-two-h100.gz",
+    },
 }
 
 
 @cache
-def frame() -> dict[str, dict]:
+def compared(change: str) -> dict[str, dict]:
     folder = documents.REFERENCE / "equivalence"
-    return {what: json.loads(gzip.decompress((folder / name).read_bytes())) for what, name in FRAME.items()}
+    return {
+        what: json.loads(gzip.decompress((folder / name).read_bytes()))
+        for what, name in COMPARED[change].items()
+    }
 
 
 @part("equivalence.frame")
 def frame_table() -> str:
+    return compared_table("frame")
+
+
+@part("equivalence.operations")
+def operations_table() -> str:
+    return compared_table("operations")
+
+
+@part("equivalence.apart")
+def apart_table() -> str:
+    """Families that differ between the two programs of the operations' comparisons."""
+    return families_table(
+        [
+            (what, one["again"] or one)
+            for what, found in compared("operations").items()
+            for one in found["families"]
+            if one["verdict"] == equivalence.DIFFERS
+        ]
+    )
+
+
+def compared_table(change: str) -> str:
     """Of each comparison and clock how many families are the same, cannot be told, and differ."""
     rows = []
-    for what, found in frame().items():
+    for what, found in compared(change).items():
         for clock in dict.fromkeys(family["clock"] for family in found["families"]):
             families = [family for family in found["families"] if family["clock"] == clock]
             verdicts = [family["verdict"] for family in families]
@@ -352,20 +383,23 @@ def frame_table() -> str:
 def untold_table() -> str:
     """Families that no comparison shows to be the same: each in the one that knows it best."""
     best: dict[tuple, tuple[str, dict]] = {}
-    for what, found in frame().items():
+    for what, found in compared("frame").items():
         for family in found["families"]:
             key = family["clock"], family["family"]
             if key not in best or family["smallest_margin"] < best[key][1]["smallest_margin"]:
                 best[key] = what, family
+    return families_table([best[key] for key in sorted(best) if best[key][1]["verdict"] != equivalence.SAME])
+
+
+def families_table(found: list[tuple[str, dict]]) -> str:
     return table(
         ("family", "clock", "rows", "ratio", "90 % interval", "power", "compared"),
         [
             [
-                f"`{name}`", clock, str(one["rows"]), f"{one['ratio']:.3f}",
+                f"`{one['family']}`", one["clock"], str(one["rows"]), f"{one['ratio']:.3f}",
                 f"{one['low']:.3f} to {one['high']:.3f}", f"{100 * one['power']:.0f} %", what,
             ]
-            for (clock, name), (what, one) in sorted(best.items())
-            if one["verdict"] != equivalence.SAME
+            for what, one in found
         ],
     )  # fmt: skip
 
@@ -373,10 +407,19 @@ def untold_table() -> str:
 @part("equivalence.kernels")
 def frame_kernels() -> str:
     """GPU functions of the old program; of each the new one has the machine code, and no other."""
-    kernels = [found["kernels"] for found in frame().values()]
+    kernels = [found["kernels"] for found in compared("frame").values()]
     if any(one["a_only"] or one["b_only"] or one != kernels[0] for one in kernels):
         raise ValueError("kernels of the two programs differ")
     return str(kernels[0]["functions"])
+
+
+@part("equivalence.operations_kernels")
+def operations_kernels() -> str:
+    """GPU functions of the program before; each is in the one after, which has more."""
+    (found,) = (one["kernels"] for one in compared("operations").values() if one["kernels"])
+    if found["a_only"]:
+        raise ValueError("kernels of the program before are not in the one after")
+    return str(found["functions"])
 
 
 # PCIe 5 with 16 lanes, GB/s: 32 Gbit/s a lane, of which 128 bits of 130 are data.
