@@ -81,3 +81,12 @@ def test_quickstart_says_that_there_is_no_result(checkout):
     assert ended.returncode == 3
     assert ended.stderr.splitlines()[-1] == "quickstart: no result was written (exit status 3)"
     assert ended.stdout == ""
+
+
+def test_nothing_is_measured_where_what_draws_cannot_be_installed(checkout):
+    setup = checkout / "scripts/setup"
+    setup.write_text('#!/bin/sh\n[ "$1" = compile ] || { echo "setup: no pip" >&2; exit 3; }\n')
+    ended = started(checkout, REFERENCE / "h100-repeat.json")
+    assert ended.returncode == 3
+    assert "setup: no pip" in ended.stderr
+    assert not list(checkout.glob("results/*"))
