@@ -9,6 +9,7 @@ from statistics import median
 import documents
 from documents import COUNTERS, FULL, clock, digits, is_plain, only, part, raw, rows_of, table
 from grainscope_report.groups.traversal import ACCESSES
+from grainscope_report.model import Row
 
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
 COLUMNS = {("kron24", 8): "kron 24, 8 B", ("kron24", 4): "kron 24, 4 B"} | {
@@ -533,6 +534,69 @@ def from_peers() -> str:
     ]  # fmt: skip
     heads = ("`peer`, GB/s", "of the link's", "`interleaved`, GB/s", "of the link's")
     return table(["", *heads], rows, right=True)
+
+
+PEERS_RUN = "two-h100-paper-peers.json.gz"
+PEERS_GRAPHS = {"kron24": "kron 24", "urand24": "urand 24"}
+
+
+def over_peers(name: str, access: str, where: str, graph: str, gpus: int | str = "") -> Row:
+    """The row of GPU 0, which is the first of its GPUs, by an access over edges in its peer or over both."""
+    (row,) = (
+        row
+        for row in rows_of(PEERS_RUN)
+        if row.ok
+        and row.case.family == f"traversal/{name}"
+        and row.case.site["gpu"] == 0
+        and [str(row.case.axes.get(axis, "")) for axis in ("access", "placement", "graph", "gpus")]
+        == [access, where, graph, str(gpus)]
+    )
+    return row
+
+
+@part("traversal.peer_accesses")
+def peer_accesses() -> str:
+    """Milliseconds of bfs by every access over edges in a peer and over both GPUs."""
+    rows = [
+        [f"`{access}`", *(
+            digits(1e3 * over_peers("bfs", access, where, graph).median_s)
+            for graph in PEERS_GRAPHS for where in ("peer", "interleaved")
+        )]
+        for access in ("naive", "merged", "merged_aligned", "merged_aligned_chunked", "edge_gather")
+    ]  # fmt: skip
+    heads = (f"{name}, `{where}`" for name in PEERS_GRAPHS.values() for where in ("peer", "interleaved"))
+    return table(["", *heads], rows, right=True)
+
+
+@part("traversal.peer_access_spread")
+def peer_access_spread() -> str:
+    """By how many percent times of accesses other than `naive` differ at most, over the same edges."""
+    spreads = []
+    for graph in PEERS_GRAPHS:
+        for where in ("peer", "interleaved"):
+            times = [
+                over_peers("bfs", access, where, graph).median_s
+                for access in ("merged", "merged_aligned", "merged_aligned_chunked", "edge_gather")
+            ]
+            spreads.append(max(times) / min(times) - 1)
+    return f"{100 * max(spreads):.0f}"
+
+
+@part("traversal.two_over_peers")
+def two_over_peers() -> str:
+    """How many times as fast two GPUs are as one, over edges interleaved over both."""
+    rows = []
+    for name in ALGORITHMS:
+        cells = []
+        for graph in PEERS_GRAPHS:
+            try:
+                row = over_peers(name, "merged_aligned", "interleaved", graph, 2)
+            except ValueError:  # this run ended before it
+                cells.append("not run")
+            else:
+                cells.append(f"{2 * row.counters['scaling']:.2f}")
+        rows.append([name, *cells])
+    return table(["", *PEERS_GRAPHS.values()], rows, right=True)
 
 
 def held_over_pinned(name: str, graph: str) -> float:

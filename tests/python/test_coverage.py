@@ -135,8 +135,8 @@ ABSENT = {
     "real graphs on a GPU": lambda case: (
         case["axes"].get("graph") in ("power", "pgp") and case["family"].startswith(("traversal/", "lean/"))
     ),
-    "other accesses than merged_aligned over edges in peers": lambda case: (
-        case["family"].startswith("traversal/")
+    "other accesses than merged_aligned over edges in peers, but of bfs": lambda case: (
+        case["family"] in ("traversal/sssp", "traversal/cc", "traversal/pr")
         and case["axes"].get("access") != "merged_aligned"
         and case["axes"].get("placement") in ("peer", "interleaved")
     ),
