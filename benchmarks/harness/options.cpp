@@ -193,7 +193,8 @@ std::vector<std::pair<std::string, std::string>> parse_axes(const std::vector<st
       if (known == key) {
         std::string message = "--axis ";
         message.append(key).append(" is given twice: write --axis ").append(key).append("=").append(there);
-        throw UsageError(message.append(",").append(text, equals + 1));
+        message.append(",").append(text, equals + 1);
+        throw UsageError(message.append(", or one of them where a run takes one value"));
       }
     }
     axes.emplace_back(key, text.substr(equals + 1));
