@@ -1,7 +1,8 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_SELECTION_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_SELECTION_HPP
 
-// Which cases a run consists of: what families list, what the filter and the shard leave.
+// Which cases a run consists of: what families list, what the filter and the shard leave. empty_choice.hpp
+// says why nothing is left.
 
 #include <set>
 #include <string>
@@ -10,19 +11,6 @@
 #include "benchmark.hpp"
 
 namespace grainscope::harness {
-
-// A filter as Google Benchmark understands it: a POSIX extended expression found anywhere in the name; a
-// leading '-' keeps what does not match; empty and "all" keep everything.
-class Filter {
- public:
-  // Throws UsageError for an expression that does not compile.
-  explicit Filter(const std::string& text);
-  [[nodiscard]] bool keeps(const std::string& name) const;
-
- private:
-  std::string expression_;
-  bool inverted_ = false;
-};
 
 struct Selection {
   std::vector<Benchmark> runnable;  // of this shard
@@ -55,9 +43,28 @@ struct Selection {
 [[nodiscard]] std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machine& machine,
                                               const Scope& scope, std::set<std::string>* left_out = nullptr);
 
-// The names nearest to `text`, best first: those that share most of its parts, then by spelling.
-[[nodiscard]] std::vector<std::string> near_names(const std::string& text,
-                                                  const std::vector<std::string>& names, std::size_t most);
+// What one family lists here, each case once, and why combinations with the user's values cannot be.
+struct Listed {
+  std::vector<Benchmark> cases;
+  std::set<std::string> left_out;
+};
+[[nodiscard]] Listed list_family(const Family& family, const Machine& machine, const Scope& scope);
+
+// transfer/memcpy is of the group transfer.
+[[nodiscard]] std::string group_of(const std::string& family);
+
+// The axis of a family to which somebody can give values; null where it has none of that name.
+[[nodiscard]] const DeclaredAxis* given_axis(const Family& family, const std::string& key);
+
+// The declarations of an axis, of all families that have it.
+[[nodiscard]] std::vector<const DeclaredAxis*> declarations_of(const std::vector<Family>& families,
+                                                               const std::string& key);
+
+// Whether an axis can have these values, written as on the command line.
+[[nodiscard]] bool takes(const DeclaredAxis& axis, const std::string& values);
+
+// Throws UsageError for an axis whose value follows from others in every family that has it.
+void require_given(const std::vector<Family>& families, const std::string& key);
 
 }  // namespace grainscope::harness
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "filter.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "presets.hpp"
@@ -107,11 +108,6 @@ std::string family_text(const Family& family) {
     }
   }
   return text;
-}
-
-// transfer/memcpy is of the group transfer.
-std::string group_of(const std::string& family) {
-  return family.substr(0, family.find('/'));
 }
 
 // As many of its words as there is room for.

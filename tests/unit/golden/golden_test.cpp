@@ -23,6 +23,7 @@
 #include "grainscope/system/cache_flush.hpp"
 #include "grainscope/system/host_memory.hpp"
 #include "grainscope/system/warnings.hpp"
+#include "harness/filter.hpp"
 #include "harness/selection.hpp"
 #include "host_pages.hpp"
 

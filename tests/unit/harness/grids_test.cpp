@@ -12,6 +12,7 @@
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "harness/filter.hpp"
 #include "harness/options.hpp"
 #include "harness/selection.hpp"
 

@@ -11,6 +11,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
+#include "harness/filter.hpp"
 #include "harness/selection.hpp"
 #include "harness/show.hpp"
 
