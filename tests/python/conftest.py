@@ -61,15 +61,16 @@ def read_once(made_once: Path) -> Iterator[None]:
         return result
 
     def stays(path: Path) -> bool:
-        return path.is_file() and bool({ROOT, made_once} & {*path.resolve().parents})
+        try:
+            return path.is_file() and bool({ROOT, made_once} & {*path.resolve().parents})
+        except (OSError, ValueError):
+            return False  # It is no path that the system takes.
 
     def results(paths: Sequence[Path], tables: Sequence[TypeB] = ()) -> list[Result]:
-        # A path may be none that the system takes.
-        with suppress(LookupError, OSError, ValueError):
-            if tables or not all(map(stays, paths)):
-                return read(paths, tables)
+        if not tables and all(map(stays, paths)):
             here, table = Path.cwd(), uncertainty.at_hand()
-            return [known(path, here, path.stat().st_mtime_ns, table) for path in paths]
+            with suppress(LookupError):
+                return [known(path, here, path.stat().st_mtime_ns, table) for path in paths]
         return read(paths, tables)
 
     with pytest.MonkeyPatch.context() as patch:
