@@ -293,7 +293,7 @@ def fit_prior(variances: Sequence[float], freedom: float) -> Prior:
     return Prior(math.exp(math.fsum(logs) / len(logs) + _digamma_less_log(high / 2)), high)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 16)  # the rows of some large files, each of which has a freedom of its own
 def student_quantile(probability: float, freedom: float) -> float:
     """The value below which Student's t lies with this probability; `freedom` may be infinite."""
     if probability < 0.5:
@@ -340,8 +340,10 @@ def _incomplete_beta(x: float, a: float, b: float) -> float:
     fraction = 1.0
     # It converges within some roots of the larger parameter.
     for m in range(20 + int(3 * math.sqrt(max(a, b))), 0, -1):
-        fraction = 1 + m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)) / fraction
-        fraction = 1 - (a + m - 1) * (a + b + m - 1) * x / ((a + 2 * m - 2) * (a + 2 * m - 1)) / fraction
+        top = a + 2 * m
+        below = top - 1
+        fraction = 1 + m * (b - m) * x / (below * top) / fraction
+        fraction = 1 - (a + m - 1) * (a + b + m - 1) * x / ((top - 2) * below) / fraction
     scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     return math.exp(scale + a * math.log(x) + b * math.log1p(-x)) / (a * fraction)
 

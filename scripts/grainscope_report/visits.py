@@ -22,15 +22,17 @@ import gzip
 import hashlib
 import json
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
+from operator import itemgetter
 from pathlib import Path
 from statistics import NormalDist, fmean, median
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from grainscope_report import loading, uncertainty
 from grainscope_report.errors import ReportError
@@ -54,6 +56,7 @@ WEIGHT = 150
 BUSY = {"quiet": "host", "host": "quiet"}
 GRID = tuple(1e-4 * 1.15**step for step in range(60))  # standard uncertainties that are tried, to 40 %
 DIGITS = 4
+_ROUNDING = 1e-6  # far more than what sums and quantiles are rounded by
 _NOWHERE = {"environment": {"gpus": [], "cpu": {"model": ""}}}
 
 
@@ -65,9 +68,9 @@ class Visit:
     error: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Measured:
-    """What one run measured: by question, its visits, in processes."""
+    """What one run measured: by question, its visits, in processes. What follows from it is kept for it."""
 
     source: str
     sha256: str
@@ -366,7 +369,7 @@ def as_today(runs: Sequence[Measured], *, earlier: bool = False) -> list[Measure
             or (earlier and run.clocks[question][0] not in still)
         }
         if run.kind and any(len(processes) > 1 for processes in kept.values()):
-            found.append(dataclasses.replace(run, processes=kept))
+            found.append(run if len(kept) == len(run.processes) else dataclasses.replace(run, processes=kept))
     return found
 
 
@@ -409,35 +412,75 @@ def type_b_text(made: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
+# By run, and by two runs: tables are made of the same runs in many choices.
+_STANDARDS: WeakKeyDictionary[Measured, dict[str, Uncertainty]] = WeakKeyDictionary()
+_DIFFERENCES: WeakKeyDictionary[Measured, WeakKeyDictionary[Measured, dict[Key, list[Difference]]]]
+_DIFFERENCES = WeakKeyDictionary()
+
+
 def differences(runs: Sequence[Measured]) -> dict[Key, list[Difference]]:
     """The rows that two runs share, by family and clock, of every two of these runs."""
-    told = [(run, dict(_type_a(run))) for run in runs]
     found: dict[Key, list[Difference]] = defaultdict(list)
-    for (one, a), (other, b) in combinations(told, 2):
-        for question in a.keys() & b.keys():
-            value = math.log(_middle(other, question) / _middle(one, question))
-            found[one.clocks[question]].append(Difference(value, a[question], b[question]))
+    for one, other in combinations(runs, 2):
+        known = _DIFFERENCES.setdefault(one, WeakKeyDictionary())
+        if other not in known:
+            known[other] = _differences(one, other)
+        for key, rows in known[other].items():
+            found[key] += rows
     return found
+
+
+def _differences(one: Measured, other: Measured) -> dict[Key, list[Difference]]:
+    found: dict[Key, list[Difference]] = defaultdict(list)
+    a, b = _standards(one), _standards(other)
+    for question in a.keys() & b.keys():
+        value = math.log(_middle(other, question) / _middle(one, question))
+        found[one.clocks[question]].append(Difference(value, a[question], b[question]))
+    return found
+
+
+def _standards(run: Measured) -> dict[str, Uncertainty]:
+    if run not in _STANDARDS:
+        _STANDARDS[run] = dict(_type_a(run))
+    return _STANDARDS[run]
 
 
 def covered(rows: Sequence[Difference], run: float) -> float:
     """The share of rows whose second value lies in the 95 % prediction interval of the first."""
-    return _covered(rows, run) / len(rows)
+    return _Coverage(rows).count(run) / len(rows)
 
 
-def _covered(rows: Sequence[Difference], run: float) -> int:
-    more = Uncertainty(run, FREEDOM)
-    # Rows of a run have their uncertainties in common: of each, and of each two, there is one sum.
-    whole = {id(one): one for row in rows for one in row[1:]}
-    whole = {at: uncertainty.combined(one, more) for at, one in whole.items()}
-    halves: dict[tuple[int, int], float] = {}
-    count = 0
-    for value, first, second in rows:
-        pair = id(first), id(second)
-        if (half := halves.get(pair)) is None:
-            half = halves[pair] = _half(uncertainty.combined(whole[pair[0]], whole[pair[1]]))
-        count += abs(value) <= half
-    return count
+class _Coverage:
+    """Rows, of which few must be looked at to count those that an uncertainty between runs covers.
+
+    Of each the squares of that below which it surely lies outside, and from which on surely within: the
+    factor of a standard uncertainty is no less than with infinite degrees of freedom, and no more than with
+    the fewest of all parts.
+    """
+
+    def __init__(self, rows: Iterable[Difference]) -> None:
+        bounds = sorted(((*self._bounds(row), row) for row in rows), key=itemgetter(0))
+        self._outside = [low for low, _, _ in bounds]
+        self._within = sorted(high for _, high, _ in bounds)
+        self._rows = [(high, row) for _, high, row in bounds]
+
+    @staticmethod
+    def _bounds(row: Difference) -> tuple[float, float]:
+        value, first, second = row
+        own = first.standard**2 + second.standard**2
+        # A freedom is rounded to three digits, which may make it less by half a percent.
+        fewest = min(first.freedom, second.freedom, FREEDOM) * 0.99
+        most, least = _quantile(float(f"{fewest:.3g}")) ** 2, _quantile(math.inf) ** 2
+        low, high = value**2 / (most * (1 + _ROUNDING)), value**2 / (least * (1 - _ROUNDING))
+        return (low - own) / 2, (high - own) / 2
+
+    def count(self, run: float) -> int:
+        """How many lie within the interval where runs differ by so much."""
+        square = run**2
+        open_ = (row for high, row in self._rows[: bisect_right(self._outside, square)] if high > square)
+        return bisect_right(self._within, square) + sum(
+            abs(row.value) <= _half(uncertainty.combined(*row.between(run))) for row in open_
+        )
 
 
 @cache
@@ -577,9 +620,11 @@ def _between(keys: Iterable[Key], found: Mapping[Key, Sequence[Difference]]) -> 
     for key in found:
         clocks[key[1]].append(key)
 
+    coverages = {key: _Coverage(rows) for key, rows in found.items()}
+
     @cache
     def count(key: Key, run: float) -> int:
-        return _covered(found[key], run)
+        return coverages[key].count(run)
 
     @cache
     def usual(clock: str, run: float) -> float:

@@ -25,8 +25,10 @@ def run(line: str, folder: Path) -> tuple[str, str]:
     words, _, output = words.replace("FOLDER", str(folder)).partition(" >")
     arguments = shlex.split(words)
     with Path(output or os.devnull).open("w") as out:
-        # In the background a shell has signals ignored, and what it starts inherits that.
-        heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        # In the background a shell has signals ignored, and what it starts inherits that. Else there is
+        # nothing to do: without it a large process starts another much sooner.
+        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL) if ignored else None
         child = subprocess.Popen(
             [PROGRAM, *arguments], stdout=out, stderr=subprocess.PIPE, text=True, preexec_fn=heed
         )

@@ -1,6 +1,10 @@
 """Files that most tests read: whole synthetic machines, written once."""
 
 import gc
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr, suppress
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -15,8 +19,12 @@ import synthetic_traversals
 from compared import type_b
 from grainscope_report import reader, uncertainty
 from grainscope_report.cli import SELDOM
+from grainscope_report.commands import files as commands_files
 from grainscope_report.machine import Machine, machines
+from grainscope_report.model import Result
+from grainscope_report.uncertainty import TypeB
 from planted import FAR, SITE, pinned_copy
+from references import ROOT
 from synthetic import MIB, File
 
 # Results are objects by the hundred thousand, which tests keep: as often as usual is most of their time.
@@ -26,10 +34,54 @@ gc.set_threshold(*SELDOM)
 FEWER = {"trials": 8, "pages": (64 << 10,)}
 
 
+# So many results of files that stay as they are a worker keeps: those of one test after another.
+KEPT = 12
+
+
 @pytest.fixture(scope="session")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of `files`."""
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def read_once(made_once: Path) -> Iterator[None]:
+    """Commands that show a committed file, or one of `files`, have it from the test before, if that had it.
+
+    No test writes there, and what was read is never changed. Reading is most of what these commands do.
+    """
+    read = commands_files.results
+
+    @lru_cache(maxsize=KEPT)
+    def known(path: Path, _folder: Path, _changed: int, _table: TypeB) -> Result:
+        with redirect_stderr(io.StringIO()):
+            [result] = read([path])
+        if result.contradictions:
+            raise LookupError  # which is said each time that it is read
+        return result
+
+    def stays(path: Path) -> bool:
+        try:
+            return path.is_file() and bool({ROOT, made_once} & {*path.resolve().parents})
+        except (OSError, ValueError):
+            return False  # It is no path that the system takes.
+
+    def results(paths: Sequence[Path], tables: Sequence[TypeB] = ()) -> list[Result]:
+        if not tables and all(map(stays, paths)):
+            here, table = Path.cwd(), uncertainty.at_hand()
+            with suppress(LookupError):
+                return [known(path, here, path.stat().st_mtime_ns, table) for path in paths]
+        return read(paths, tables)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commands_files, "results", results)
+        yield
+
+
+@pytest.fixture(scope="session")
+def files(made_once: Path) -> dict[str, Path]:
     """A result file for each synthetic machine, by name."""
-    root = tmp_path_factory.mktemp("results")
+    root = made_once
     made = {
         "h100": synthetic_machines.h100(),
         "two_nodes": synthetic_machines.two_nodes(),

@@ -16,6 +16,7 @@ from grainscope_report.acceptance.rules import load
 from grainscope_report.cli import main
 from planted import SITE, pinned_copy
 from planted_check import BIG, COPY, RUN, VISITS, add, check, machine
+from references import TOGETHER
 from synthetic import MIB
 
 __all__ = ["check"]  # a fixture
@@ -567,6 +568,7 @@ def runs(name: str):
     return deriving.read(rules.load(name), ROOT, documents.read)
 
 
+@TOGETHER
 def test_limits_sources_and_allowances_are_what_the_runs_say():
     stale = [
         path.name
@@ -576,12 +578,14 @@ def test_limits_sources_and_allowances_are_what_the_runs_say():
     assert stale == [], "run scripts/docs"
 
 
+@TOGETHER
 @pytest.mark.parametrize("name", rules.shipped())
 def test_a_set_says_how_many_runs_and_machines_it_rests_on(name):
     basis = rules.load(name).basis
     assert (basis.runs, basis.machines) == (len(runs(name)), len(deriving.machines(runs(name))))
 
 
+@TOGETHER
 @pytest.mark.parametrize(("name", "file"), RESTING)
 def test_every_run_that_a_set_rests_on_keeps_it(name, file):
     judged = judge.judge(documents.read(ROOT / file), [rules.load(name)], None, any_run=True)
@@ -589,6 +593,7 @@ def test_every_run_that_a_set_rests_on_keeps_it(name, file):
     assert sum(one.status == judge.PASSED for one in judged) > 5
 
 
+@TOGETHER
 def test_no_committed_run_of_a_whole_preset_is_left_out():
     """A set that is for a run rests on it: runs of all of `quick` or `full` on PCIe 5."""
     named = {ROOT / file for _, file in RESTING}
@@ -598,6 +603,7 @@ def test_no_committed_run_of_a_whole_preset_is_left_out():
             assert path in named
 
 
+@TOGETHER
 def test_of_runs_of_several_visits_none_is_rejected_by_the_others():
     found = deriving.rejected(rules.load("pcie5"), runs("pcie5"))
     several = {str(one.path) for one in runs("pcie5") if one.run.visits >= deriving.SEVERAL}
@@ -606,6 +612,7 @@ def test_of_runs_of_several_visits_none_is_rejected_by_the_others():
     assert len(found.broken) <= 2  # each with one disturbed visit, where a set asks for five
 
 
+@TOGETHER
 def test_a_run_that_is_worse_than_all_others_is_rejected_and_moves_the_limit():
     asked = rules.load("pcie5")
     whole = runs("pcie5")

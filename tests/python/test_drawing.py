@@ -21,7 +21,7 @@ from boxes import (
     check_spans,
     check_table,
     check_told_apart,
-    texts,
+    lay_out,
 )
 from grainscope_report import reader
 from grainscope_report.commands import plot
@@ -112,7 +112,7 @@ def drawn(show):
         made = figure(ENTRIES[number], show(*SHOWN[shown]))
         page = render.draw(made)
         page.set_dpi(LOW_DPI)
-        page.canvas.draw()
+        lay_out(page)
         return made, page
 
     return one
@@ -121,9 +121,8 @@ def drawn(show):
 @pytest.mark.parametrize(("shown", "number"), CASES)
 def test_no_text_overlaps_another_and_all_of_it_is_on_the_page(drawn, shown, number):
     _, page = drawn(shown, number)
-    found = texts(page)
+    found = check_no_overlap(page)
     assert len(found) > 15
-    check_no_overlap(page)
     for one, box in found:
         inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= page.bbox.x1 and box.y1 <= page.bbox.y1
         assert inside, f"{one.get_text()!r} leaves the page"
@@ -139,10 +138,9 @@ def test_a_column_has_panels_below_each_other_and_nothing_overlaps(drawn, shown,
     assert all(len(row) == 1 for row in narrow.rows)
     page = render.draw(narrow, framed=False, width=plot.COLUMN)
     page.set_dpi(style.DPI)  # at fewer, text is wider by whole pixels than a column has room for
-    page.canvas.draw()
+    lay_out(page)
     assert page.get_size_inches()[0] == pytest.approx(85 / 25.4)
-    check_no_overlap(page)
-    for one, box in texts(page):
+    for one, box in check_no_overlap(page):
         assert 0 <= box.x0 < box.x1 <= page.bbox.x1, f"{one.get_text()!r} leaves the page"
 
 
@@ -386,8 +384,7 @@ def test_long_names_and_many_machines_stay_readable(tmp_path):
         files.append(file.write(tmp_path / str(order) / "result.json"))
     page = render.draw(figure(ENTRIES["2"], machines([reader.read(path) for path in files])))
     page.canvas.draw()
-    found = texts(page)
-    check_no_overlap(page)
+    found = check_no_overlap(page)
     assert all(box.x1 <= page.bbox.x1 for _, box in found)
 
 

@@ -21,8 +21,9 @@ from documents.claims import (
 )
 from documents.headlines import HEADLINES, OF_DISSERTATION, PAPERS
 from grainscope_report.resources import DISSERTATION, EMOGI, paper
-from references import ROOT
+from references import ROOT, TOGETHER
 
+pytestmark = TOGETHER
 MEASURED = [one for one in HEADLINES if not one.absent]
 NAMED = [f"{one.paper}: {one.says}" for one in MEASURED]
 ABOVE, BELOW = Claim(1, math.inf, stated=False), Claim(-math.inf, 1, stated=False)

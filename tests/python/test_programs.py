@@ -22,7 +22,7 @@ from grainscope_report.groups import programs_rates as rates
 from grainscope_report.groups import programs_times as times
 from grainscope_report.machine import machines
 from grainscope_report.model import Result, Row
-from references import ROOT
+from references import ROOT, TOGETHER
 from synthetic_programs import GIB, MIB, SITE, WORK, Machine, predictable
 
 TRUE = Machine()
@@ -331,6 +331,7 @@ def test_a_machine_is_predicted_by_constants_of_other_gpus():
 # How good they are
 
 
+@TOGETHER
 @pytest.mark.parametrize("gpu", documented.RUNS)
 def test_reference_runs_are_predicted_within_what_is_promised(gpu):
     found = documented.qualities(gpu)
@@ -342,6 +343,7 @@ def test_reference_runs_are_predicted_within_what_is_promised(gpu):
     assert sum(one.same for one in found) >= 0.9 * sum(one.choices for one in found)
 
 
+@TOGETHER
 def test_of_single_runs_lean_rows_of_full_alone_are_predicted_less_well():
     """Their joins of hot neighbours take as long as the order in which a program joins them makes them."""
     far = [
@@ -355,6 +357,7 @@ def test_of_single_runs_lean_rows_of_full_alone_are_predicted_less_well():
     assert max(ninth for _, _, ninth in far) < 0.27
 
 
+@TOGETHER
 def test_a_later_run_is_predicted_as_well_and_no_constant_is_fitted_to_it():
     assert documented.LATER not in [name for runs in documented.RUNS.values() for name in runs]
     found = documented.later_run()
@@ -363,6 +366,7 @@ def test_a_later_run_is_predicted_as_well_and_no_constant_is_fitted_to_it():
     assert [one.same for one in found] == [one.choices for one in found]
 
 
+@TOGETHER
 @pytest.mark.parametrize("gpu", documented.RUNS)
 def test_what_is_said_of_errors_is_what_they_are(gpu):
     for one in documented.qualities(gpu):
@@ -379,6 +383,7 @@ def in_other_memory(result: Result) -> list[programs.WhatIf]:
 SWAPPED = {"host_alloc": "managed_host", "managed_host": "host_alloc"}
 
 
+@TOGETHER
 def test_what_ifs_are_as_emulated():
     joined = documented.result(documented.IN_OTHER_MEMORY["H200"])
     # Other kinds of memory are compared within one machine, which the halves of `full` are not.
@@ -403,6 +408,7 @@ def test_what_ifs_are_as_emulated():
     assert max(one.error for one in in_other_memory(replace(joined, rows=wrong))) > 5
 
 
+@TOGETHER
 def test_programs_in_another_kind_of_memory_on_the_h100_are_as_predicted_but_for_single_rows():
     found = documented.in_other_memory("H100")
     assert {one.row.case.family.partition("/")[0] for one in found} == set(times.FAMILIES)

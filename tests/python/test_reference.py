@@ -40,8 +40,9 @@ from documents.lean import (
 )
 from grainscope_report import analysis, reader, uncertainty
 from grainscope_report.groups import contention
-from references import ROOT
+from references import ROOT, TOGETHER
 
+pytestmark = TOGETHER
 FILES = sorted([*ROOT.glob("**/*.json"), *ROOT.glob("**/*.json.gz")])
 MOST_BYTES = 4 << 20
 # How long a traversal of kron 24 and of urand 24 may take, in ms: with nothing hot, and with 25 % of the edge

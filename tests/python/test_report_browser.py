@@ -12,9 +12,14 @@ from planted import SITE, pinned_copy
 from synthetic import MIB, File
 
 PROGRAM = browser.find()
-pytestmark = pytest.mark.skipif(
-    PROGRAM is None, reason="no Chromium here: apt-get install chromium, or name one in GRAINSCOPE_BROWSER"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        PROGRAM is None,
+        reason="no Chromium here: apt-get install chromium, or name one in GRAINSCOPE_BROWSER",
+    ),
+    # One worker makes the pages and starts the browser.
+    pytest.mark.xdist_group("report in a browser"),
+]
 SHOWN = "[...document.querySelectorAll('table.rows tbody tr')].filter((row) => row.offsetHeight)"
 NAMES = f"{SHOWN}.map((row) => row.querySelector('th').textContent)"
 COUNT = "document.querySelector('.count').textContent"

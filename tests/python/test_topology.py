@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 import synthetic_topologies as stored
-from boxes import check_diagram, check_no_overlap, texts
+from boxes import check_diagram, check_no_overlap, lay_out
 from grainscope_report import reader
 from grainscope_report.cli import main
 from grainscope_report.drawing import diagram, render
@@ -54,9 +54,8 @@ def tree(machine: Machine, width: int = 120) -> list[str]:
 def test_a_diagram_is_within_its_page_and_no_text_lies_upon_another(board, name):
     made = drawn(board(name))
     page = render.draw(made)
-    page.canvas.draw()
-    check_no_overlap(page)
-    for one, box in texts(page):
+    lay_out(page)
+    for one, box in check_no_overlap(page):
         inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= page.bbox.x1 and box.y1 <= page.bbox.y1
         assert inside, f"{one.get_text()!r} leaves the page"
     [panel], [axes] = made.panels, page.axes

@@ -8,6 +8,7 @@ import operator
 import random
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -17,7 +18,7 @@ import pytest
 from grainscope_report import reader, uncertainty, visits
 from grainscope_report.errors import ReportError
 from grainscope_report.visits import Measured, Visit
-from references import PROJECT
+from references import PROJECT, TOGETHER
 
 PLANTED = {"sample": 0.01, "visit": 0.02, "process": 0.05, "machine": 0.10}
 
@@ -145,6 +146,12 @@ STUDY = sorted((PROJECT / "results/reference/study").glob("*.gz"))
 FAMILY = ("fake", "gated")
 
 
+@cache
+def study() -> tuple[Measured, ...]:
+    """The runs of the study."""
+    return tuple(run for path in STUDY for run in visits.read(path))
+
+
 def repeated_runs(
     runs: int, between: float, *, rows: int = 300, visit: float = 0.01, seed: int = 1
 ) -> list[Measured]:
@@ -215,16 +222,18 @@ def test_kinds_of_machines_are_not_held_against_each_other():
     assert all(one.covered >= 0.9 for one in found)
 
 
+@TOGETHER
 def test_the_table_of_the_suite_is_what_the_study_says():
-    made = visits.type_b_table([run for path in STUDY for run in visits.read(path)])
+    made = visits.type_b_table(study())
     assert uncertainty.TABLE.read_text() == visits.type_b_text(made), (
         "run `scripts/study results/reference/study/*.gz --table scripts/grainscope_report/type_b.json`"
     )
 
 
+@TOGETHER
 def test_what_the_suite_says_holds_for_runs_that_it_was_not_made_of():
     """Calibrated and still sharp: at least ten pairs of runs, held out by GPU where there are GPUs enough."""
-    found = visits.held_out([run for path in STUDY for run in visits.read(path)])
+    found = visits.held_out(study())
     assert sum({one.machine: one.runs for one in found}.values()) >= 10
     assert {one.machine for one in found} >= {"NVIDIA H100 80GB HBM3", "NVIDIA H200 ×2", "AMD EPYC"}
 

@@ -52,6 +52,21 @@ class Derived:
         )
 
 
+class Drawn:
+    """The values of runs for the rules of one set, each found once for what the set allows."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple, tuple[Result, list[tuple[Rule, float, float, int]]]] = {}
+
+    def of(self, result: Result, asked: RuleSet) -> list[tuple[Rule, float, float, int]]:
+        """The values, with half their intervals and their visits."""
+        key = id(result), *sorted(asked.allowance.items())
+        if key not in self._found:
+            # The run is kept, so that no other has its identity.
+            self._found[key] = result, judge.values(result, asked)
+        return self._found[key][1]
+
+
 @dataclass(frozen=True)
 class Rejected:
     """How many of the runs break the limits that the others suggest, and which rules they break."""
@@ -87,13 +102,13 @@ def measured(rule: Rule) -> bool:
     return rule.metric not in ("generation", "width", "nvlinks")
 
 
-def allowances(asked: RuleSet, results: Sequence[Result]) -> dict[str, Allowance]:
+def allowances(asked: RuleSet, results: Sequence[Result], drawn: Drawn | None = None) -> dict[str, Allowance]:
     """What values differ by on the clock of the link, where there are runs enough; else as the set has it."""
     if len(results) < FEWEST:
         return dict(asked.allowance)
     squares: dict[bool, list[float]] = defaultdict(list)
     of_rows = {rule.id for rule in asked.rules if rule.where}
-    for name, values in _values(asked, results).items():
+    for name, values in _values(asked, results, drawn).items():
         if name not in of_rows:
             continue
         middle = median(value for _, value, _, _ in values)
@@ -109,28 +124,32 @@ def allowances(asked: RuleSet, results: Sequence[Result]) -> dict[str, Allowance
     return {**asked.allowance, judge.LINK_CLOCK: Allowance(visit, run)}
 
 
-def limits(asked: RuleSet, results: Sequence[Result]) -> dict[str, Derived]:
+def limits(asked: RuleSet, results: Sequence[Result], drawn: Drawn | None = None) -> dict[str, Derived]:
     """The limits of a set's measured rules by what these runs had."""
     by_id = {rule.id: rule for rule in asked.rules}
-    return {name: _limit(by_id[name], values) for name, values in _values(asked, results).items()}
+    return {name: _limit(by_id[name], values) for name, values in _values(asked, results, drawn).items()}
 
 
-def derived(asked: RuleSet, results: Sequence[Result]) -> RuleSet:
+def derived(asked: RuleSet, results: Sequence[Result], drawn: Drawn | None = None) -> RuleSet:
     """The set with the allowances and limits that these runs suggest."""
-    widened = replace(asked, allowance=allowances(asked, results))
-    found = limits(widened, results)
+    drawn = drawn or Drawn()
+    widened = replace(asked, allowance=allowances(asked, results, drawn))
+    found = limits(widened, results, drawn)
     new = [replace(rule, limits=found[rule.id].limits) if rule.id in found else rule for rule in asked.rules]
     return replace(widened, rules=tuple(new))
 
 
-def rejected(asked: RuleSet, results: Sequence[Result], by_machine: bool = False) -> Rejected:
+def rejected(
+    asked: RuleSet, results: Sequence[Result], by_machine: bool = False, drawn: Drawn | None = None
+) -> Rejected:
     """Leaves out each run, or each machine, and holds it against the limits of the others."""
     names = [machine_of(result.context.raw) if by_machine else str(result.path) for result in results]
+    drawn = drawn or Drawn()
     broken = {}
     for name in dict.fromkeys(names):
         others = [one for one, of in zip(results, names, strict=True) if of != name]
         left = [one for one, of in zip(results, names, strict=True) if of == name]
-        suggested = derived(asked, others)
+        suggested = derived(asked, others, drawn)
         found = [failed for one in left for failed in failures(suggested, one)]
         if found:
             broken[name] = tuple(dict.fromkeys(found))
@@ -180,7 +199,8 @@ def table(root: Path, of: Read = reader.read) -> str:
             results = read(one, root, of)
             runs, of_machines = len(results), len(machines(results))
             several = {str(result.path) for result in results if result.run.visits >= SEVERAL}
-            by_run, by_machine = rejected(one, results), rejected(one, results, by_machine=True)
+            drawn = Drawn()
+            by_run, by_machine = (rejected(one, results, apart, drawn) for apart in (False, True))
             cells = [
                 f"{len(by_run.broken)} of {by_run.left_out}",
                 f"{len(several & by_run.broken.keys())} of {len(several)}",
@@ -229,10 +249,13 @@ def _taken_over(rule: Rule, one: Derived) -> Derived:
     return replace(one, rule=rule, limits=replace(one.limits, lower=lower), why=why)
 
 
-def _values(asked: RuleSet, results: Sequence[Result]) -> dict[str, list[tuple[Result, float, float, int]]]:
+def _values(
+    asked: RuleSet, results: Sequence[Result], drawn: Drawn | None
+) -> dict[str, list[tuple[Result, float, float, int]]]:
+    drawn = drawn or Drawn()
     found: dict[str, list[tuple[Result, float, float, int]]] = defaultdict(list)
     for result in results:
-        for rule, value, half, visits in judge.values(result, asked):
+        for rule, value, half, visits in drawn.of(result, asked):
             if measured(rule):
                 found[rule.id].append((result, value, half, visits))
     return found

@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate, takewhile
 
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
@@ -244,16 +245,37 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
 def wrap(text: str, size: float, room: float) -> list[str]:
     """The text in lines no wider than `room` points, no `%` without its number; a longer word is cut."""
     lines: list[str] = []
-    for word in re.findall(r"\S*\d\s%\S*|\S+", text):
-        if lines and text_width(f"{lines[-1]} {word}", size) <= room:
-            lines[-1] += f" {word}"
+    words = re.findall(r"\S*\d\s%\S*|\S+", text)
+    while words:
+        if lines and (count := _joining(lines[-1], words, size, room)):
+            lines[-1] = " ".join((lines[-1], *words[:count]))
+            words = words[count:]
             continue
+        word = words.pop(0)
         while text_width(word, size) > room and len(word) > 1:
             fits = max(1, int(len(word) * room / text_width(word, size)))
             lines.append(word[:fits])
             word = word[fits:]
         lines.append(word)
     return lines
+
+
+def _joining(line: str, words: Sequence[str], size: float, room: float) -> int:
+    """How many words fit behind a line: few widths are looked up, since each takes long to find."""
+
+    def fit(count: int) -> bool:
+        return text_width(" ".join((line, *words[:count])), size) <= room
+
+    letters = len(line) * room / max(text_width(line, size), 1.0)
+    ends = accumulate((1 + len(word) for word in words), initial=len(line))
+    count = max(sum(1 for _ in takewhile(lambda end: end <= letters, ends)) - 1, 0)
+    if fit(count):
+        while count < len(words) and fit(count + 1):
+            count += 1
+        return count
+    while count and not fit(count):
+        count -= 1
+    return count
 
 
 def shorten(text: str, size: float, room: float) -> str:

@@ -215,9 +215,9 @@ class _Rows:
     def __init__(self, result: Result, gpu: int, remote: bool) -> None:
         self._name, self._gpu, self._remote = result.path.name, gpu, remote
         self._rows: dict[str, list[Row]] = {}
-        for row in result.rows:
-            if row.measured and row.case.family.startswith(SOURCES):
-                self._rows.setdefault(row.case.family, []).append(row)
+        for family in dict.fromkeys(row.case.family for row in result.rows):
+            if family.startswith(SOURCES) and (rows := [row for row in result.of(family) if row.measured]):
+                self._rows[family] = rows
 
     def rates(self, memory: str) -> Rates:
         request, byte = self._requests()
