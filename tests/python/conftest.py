@@ -54,9 +54,9 @@ def read_once(made_once: Path) -> Iterator[None]:
 
     @lru_cache(maxsize=KEPT)
     def known(path: Path, _folder: Path, _changed: int, _table: TypeB) -> Result:
-        with redirect_stderr(io.StringIO()):
+        with redirect_stderr(io.StringIO()) as said:
             [result] = read([path])
-        if result.contradictions:
+        if result.contradictions or said.getvalue():
             raise LookupError  # which is said each time that it is read
         return result
 
