@@ -27,12 +27,12 @@ NEW = bool(os.environ.get("GRAINSCOPE_NEW_GOLDEN"))
 # The folders and result files of docs/figures/README.md.
 SOURCES = {
     ".": "h100-quick-now.json.gz",
-    "h200x2": "h200x2-quick.json",
+    "h200x2": "acceptance/two-h200-1.json.gz",
     "full": " ".join(documents.FULL),
     "scale24": "h100-scale24.json",
     "lean24": "h100-lean24-kron.json.gz h100-lean24-urand.json.gz",
     "lean24-emogi": "h100-lean24-emogi-kron.json.gz h100-lean24-emogi-urand.json.gz",
-    "no-gpu": "no-gpu-quick.json",
+    "no-gpu": "acceptance/no-gpu-1.json.gz",
     "two-h100": "two-h100-processes.json.gz",
 }
 FILES = {
@@ -100,7 +100,7 @@ def test_every_kept_table_has_its_picture_and_the_command_that_made_it(folder):
 
 def test_the_tree_of_two_gpus_says_what_figure_d_draws():
     [machine] = shown("h200x2")
-    golden_text.hold("tree_h200x2-quick.txt", "\n".join(topology.tree(machine, Terminal(100))) + "\n")
+    golden_text.hold("tree_two-h200.txt", "\n".join(topology.tree(machine, Terminal(100))) + "\n")
 
 
 def test_figure_15_of_the_example_workload_is_the_one_in_the_docs(monkeypatch):
