@@ -243,29 +243,49 @@ def placements() -> str:
     return table(["", *(f"`{place}`" for place in PLACEMENTS)], rows)
 
 
+# Runs of `quick` on machines of one kind, several of them on one GPU.
+QUICK_RUNS = (
+    *(f"acceptance/h100-{name}.json.gz" for name in ("b1", "b2", "c1", "c2")),
+    "h100-quick-now.json.gz",
+    "h100-quick-short.json.gz",
+)
+
+
+@part("traversal.quick_gpus")
+def quick_gpus() -> str:
+    """How many GPUs these runs are of."""
+    return str(len({documents.result(name).environment.gpus[0]["uuid"] for name in QUICK_RUNS}))
+
+
+def quick_ms(family: str, placement: str) -> dict[str, list[float]]:
+    """Milliseconds of rows over kron 19, in each run that has them."""
+    found = defaultdict(list)
+    for name in QUICK_RUNS:
+        for row in rows_of(name):
+            axes = row.case.axes
+            if row.ok and row.case.family == family and is_plain(axes) and axes["graph"] == "kron19":
+                if axes["placement"] == placement:
+                    found[row.name].append(1e3 * row.median_s)
+    return found
+
+
 @part("traversal.subway")
-def subway(edge: str, run: str) -> str:
-    """Milliseconds of subway's bfs on kron 20, in one of two runs."""
-    return f"{kron20_ms(run)[f'traversal/bfs/compact/subway/numa:0/gpu:0/graph:kron20/edge:{edge}']:.1f}"
+def subway(edge: str, end: str) -> str:
+    """Milliseconds of subway's bfs of kron 19 in the fastest or slowest of these runs."""
+    of = quick_ms("traversal/bfs", "subway")
+    (times,) = (times for name, times in of.items() if name.endswith(f"/edge:{edge}"))
+    return f"{(min if end == 'least' else max)(times):.1f}"
 
 
-def kron20_ms(run: str) -> dict[str, float]:
-    # Of schema 1: what the text says is how far these two runs, hours apart, differ.
-    name = {"first": "h100-quick.json", "second": "h100-quick-after.json.gz"}[run]
-    rows = (row for row in raw(name) if "/graph:kron20/" in row["name"] and row["status"] == "ok")
-    return {row["name"]: 1e3 * row["median_s"] for row in rows}
+def changes(placement: str) -> dict[str, float]:
+    """By how much the slowest of these runs is above the fastest, of each row over edges that lie there."""
+    rows = (row for name in ALGORITHMS for row in quick_ms(f"traversal/{name}", placement).items())
+    return {name: max(times) / min(times) - 1 for name, times in rows}
 
 
-def mapped_changes() -> list[float]:
-    """How far times over mapped edges differ between the two runs."""
-    one, other = kron20_ms("first"), kron20_ms("second")
-    names = [name for name in one if name.startswith("traversal/") and "/mapped/" in name]
-    return [abs(other[name] / one[name] - 1) for name in names]
-
-
-@part("traversal.mapped_changes")
-def most_of_mapped_changes() -> str:
-    return f"{100 * max(mapped_changes()):.0f}"
+@part("traversal.changes")
+def most_of_changes(placement: str) -> str:
+    return f"{100 * max(changes(placement).values()):.0f}"
 
 
 def bfs24(graph: str, edge: int, access: str = "merged_aligned") -> dict:

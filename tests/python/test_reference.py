@@ -477,11 +477,9 @@ def test_our_form_of_emogis_access_is_faster_than_what_the_docs_have_of_its_code
 
 
 def test_subway_depends_on_the_host_more_than_mapped_edges():
-    changes = traversal.mapped_changes()
-    assert len(changes) > 10
-    subway = [traversal.subway(edge, run) for edge in ("8", "4") for run in ("first", "second")]
-    one, other, four, four_after = map(float, subway)
-    assert max(changes) < 0.05 < min(abs(other / one - 1), abs(four_after / four - 1))
+    mapped, subway = traversal.changes("mapped"), traversal.changes("subway")
+    assert (len(mapped), len(subway)) == (13, 8)
+    assert max(mapped.values()) < 0.07 < min(subway.values())
 
 
 def test_the_exchange_is_faster_of_cc_on_kron_and_slower_of_sssp_on_urand():
