@@ -262,10 +262,10 @@ def quick_ms(family: str, placement: str) -> dict[str, list[float]]:
     found = defaultdict(list)
     for name in QUICK_RUNS:
         for row in rows_of(name):
-            axes = row.case.axes
-            if row.ok and row.case.family == family and is_plain(axes) and axes["graph"] == "kron19":
-                if axes["placement"] == placement:
-                    found[row.name].append(1e3 * row.median_s)
+            if not row.ok or row.case.family != family or not is_plain(row.case.axes):
+                continue
+            if (row.case.axes["graph"], row.case.axes["placement"]) == ("kron19", placement):
+                found[row.name].append(1e3 * row.median_s)
     return found
 
 
