@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+from collections import defaultdict
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -411,6 +412,21 @@ def frame_kernels() -> str:
     if any(one["a_only"] or one["b_only"] or one != kernels[0] for one in kernels):
         raise ValueError("kernels of the two programs differ")
     return str(kernels[0]["functions"])
+
+
+@part("equivalence.placement")
+def placement_table() -> str:
+    """The shortest step of all runs by how far the library's code was shifted when it was linked, in ms."""
+    steps: dict[tuple[str, int], list[float]] = defaultdict(list)
+    with (documents.REFERENCE / "equivalence/placement.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            steps[row["aligned"], int(row["shift_bytes"])].append(1e3 * float(row["shortest_step_s"]))
+    shifts = sorted({shift for _, shift in steps})
+    rows = [
+        [words, *(f"{min(steps[aligned, shift]):.1f}" for shift in shifts)]
+        for aligned, words in (("no", "loops where they fall"), ("yes", "loops that begin with a line"))
+    ]
+    return table(["shifted by", *(f"{shift} B" for shift in shifts)], rows, right=True)
 
 
 @part("equivalence.operations_kernels")
