@@ -1,4 +1,4 @@
-#include "empty_choice.hpp"
+// Why what a user chose leaves no case, or does nothing, and what would leave some.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include "grainscope/core/units.hpp"
 #include "options.hpp"
 #include "question.hpp"
+#include "selection.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "empty_choice.hpp"
 #include "filter.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"

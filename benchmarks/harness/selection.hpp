@@ -4,6 +4,7 @@
 // Which cases a run consists of: what families list, what the filter and the shard leave. empty_choice.hpp
 // says why nothing is left.
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -65,6 +66,16 @@ struct Listed {
 
 // Throws UsageError for an axis whose value follows from others in every family that has it.
 void require_given(const std::vector<Family>& families, const std::string& key);
+
+// Throws UsageError for a filter, or words, that are right in themselves and leave no case.
+[[noreturn]] void refuse_empty_choice(const std::vector<Family>& families, const Machine& machine,
+                                      const Scope& scope, const std::string& filter);
+
+// What the user's values for axes do not do: throws UsageError for an axis that no case which is kept has. Of
+// families whose cases would be kept, but which cannot take a value, a line for each value.
+[[nodiscard]] std::vector<std::string> without_effect(const std::vector<Family>& families,
+                                                      const Machine& machine, const Scope& scope,
+                                                      const std::function<bool(const Case&)>& keeps);
 
 }  // namespace grainscope::harness
 

@@ -163,14 +163,14 @@ def beside(one: float | None, two: float | None, write: Callable[[float], str] =
 
 
 def only(names: Names, family: str, *axes: str):
-    """The one measured row of a file with these axes: `axis=value`, or `axis=` where it lacks the axis."""
+    """The one measured row of a file with these axes or site: `axis=value`, or `axis=` where it lacks it."""
     wanted = [axis.split("=") for axis in axes]
     found = [
         row
         for row in rows_of(names)
         if row.ok
         and row.case.family == family
-        and all(str(row.case.axes.get(axis, "")) == value for axis, value in wanted)
+        and all(str((row.case.site | row.case.axes).get(axis, "")) == value for axis, value in wanted)
     ]
     if len(found) != 1:
         raise ValueError(

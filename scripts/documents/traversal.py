@@ -9,7 +9,6 @@ from statistics import median
 import documents
 from documents import COUNTERS, FULL, clock, digits, is_plain, only, part, raw, rows_of, table
 from grainscope_report.groups.traversal import ACCESSES
-from grainscope_report.model import Row
 
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
 COLUMNS = {("kron24", 8): "kron 24, 8 B", ("kron24", 4): "kron 24, 4 B"} | {
@@ -560,18 +559,13 @@ PEERS_RUN = "two-h100-paper-peers.json.gz"
 PEERS_GRAPHS = {"kron24": "kron 24", "urand24": "urand 24"}
 
 
-def over_peers(name: str, access: str, where: str, graph: str, gpus: int | str = "") -> Row:
+PEERS_ACCESSES = ("naive", "merged", "merged_aligned", "merged_aligned_chunked", "edge_gather")
+
+
+def over_peers(name: str, access: str, where: str, graph: str, gpus: str = ""):
     """The row of GPU 0, which is the first of its GPUs, by an access over edges in its peer or over both."""
-    (row,) = (
-        row
-        for row in rows_of(PEERS_RUN)
-        if row.ok
-        and row.case.family == f"traversal/{name}"
-        and row.case.site["gpu"] == 0
-        and [str(row.case.axes.get(axis, "")) for axis in ("access", "placement", "graph", "gpus")]
-        == [access, where, graph, str(gpus)]
-    )
-    return row
+    axes = (f"access={access}", f"placement={where}", f"graph={graph}", "gpu=0", f"gpus={gpus}")
+    return only(PEERS_RUN, f"traversal/{name}", *axes)
 
 
 @part("traversal.peer_accesses")
@@ -582,7 +576,7 @@ def peer_accesses() -> str:
             digits(1e3 * over_peers("bfs", access, where, graph).median_s)
             for graph in PEERS_GRAPHS for where in ("peer", "interleaved")
         )]
-        for access in ("naive", "merged", "merged_aligned", "merged_aligned_chunked", "edge_gather")
+        for access in PEERS_ACCESSES
     ]  # fmt: skip
     heads = (f"{name}, `{where}`" for name in PEERS_GRAPHS.values() for where in ("peer", "interleaved"))
     return table(["", *heads], rows, right=True)
@@ -594,10 +588,7 @@ def peer_access_spread() -> str:
     spreads = []
     for graph in PEERS_GRAPHS:
         for where in ("peer", "interleaved"):
-            times = [
-                over_peers("bfs", access, where, graph).median_s
-                for access in ("merged", "merged_aligned", "merged_aligned_chunked", "edge_gather")
-            ]
+            times = [over_peers("bfs", access, where, graph).median_s for access in PEERS_ACCESSES[1:]]
             spreads.append(max(times) / min(times) - 1)
     return f"{100 * max(spreads):.0f}"
 
@@ -610,7 +601,7 @@ def two_over_peers() -> str:
         cells = []
         for graph in PEERS_GRAPHS:
             try:
-                row = over_peers(name, "merged_aligned", "interleaved", graph, 2)
+                row = over_peers(name, "merged_aligned", "interleaved", graph, "2")
             except ValueError:  # this run ended before it
                 cells.append("not run")
             else:

@@ -32,7 +32,6 @@ from operator import itemgetter
 from pathlib import Path
 from statistics import NormalDist, fmean, median
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from grainscope_report import loading, uncertainty
 from grainscope_report.errors import ReportError
@@ -412,24 +411,16 @@ def type_b_text(made: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-# By run, and by two runs: tables are made of the same runs in many choices.
-_STANDARDS: WeakKeyDictionary[Measured, dict[str, Uncertainty]] = WeakKeyDictionary()
-_DIFFERENCES: WeakKeyDictionary[Measured, WeakKeyDictionary[Measured, dict[Key, list[Difference]]]]
-_DIFFERENCES = WeakKeyDictionary()
-
-
 def differences(runs: Sequence[Measured]) -> dict[Key, list[Difference]]:
     """The rows that two runs share, by family and clock, of every two of these runs."""
     found: dict[Key, list[Difference]] = defaultdict(list)
     for one, other in combinations(runs, 2):
-        known = _DIFFERENCES.setdefault(one, WeakKeyDictionary())
-        if other not in known:
-            known[other] = _differences(one, other)
-        for key, rows in known[other].items():
+        for key, rows in _differences(one, other).items():
             found[key] += rows
     return found
 
 
+@cache  # tables are made of the same runs in many choices
 def _differences(one: Measured, other: Measured) -> dict[Key, list[Difference]]:
     found: dict[Key, list[Difference]] = defaultdict(list)
     a, b = _standards(one), _standards(other)
@@ -439,10 +430,9 @@ def _differences(one: Measured, other: Measured) -> dict[Key, list[Difference]]:
     return found
 
 
+@cache
 def _standards(run: Measured) -> dict[str, Uncertainty]:
-    if run not in _STANDARDS:
-        _STANDARDS[run] = dict(_type_a(run))
-    return _STANDARDS[run]
+    return dict(_type_a(run))
 
 
 def covered(rows: Sequence[Difference], run: float) -> float:
