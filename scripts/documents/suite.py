@@ -325,6 +325,7 @@ COMPARED = {
         "one H100, `quick`": "operations-h100.gz",
         "two H100, flags and touches": "operations-two-h100.gz",
     },
+    "build": {"one H100, `quick`": "build-h100.gz"},
 }
 
 
@@ -345,6 +346,33 @@ def frame_table() -> str:
 @part("equivalence.operations")
 def operations_table() -> str:
     return compared_table("operations")
+
+
+@part("equivalence.build")
+def build_table() -> str:
+    return compared_table("build")
+
+
+@part("equivalence.of_build")
+def of_build(what: str) -> str:
+    """A count of functions, rows or families, or how the row of training on the CPU alone came out."""
+    (found,) = compared("build").values()
+    kernels, families = found["kernels"], found["families"]
+    apart = (found[which] for which in ("lists", "rows_that_stood_out", "rows_apart"))
+    if any(apart) or any(kernels[which] for which in ("a_only", "b_only")):
+        raise ValueError("the text says that lists and kernels are the same, and that no row stands out")
+    untold = [family for family in families if family["verdict"] == equivalence.UNKNOWN]
+    (training,) = (
+        family for family in families if (family["family"], family["clock"]) == ("pipeline/graphsage", "host")
+    )
+    return {
+        "functions": str(kernels["functions"]),
+        "rows": str(sum(family["rows"] for family in families)),
+        "untold": str(len(untold)),
+        "hopeless": str(sum(family["power"] < 0.005 for family in untold)),
+        "training": f"{training['ratio']:.2f}",
+        "interval": f"{training['low']:.2f} to {training['high']:.2f}",
+    }[what]
 
 
 @part("equivalence.apart")
