@@ -116,7 +116,7 @@ def quick_rows() -> dict[str, dict]:
 
 def digits(value: float, count: int = 3) -> str:
     """A number with so many significant digits, trailing zeros kept."""
-    return f"{value:.0f}" if abs(value) >= 10**count else f"{value:#.{count}g}".rstrip(".")
+    return f"{value:.0f}" if abs(value) >= 10**count - 0.5 else f"{value:#.{count}g}".rstrip(".")
 
 
 def clock(seconds: float) -> str:

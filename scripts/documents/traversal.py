@@ -82,44 +82,44 @@ def millions(count: float) -> str:
 
 
 def walked(name: str, graph: str, placement: str, *, algorithm: str = "bfs", direction: str = "push") -> dict:
-    """Rows of a run by access, of edges as they are and one GPU."""
+    """Rows of a run by access, of 8-byte edges as they are and one GPU."""
     of = {}
     for row in raw(name):
         axes = row["case"]["axes"]
         asked = (
             axes["graph"],
             axes["placement"],
+            axes["edge"],
             axes.get("direction", "push"),
             axes.get("order", "original"),
+            axes.get("gpus", 1),
         )
-        if row["case"]["family"] == f"traversal/{algorithm}" and asked == (
-            graph,
-            placement,
-            direction,
-            "original",
-        ):
+        wanted = (graph, placement, 8, direction, "original", 1)
+        if row["case"]["family"] == f"traversal/{algorithm}" and asked == wanted:
             of[axes["access"]] = row
     return of
 
 
 WALKED = {"kron22": "kron 22", "urand22": "urand 22", "road20": "road 20"}
+# Of `paper`: what stands for MOLIERE and for the crawls SK and UK.
+WEBS = {"dense18": "dense 18", "web22": "web 22"}
+WALKED_IN = dict.fromkeys(WALKED, "h100-walks.json.gz") | dict.fromkeys(WEBS, "h100-paper-webs.json.gz")
 
 
-def by_access(heads: Sequence[str], cells: Callable[[dict, dict], list[str]]) -> str:
+def by_access(heads: Sequence[str], cells: Callable[[dict, dict], list[str]], graphs=WALKED) -> str:
     """Cells of every access and graph, by its rows over the link and in the GPU's memory."""
     runs = {
-        graph: [walked("h100-walks.json.gz", graph, place) for place in ("mapped", "device")]
-        for graph in WALKED
+        graph: [walked(WALKED_IN[graph], graph, place) for place in ("mapped", "device")] for graph in graphs
     }
     rows = [
         [
             f"`{access}`",
             *(cell for mapped, device in runs.values() for cell in cells(mapped[access], device[access])),
         ]
-        for access in runs["kron22"][0]
+        for access in walked(WALKED_IN["kron22"], "kron22", "mapped")
     ]
     return table(
-        ["access", *(f"{graph}: {head}" for graph in WALKED.values() for head in heads)], rows, right=True
+        ["access", *(f"{graph}: {head}" for graph in graphs.values() for head in heads)], rows, right=True
     )
 
 
@@ -140,17 +140,49 @@ def walks() -> str:
     return by_access(("`mapped`", "`device`"), lambda *rows: [digits(1e3 * row["median_s"]) for row in rows])
 
 
+@part("traversal.webs")
+def webs() -> str:
+    """Milliseconds and GB/s of bfs by every access over a dense graph and a web."""
+    heads = ("`mapped`, ms", "GB/s", "`device`, ms", "GB/s")
+
+    def cells(*rows: dict) -> list[str]:
+        return [digits(number) for row in rows for number in (1e3 * row["median_s"], row["bandwidth_gb_s"])]
+
+    return by_access(heads, cells, WEBS)
+
+
+@part("traversal.fastest")
+def fastest(graph: str, placement: str) -> str:
+    """The access that takes the least time."""
+    rows = walked(WALKED_IN[graph], graph, placement)
+    return f"`{min(rows, key=lambda access: rows[access]['median_s'])}`"
+
+
+@part("traversal.lanes")
+def lanes(graph: str, access: str) -> str:
+    """The percent of lanes that have an edge."""
+    return f"{100 * walked(WALKED_IN[graph], graph, 'device')[access]['counters']['lane_use']:.0f}"
+
+
+@part("traversal.list")
+def mean_list(graph: str) -> str:
+    """Edges of a list on average."""
+    of = walked(WALKED_IN[graph], graph, "device")["merged_aligned"]["graph"]
+    return digits(of["entries"] / of["vertices"])
+
+
 @part("traversal.share_of")
 def share_of(graph: str, placement: str, access: str) -> str:
     """Time between the walks of one search over the median of all, in percent."""
-    row = walked("h100-walks.json.gz", graph, placement)[access]
+    row = walked(WALKED_IN[graph], graph, placement)[access]
     return f"{100 * row['counters']['frontier_s'] / row['median_s']:.0f}"
 
 
 @part("traversal.faster_than")
 def faster_than(graph: str, placement: str, access: str, other: str) -> str:
-    """Percent by which a search by one access takes less time than by another."""
-    rows = walked("h100-walks.json.gz", graph, placement)
+    """Percent by which a search by one access, or by the `fastest`, takes less time than by another."""
+    rows = walked(WALKED_IN[graph], graph, placement)
+    rows["fastest"] = min(rows.values(), key=lambda row: row["median_s"])
     return f"{100 * (1 - rows[access]['median_s'] / rows[other]['median_s']):.0f}"
 
 

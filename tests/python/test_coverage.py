@@ -129,8 +129,10 @@ ABSENT = {
         case["family"].startswith("traversal/")
         and case["axes"].get("hint", "none") not in ("none", *HINTS_OF.get(case["family"], ()))
     ),
-    "dense on a GPU": lambda case: (
-        case["axes"].get("graph", "").startswith("dense") and not case["family"].startswith("model/")
+    "dense on a GPU, but of bfs": lambda case: (
+        case["axes"].get("graph", "").startswith("dense")
+        and not case["family"].startswith("model/")
+        and case["family"] != "traversal/bfs"
     ),
     "real graphs on a GPU": lambda case: (
         case["axes"].get("graph") in ("power", "pgp") and case["family"].startswith(("traversal/", "lean/"))
