@@ -93,6 +93,13 @@ def share_of_sectors(row: int) -> float:
     return long_rows()[row]["asked"] / plain_rate() * bytes_of_sectors(row) / row
 
 
+@part("gather.of_plain")
+def of_plain(row: str) -> str:
+    """What a sorted gather has by its different rows, of the rate of plain reads."""
+    sorted_ones = only("h100-rows.json.gz", "gather", "mode=address_ordered", f"row={row}")
+    return f"{sorted_ones.counters['link_gb_s'] / plain_rate():.2f}"
+
+
 @part("gather.sectors")
 def sectors() -> str:
     """Gathers of long rows beside plain reads of the sectors that they touch."""

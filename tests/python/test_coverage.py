@@ -257,6 +257,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
     assert found == {
         ("h100-full-1of2.json.gz", 1, None),
         ("h100-full-2of2.json.gz", 1, None),
+        ("h100-kron24-tiers.json.gz", 1, None),
         ("h100-quick-now.json.gz", 1, None),
         ("h100-quick-short.json.gz", 1, None),
         ("two-h100-processes.json.gz", 2, None),
