@@ -364,6 +364,21 @@ def levels() -> str:
     return table(["level", "lists", "edges", "time", "link"], rows, right=True)
 
 
+@part("traversal.of_levels")
+def of_levels(what: str, *numbers: str) -> str:
+    """Of levels of that search: edges of a list, billions of requests a second, percent of the whole time."""
+    levels = bfs24("kron24", 8)["levels"]
+    asked = [level for level in levels if str(level["level"]) in numbers]
+    lists, edges, requests, took = (
+        sum(level[field] for level in asked) for field in ("active", "edges", "requests", "seconds")
+    )
+    return {
+        "edges": f"{edges / lists:.1f}",
+        "requests": f"{requests / took / 1e9:.2f}",
+        "time": f"{100 * took / sum(level['seconds'] for level in levels):.0f}",
+    }[what]
+
+
 def amount(count: float) -> str:
     for unit, name in ((1e6, "million"), (1e3, "thousand")):
         if count >= unit:
