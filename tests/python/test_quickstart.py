@@ -71,7 +71,7 @@ def test_quickstart_shows_progress_then_the_screen_and_three_ways_on(checkout):
 
 
 def test_quickstart_without_a_link_offers_to_compare(checkout):
-    ended = started(checkout, REFERENCE / "no-gpu-kron24-tiers.json", 1)
+    ended = started(checkout, REFERENCE / "no-gpu-quick.json", 1)
     assert ended.returncode == 1
     assert "operate: scripts/grainscope-report compare results/quickstart-" in ended.stdout
 
