@@ -5,7 +5,7 @@
 
 from collections.abc import Iterable
 
-from documents import FULL, Names
+from documents import FULL, QUICK, Names
 from documents.claims import Cell, Fewest, Headline, Ratio
 from grainscope_report.resources import COMM_SCOPE, DISSERTATION, EMOGI, GRAPHPEG
 
@@ -553,7 +553,7 @@ OF_COMM_SCOPE = (
             Ratio(
                 *(
                     cell(
-                        TWO,
+                        QUICK[1],
                         "transfer/peer",
                         f"access={access} method=copy_engine direction=read bytes={256 << 20} gpu=0",
                     )

@@ -466,6 +466,38 @@ def operations_kernels() -> str:
     return str(found["functions"])
 
 
+COPIED = [(method, way) for method in ("copy_engine", "kernel_copy") for way in ("read", "write")]
+COPIED_BYTES = (256 << 20, 1 << 30, 4 << 30)
+
+
+def copied_from_peer(method: str, way: str, size: int) -> float:
+    """GB/s of one copy between two H200, by the first."""
+    axes = ("access=on", "gpu=0", f"method={method}", f"direction={way}", f"bytes={size}")
+    return documents.only(documents.QUICK[1], "transfer/peer", *axes).bandwidth_gb_s
+
+
+@part("coverage.copies")
+def copies_by_size() -> str:
+    """One copy between two H200 by its size, engine and way, in GB/s."""
+    rows = [
+        [format_bytes(size), *(f"{copied_from_peer(*how, size):.1f}" for how in COPIED)]
+        for size in COPIED_BYTES
+    ]
+    heads = (f"{'engine' if method == 'copy_engine' else 'kernel'}, {way}" for method, way in COPIED)
+    return table(["one copy of", *heads], rows)
+
+
+@part("coverage.gains")
+def gains_of_size(method: str) -> str:
+    """The most that a copy of the largest size gains on one of the next, in percent."""
+    *_, next_one, largest = COPIED_BYTES
+    ways = [way for by, way in COPIED if by == method]
+    rates = [
+        (copied_from_peer(method, way, largest), copied_from_peer(method, way, next_one)) for way in ways
+    ]
+    return f"{100 * max(one / other - 1 for one, other in rates):.1f}"
+
+
 # PCIe 5 with 16 lanes, GB/s: 32 Gbit/s a lane, of which 128 bits of 130 are data.
 WIRE_GB_S = 32 * 16 / 8 * 128 / 130
 # Bytes of a packet beside its data: a symbol of four that begins it, its header, its checksum. A completion

@@ -83,7 +83,8 @@ def pareto() -> str:
 @part("pipeline.two_gpus")
 def two_gpus() -> str:
     """A step of pareto 22 on one H200, and of two mini-batches on both."""
-    asked = ("graph=pareto22", "fanout=10x25", "batch=1000", "row=512", "processes=")
+    usual = ("graph=pareto22", "fanout=10x25", "batch=1000", "row=512", "hidden=128")
+    asked = (*usual, "processes=", "bounded=", "placement=")
     feeds = {
         "`masked`": ("mode=masked", "store=mapped"),
         "`tiered`, 10 % hot": ("mode=masked", "store=tiered", "hot=10"),
@@ -91,10 +92,7 @@ def two_gpus() -> str:
     }
     rows = []
     for name, axes in feeds.items():
-        one, two = (
-            only("h200x2-full.json.gz", "pipeline/graphsage", *asked, *axes, f"gpus={gpus}")
-            for gpus in (1, 2)
-        )
+        one, two = (only(WAYS_RUN, "pipeline/graphsage", *asked, *axes, f"gpus={gpus}") for gpus in (1, 2))
         rows.append([name, clock(one.median_s), clock(two.median_s)])
     return table(["fed by", "one GPU", "two GPUs"], rows, right=True)
 

@@ -745,7 +745,7 @@ def test_the_links_of_four_gpus_carry_more_than_the_host_s_side_gives():
     assert 4 * SMALL < cache < 4 * LARGE
     two = next(
         one
-        for one in contention.at_once(result("h200x2-full.json.gz"))
+        for one in contention.at_once(result("acceptance/two-h200-1.json.gz"))
         if (one.pattern, one.method) == (FROM_HOST, ENGINE)
     )
     assert two.times > 1.95
