@@ -840,12 +840,15 @@ lean
   quick  graph=kron:19,urand:19  algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
   full   graph=$middle           algorithm=$program  lists=plain,compressed  gpu=first
   full   graph=$middle           algorithm=$program  lists=plain,compressed  memory=managed_host  gpu=first
+  full   graph=$middle           algorithm=$program  lists=plain,compressed  gpus=2,all  gpu=first
   full   graph=$middle           algorithm=pr,sssp   lists=plain,compressed  segments=hybrid  gpu=first
   full   graph=$middle           algorithm=bfs       tier=heads        hot=1,5,10  gpu=first
   full   graph=$middle           algorithm=bfs       tier=lists,reuse  hot=25      gpu=first
   full   graph=$middle           algorithm=$program  lists=plain,compressed  tier=heads  hot=25  gpu=first
   full   graph=$middle           algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given  gpu=first
   paper  graph=$large            algorithm=$program  lists=plain,compressed
+  paper  graph=$large            algorithm=$program  lists=plain,compressed  gpus=2,all
+  paper  graph=$large            algorithm=$program  lists=plain             memory=managed_host  gpus=2,all
   paper  graph=$large            algorithm=pr,sssp   lists=plain,compressed  segments=hybrid
   paper  graph=$large            algorithm=$program  lists=plain,compressed  answers=mapped
   paper  graph=$large            algorithm=bfs       lists=plain,compressed  answers=parents

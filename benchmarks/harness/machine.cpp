@@ -320,6 +320,14 @@ std::string why_no_sharing(const Machine& machine, int gpu) {
              : "GPU " + std::to_string(gpu) + " cannot reach the memory of another";
 }
 
+std::string why_no_team(const Machine& machine, int gpu, std::size_t needed) {
+  const std::size_t there = team_of(machine, gpu).size();
+  return there >= needed ? std::string()
+         : there < 2     ? why_no_sharing(machine, gpu)
+                         : "needs " + std::to_string(needed) + " GPUs that reach each other; with GPU " +
+                           std::to_string(gpu) + " there are " + std::to_string(there);
+}
+
 std::string why_no_bulk(const Machine& machine, int gpu) {
   const GpuReport* report = machine.find_gpu(gpu);
   if (report != nullptr && report->cuda->compute_major < cuda::kFirstMajorOfBulk) {

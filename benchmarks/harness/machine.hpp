@@ -107,6 +107,8 @@ struct GpuTarget {
 [[nodiscard]] std::vector<int> team_of(const Machine& machine, int gpu);
 // Why there are no two of them.
 [[nodiscard]] std::string why_no_sharing(const Machine& machine, int gpu);
+// Why there are not so many of them; empty where there are.
+[[nodiscard]] std::string why_no_team(const Machine& machine, int gpu, std::size_t needed);
 
 // Why a kernel cannot copy in bulk (TMA) here; empty where it can.
 [[nodiscard]] std::string why_no_bulk(const Machine& machine, int gpu);

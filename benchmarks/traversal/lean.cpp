@@ -61,15 +61,20 @@ void count_reads(const LeanPoint& point, LeanRun& run, graph::Vertex source, con
 // What the first trial's model asks of the link, and how long that must take.
 void hold_against_model(const Session& session, const LeanPoint& point, const LeanModel& modelled,
                         Measurement& measurement) {
-  const double peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.node, point.gpu));
-  const model::Link link = model::link_measured(peak_gb_s);
+  double peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.node, point.gpu));
+  for (const int gpu : point.others) {
+    peak_gb_s += session.link_peak_gb_s(LinkPath::host_to_gpu(point.node, gpu));
+  }
+  // Several links carry as many requests at a time, each its share.
+  const double links = 1 + static_cast<double>(point.others.size());
+  const model::Link link = model::link_measured(peak_gb_s / links);
   double least_s = 0;
   model::Requests total;
   const bool by_level = modelled.steps.size() == measurement.levels.size();
   for (std::size_t i = 0; i < modelled.steps.size(); ++i) {
     const model::Requests& step = modelled.steps[i];
     total += step;
-    least_s += step.count() > 0 ? model::bound(link, step, 0).seconds() : 0;
+    least_s += step.count() > 0 ? model::bound(link, step, 0).seconds() / links : 0;
     if (by_level && point.algorithm != Algorithm::sssp) {
       measurement.levels[i].requests = step.count();
       measurement.levels[i].link_bytes = step.bytes();
@@ -113,8 +118,8 @@ void summarise(const LoadedGraph& graph, const LeanLayout& layout, std::uint64_t
 
 Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedGraph& graph) {
   const LeanLayout layout(point, graph);
-  const auto lists = lean::place_lean(layout.placement(), session.surroundings());
-  LeanRun run = make_lean_run(point, graph, *lists, layout);
+  const PlacedTeam lists(point, layout, session.surroundings());
+  LeanRun run = make_lean_run(point, graph, lists.team(), layout);
   const std::vector<Vertex> sources = graph.sources(point.trials);
   std::size_t number = 0;
   std::vector<LinkReads> first_reads;
@@ -145,11 +150,16 @@ Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedG
   Trials trials(*run.traversal, graph, std::move(parts));
   Measurement measurement =
       measure(session, trials,
-              {.limit = host_link_limit(session.machine(), point.gpu),
-               .residency = residency_of(point.memory, [&lists] { lists->expect_on_host(); })});
+              {.limit = host_link_limit(session.machine(), point.walkers()),
+               .residency = residency_of(point.memory, [&lists] { lists.first().expect_on_host(); })});
   measurement.verification += of_parents;
-  summarise(graph, layout, lists->hot_bytes(), lists->gpu_bytes() + run.traversal->gpu_bytes(), measurement);
+  summarise(graph, layout, lists.hot_bytes(), lists.gpu_bytes() + run.traversal->gpu_bytes(), measurement);
   hold_against_model(session, point, run.model(sources.front(), first_reads), measurement);
+  if (!point.others.empty()) {
+    const LeanRun alone = make_lean_run(point, graph, lists.team().first(1), layout);
+    hold_against_one_gpu(*alone.traversal, graph, point.algorithm, sources,
+                         static_cast<int>(point.walkers().size()), measurement);
+  }
   return measurement;
 }
 
@@ -161,12 +171,15 @@ constexpr About kAboutLean{
     .question = "What does a traversal save that reads fewer of the edges that are far?",
     .timed =
         "one whole run between two events, state set within; nothing waits for the host meanwhile but hybrid "
-        "runs, where it chooses in every step. Not timed: making, ordering, compressing and placing the "
+        "runs and those of several GPUs, where it chooses in every step. Not timed: making, ordering, "
+        "compressing and placing the "
         "graph, planning and filling what is hot, verifying, which every trial is",
     .formula =
         "operations: none; TEPS is a counter. Bytes: edges read, wherever they lie, times 4; what crossed "
         "the link is under `traffic` and in the trials, counted by the kernel in a second run and equal to "
-        "the model's",
+        "the model's. Of several GPUs it is of all of them; counters.alone_s is the time of the first by "
+        "itself, over the same lists, after the trials and from the first three sources, and `scaling` that "
+        "over the time of all times their number",
     .source =
         "Beamer, Asanovic and Patterson, SC 2012; Sutton, Ben-Nun and Barak, IPDPS 2018; GAP benchmark suite "
         "for sources and conventions; to be compared with EMOGI (VLDB 2020; traversal/*)",
@@ -239,8 +252,14 @@ Explanation explain(const LeanPoint& point) {
       : point.algorithm == Algorithm::cc
           ? "all kernels between two events, from clearing the state to the last label"
           : "one kernel between two events, from setting the state to the last step";
+  const bool several = point.gpus > 1;
   return {
-      std::string("the time of ") + technique.is + ", its lists in host memory" + where, timed + brought,
+      std::string("the time of ") + technique.is + ", its lists in host memory" + where +
+          (several ? ", which several GPUs read, each the lists of its own vertices" : ""),
+      (several ? "kernels, what GPUs tell each other and the host's choices between two events, from setting "
+                 "the state to the last step"
+               : timed) +
+          brought,
       "bytes = edges read * 4; teps = entries reached (half of them where undirected) / time, harmonic mean",
       technique.source,
       std::string("vertices are numbered by falling degree, offline; TEPS says nothing of the work that was "
@@ -258,7 +277,8 @@ class Lister {
   std::vector<Benchmark> list() {
     grids_.each_graph([&](const GraphSpec& spec, const Grid& grid) {
       for (const GpuTarget& gpu : grids_.gpus(grid)) {
-        for (const Values& values : grid.points()) {
+        const std::size_t all = std::max<std::size_t>(2, team_of(machine_, gpu.ordinal).size());
+        for (const Values& values : grid.points({{"all", all}})) {
           for (const HotBudget& hot : budgets_of(values)) {
             if (const auto point = point_of(gpu, spec, values, hot)) {
               add(gpu, *point);
@@ -304,6 +324,11 @@ class Lister {
     point.node = scope_.nearest_node(gpu);
     point.memory = memory_of(values);
     point.gpu = gpu.ordinal;
+    point.gpus = values.number_as<int>("gpus");
+    const std::vector<int> team = team_of(machine_, gpu.ordinal);
+    for (std::size_t i = 1; i < std::min(team.size(), static_cast<std::size_t>(point.gpus)); ++i) {
+      point.others.push_back(team[i]);
+    }
     point.trials = trials_of(point.algorithm, scope_.trials);
     point.graph.weights = weights_of(values);
     point.packed = values.on("packed");
@@ -324,6 +349,8 @@ class Lister {
       grids_.leave_out("reuse is learnt from searches: its algorithm is bfs");
     } else if (point.hybrid && point.algorithm != Algorithm::pr && point.algorithm != Algorithm::sssp) {
       grids_.leave_out("segments are copied whole in pr and sssp alone");
+    } else if (point.gpus > 1 && (point.hybrid || point.answers != LeanAnswers::numbered)) {
+      grids_.leave_out("several GPUs read all lists where they lie, and answer under the numbers by degree");
     } else {
       return point;
     }
@@ -357,6 +384,10 @@ class Lister {
     if (point.answers != LeanAnswers::numbered) {
       benchmark.id.axes.push_back({"answers", name(point.answers)});
     }
+    if (point.gpus > 1) {
+      benchmark.id.axes.push_back({"gpus", std::int64_t{point.gpus}});
+      benchmark.other_gpus = point.others;
+    }
     benchmark.skip = why_not(gpu, point);
     benchmark.explanation = explain(point);
     benchmark.needs = needs_of(point);
@@ -385,6 +416,19 @@ class Lister {
     if (report != nullptr && report->cuda && point.hot.bytes > report->cuda->memory_bytes()) {
       return std::string(point.hot.given_by) + ": " + format_bytes(point.hot.bytes) + " are more than GPU " +
              std::to_string(gpu.ordinal) + " has: " + format_bytes(report->cuda->memory_bytes());
+    }
+    if (const std::string why =
+            why_no_team(machine_, gpu.ordinal, static_cast<std::size_t>(std::max(2, point.gpus)));
+        point.gpus > 1 && !why.empty()) {
+      return why;
+    }
+    for (const int other : point.others) {
+      if (const std::string why = gpu_targets(machine_, {other}).front().unavailable; !why.empty()) {
+        return why;
+      }
+    }
+    if (const std::string why = why_not_by_several(point.memory); point.gpus > 1 && !why.empty()) {
+      return why;
     }
     const std::uint64_t edges = point.spec.most_entries().value_or(0) * sizeof(graph::Vertex);
     return why_no_memory(machine_, point.memory, gpu.ordinal, edges);
@@ -453,6 +497,8 @@ Family lean_traversal() {
                  "parents: a bfs's, in place of depths",
                  names_of(kLeanAnswers, [](LeanAnswers each) { return name(each); }),
                  name(LeanAnswers::numbered)),
+       number_axis("gpus", "GPUs that traverse together, each the lists of its own vertices", {1, 16}, "1",
+                   {}, {"all"}),
        gpu_axis()},
       [](const Machine& machine, const Scope& scope, const Grids& grids) {
         return Lister(machine, scope, grids).list();

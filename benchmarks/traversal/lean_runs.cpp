@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -150,6 +151,7 @@ lean::LeanPlacement LeanLayout::placement() const {
   placement.firsts = address((directed_ ? in_ : out_).firsts);
   placement.gpu = point_.gpu;
   placement.memory = point_.memory;
+  placement.others = point_.others;
   placement.node = point_.node;
   placement.weights = point_.algorithm == graph::Algorithm::sssp;
   placement.apart = placement.weights && !point_.packed;
@@ -297,9 +299,10 @@ LeanModel model_of_pr(const LeanLayout& layout, const Hybrid* hybrid, const std:
   return result;
 }
 
-LeanRun bfs_run(const lean::LeanLists& lists, const LeanLayout& layout, bool parents) {
+LeanRun bfs_run(lean::LeanTeam lists, const LeanLayout& layout, bool parents) {
   const lean::Turning turning = model::turning_for(layout.pushed(), layout.pulled());
-  auto search = lean::make_lean_bfs(lists, turning, parents);
+  auto search =
+      parents ? lean::make_lean_bfs(*lists.front(), turning, true) : lean::make_lean_bfs(lists, turning);
   const auto pulls = [bfs = search.get()]() -> std::map<std::string, double> {
     const std::vector<bool> pulled = bfs->pulled();
     return {{"pulls", static_cast<double>(std::count(pulled.begin(), pulled.end(), true))}};
@@ -310,7 +313,7 @@ LeanRun bfs_run(const lean::LeanLists& lists, const LeanLayout& layout, bool par
           }};
 }
 
-LeanRun run_of(const LeanPoint& point, const LoadedGraph& graph, const lean::LeanLists& lists,
+LeanRun run_of(const LeanPoint& point, const LoadedGraph& graph, lean::LeanTeam lists,
                const LeanLayout& layout) {
   if (point.algorithm == Algorithm::bfs) {
     return bfs_run(lists, layout, point.answers == LeanAnswers::parents);
@@ -318,14 +321,14 @@ LeanRun run_of(const LeanPoint& point, const LoadedGraph& graph, const lean::Lea
   std::shared_ptr<const Hybrid> hybrid;
   std::map<std::string, double> counters;
   if (point.hybrid && point.algorithm != Algorithm::cc) {
-    hybrid = std::make_shared<const Hybrid>(lists);
+    hybrid = std::make_shared<const Hybrid>(*lists.front());
     counters = hybrid->counters();
   }
   LeanRun run;
   if (point.algorithm == Algorithm::sssp) {
     const std::uint32_t delta = lean::usual_delta(graph.csr());
-    run.traversal =
-        hybrid ? lean::make_hybrid_sssp(lists, delta, hybrid->costs) : lean::make_lean_sssp(lists, delta);
+    run.traversal = hybrid ? lean::make_hybrid_sssp(*lists.front(), delta, hybrid->costs)
+                           : lean::make_lean_sssp(lists, delta);
     counters["delta"] = delta;
     counters["packed"] = weights_apart(point, graph.csr()) ? 0 : 1;
     run.model = [&layout, delta, hybrid](Vertex source, const std::vector<LinkReads>& reads) {
@@ -337,7 +340,7 @@ LeanRun run_of(const LeanPoint& point, const LoadedGraph& graph, const lean::Lea
       return model_of_cc(layout, reads);
     };
   } else {
-    run.traversal = hybrid ? lean::make_hybrid_pr(lists, hybrid->costs) : lean::make_lean_pr(lists);
+    run.traversal = hybrid ? lean::make_hybrid_pr(*lists.front(), hybrid->costs) : lean::make_lean_pr(lists);
     run.model = [&layout, hybrid](Vertex /*source*/, const std::vector<LinkReads>& reads) {
       return model_of_pr(layout, hybrid.get(), reads);
     };
@@ -348,7 +351,37 @@ LeanRun run_of(const LeanPoint& point, const LoadedGraph& graph, const lean::Lea
 
 }  // namespace
 
-LeanRun make_lean_run(const LeanPoint& point, const LoadedGraph& graph, const lean::LeanLists& lists,
+PlacedTeam::PlacedTeam(const LeanPoint& point, const LeanLayout& layout,
+                       const cuda::Surroundings& surroundings) {
+  lean::LeanPlacement placement = layout.placement();
+  placed_.push_back(lean::place_lean(placement, surroundings));
+  placement.beside = placed_.front().get();
+  for (const int gpu : point.others) {
+    placement.gpu = gpu;
+    placed_.push_back(lean::place_lean(placement, surroundings));
+  }
+  for (const auto& lists : placed_) {
+    team_.push_back(lists.get());
+  }
+}
+
+PlacedTeam::~PlacedTeam() {
+  while (!placed_.empty()) {
+    placed_.pop_back();
+  }
+}
+
+std::uint64_t PlacedTeam::hot_bytes() const {
+  return std::accumulate(placed_.begin(), placed_.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const auto& lists) { return sum + lists->hot_bytes(); });
+}
+
+std::uint64_t PlacedTeam::gpu_bytes() const {
+  return std::accumulate(placed_.begin(), placed_.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const auto& lists) { return sum + lists->gpu_bytes(); });
+}
+
+LeanRun make_lean_run(const LeanPoint& point, const LoadedGraph& graph, lean::LeanTeam lists,
                       const LeanLayout& layout) {
   LeanRun run = run_of(point, graph, lists, layout);
   if (point.answers == LeanAnswers::numbered) {

@@ -56,7 +56,15 @@ struct LeanPoint {
   int node = 0;  // where host memory lies
   cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;
   int gpu = 0;
+  int gpus = 1;             // that traverse together, as asked for
+  std::vector<int> others;  // of them, beside the first
   int trials = 8;
+
+  [[nodiscard]] std::vector<int> walkers() const {
+    std::vector<int> all{gpu};
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+  }
 };
 
 // Throws FailedError for a wrong answer, and where the GPU's own count of what it read is not the model's.
@@ -76,7 +84,7 @@ class LeanLayout {
  public:
   LeanLayout(const LeanPoint& point, const LoadedGraph& graph);
 
-  [[nodiscard]] lean::LeanPlacement placement() const;
+  [[nodiscard]] lean::LeanPlacement placement() const;  // for the first GPU
   [[nodiscard]] model::TieredLists pushed() const;
   [[nodiscard]] model::TieredLists pulled() const;
   // What it took: tier_s, and of compressed lists compress_s, first neighbours' too, and bits_per_edge.
@@ -125,9 +133,30 @@ struct LeanRun {
   std::function<LeanModel(graph::Vertex source, const std::vector<lean::LinkReads>& reads)> model;
 };
 
-// `lists`, which were placed by `layout`, and both outlive it.
-[[nodiscard]] LeanRun make_lean_run(const LeanPoint& point, const LoadedGraph& graph,
-                                    const lean::LeanLists& lists, const LeanLayout& layout);
+// The same lists for each GPU of a case, which share what is on the host.
+class PlacedTeam {
+ public:
+  PlacedTeam(const LeanPoint& point, const LeanLayout& layout, const cuda::Surroundings& surroundings);
+  // In the reverse order: each made its GPU the current one.
+  ~PlacedTeam();
+  PlacedTeam(const PlacedTeam&) = delete;
+  PlacedTeam& operator=(const PlacedTeam&) = delete;
+
+  [[nodiscard]] const lean::LeanLists& first() const { return *placed_.front(); }
+  [[nodiscard]] lean::LeanTeam team() const { return team_; }
+  // Of all GPUs.
+  [[nodiscard]] std::uint64_t hot_bytes() const;
+  [[nodiscard]] std::uint64_t gpu_bytes() const;
+
+ private:
+  std::vector<std::unique_ptr<lean::LeanLists>> placed_;
+  std::vector<const lean::LeanLists*> team_;
+};
+
+// `lists`, which were placed by `layout`, and both outlive it. Hybrid, or with answers under the caller's
+// numbers, of one GPU's alone.
+[[nodiscard]] LeanRun make_lean_run(const LeanPoint& point, const LoadedGraph& graph, lean::LeanTeam lists,
+                                    const LeanLayout& layout);
 
 }  // namespace grainscope::harness
 

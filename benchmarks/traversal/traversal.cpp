@@ -418,32 +418,17 @@ std::unique_ptr<PlacedParts> place_beside(const LoadedGraph& graph, const Placed
   }
 }
 
-// How much of what as many GPUs could do is done: the time of one alone, which has the whole graph, over that
-// of all, from the same sources.
-void hold_against_one_gpu(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
-                          Measurement& measurement) {
-  constexpr std::size_t kRuns = 3;
+// Against the first GPU alone, which has the whole graph.
+void hold_against_whole(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
+                        Measurement& measurement) {
   PlacedKey alone = point.where;
   alone.others.clear();
   const auto placed = place_beside(graph, alone, session, graph.csr().edges() * point.element_bytes());
-  if (placed == nullptr) {
-    return;
+  if (placed != nullptr) {
+    const auto traversal = placed->traversal(point.algorithm, point.access, point.direction);
+    hold_against_one_gpu(*traversal, graph, point.algorithm, point.starts(graph), point.where.gpus(),
+                         measurement);
   }
-  const auto traversal = placed->traversal(point.algorithm, point.access, point.direction);
-  const std::vector<Vertex> starts = point.starts(graph);
-  traversal->run(starts.front());  // loads kernels
-  std::vector<double> alone_s;
-  std::vector<double> together_s;
-  for (std::size_t trial = 0; trial < std::min(kRuns, measurement.trials.size()); ++trial) {
-    alone_s.push_back(traversal->run(starts[trial]));
-    together_s.push_back(measurement.trials[trial].samples_s.front());
-    static_cast<void>(point.algorithm == Algorithm::pr
-                          ? certify_ranks(graph, traversal->ranks())
-                          : certify(graph, point.algorithm, starts[trial], traversal->answer()));
-  }
-  const double one_s = summarize(alone_s).median;
-  measurement.counters["alone_s"] = one_s;
-  measurement.counters["scaling"] = one_s / (summarize(together_s).median * point.where.gpus());
 }
 
 }  // namespace
@@ -495,7 +480,7 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
     }
   }
   if (!point.where.others.empty()) {
-    hold_against_one_gpu(session, point, graph, measurement);
+    hold_against_whole(session, point, graph, measurement);
   }
   return measurement;
 }
@@ -881,10 +866,8 @@ class Lister {
     const std::size_t needed = static_cast<std::size_t>(
         std::max({point.gpus, point.where.request.placement == EdgePlacement::interleaved ? point.over : 1,
                   point.where.request.placement == EdgePlacement::peer ? 2 : 1}));
-    if (const std::size_t there = team_of(machine_, gpu.ordinal).size(); there < needed) {
-      return there < 2 ? why_no_sharing(machine_, gpu.ordinal)
-                       : "needs " + std::to_string(needed) + " GPUs that reach each other; with GPU " +
-                             std::to_string(gpu.ordinal) + " there are " + std::to_string(there);
+    if (const std::string why = why_no_team(machine_, gpu.ordinal, needed); !why.empty()) {
+      return why;
     }
     const std::uint64_t edges = point.spec.most_entries().value_or(0) * point.element_bytes();
     return point.where.request.placement == EdgePlacement::mapped

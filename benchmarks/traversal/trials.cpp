@@ -158,6 +158,23 @@ void Trials::describe(Measurement& measurement) {
   measurement.levels = first_levels_;
 }
 
+void hold_against_one_gpu(graph::Traversal& alone, const LoadedGraph& graph, Algorithm algorithm,
+                          std::span<const graph::Vertex> sources, int gpus, Measurement& measurement) {
+  constexpr std::size_t kRuns = 3;
+  alone.run(sources.front());  // loads kernels
+  std::vector<double> alone_s;
+  std::vector<double> together_s;
+  for (std::size_t trial = 0; trial < std::min(kRuns, measurement.trials.size()); ++trial) {
+    alone_s.push_back(alone.run(sources[trial]));
+    together_s.push_back(measurement.trials[trial].samples_s.front());
+    static_cast<void>(algorithm == Algorithm::pr ? certify_ranks(graph, alone.ranks())
+                                                 : certify(graph, algorithm, sources[trial], alone.answer()));
+  }
+  const double one_s = summarize(alone_s).median;
+  measurement.counters["alone_s"] = one_s;
+  measurement.counters["scaling"] = one_s / (summarize(together_s).median * gpus);
+}
+
 double median_of(const std::vector<Trial>& trials, const std::string& counter) {
   std::vector<double> values;
   values.reserve(trials.size());

@@ -75,6 +75,12 @@ class Trials final : public Operation {
   std::vector<LevelResult> first_levels_;
 };
 
+// How much of what `gpus` GPUs could do they did in the first of these trials, of which there are some: the
+// time of one alone over theirs times their number, as counters alone_s and scaling. Its runs are verified,
+// too.
+void hold_against_one_gpu(graph::Traversal& alone, const LoadedGraph& graph, graph::Algorithm algorithm,
+                          std::span<const graph::Vertex> sources, int gpus, Measurement& measurement);
+
 // Of the trials' counter.
 [[nodiscard]] double median_of(const std::vector<Trial>& trials, const std::string& counter);
 [[nodiscard]] double harmonic_mean(const std::vector<Trial>& trials, const std::string& counter);

@@ -46,4 +46,20 @@ std::unique_ptr<graph::Traversal> make_hybrid_pr(const LeanLists& /*lists*/, con
   throw SkipError("built without CUDA");
 }
 
+std::unique_ptr<graph::Traversal> make_lean_bfs(LeanTeam /*team*/, const Turning& /*turning*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<graph::Traversal> make_lean_cc(LeanTeam /*team*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<graph::Traversal> make_lean_sssp(LeanTeam /*team*/, std::uint32_t /*delta*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<graph::Traversal> make_lean_pr(LeanTeam /*team*/) {
+  throw SkipError("built without CUDA");
+}
+
 }  // namespace grainscope::lean

@@ -15,6 +15,7 @@
 #include "grainscope/cuda/runtime.hpp"
 #include "grainscope/lean/run.hpp"
 #include "lists.cuh"
+#include "team.cuh"
 
 namespace grainscope::lean {
 
@@ -196,12 +197,13 @@ __global__ static void __launch_bounds__(kLeanThreads)
 }
 
 // Hot neighbours that are sampled, of vertices [begin, end): the first one, then the second.
-template <bool kCount>
+template <bool kCount, class Words>
 __global__ void __launch_bounds__(kLeanThreads)
-    join_hot_samples(ListsView lists, graph::Vertex begin, graph::Vertex end, ComponentArrays a) {
+    join_hot_samples(ListsView lists, graph::Vertex begin, graph::Vertex end, ComponentArrays a,
+                     Words words) {
   std::uint32_t joined = 0;
-  for (std::uint64_t block = begin / kWarpLanes + warp_of_grid(); block * kWarpLanes < end;
-       block += warps_of_grid()) {
+  for (std::uint64_t block = words.from(begin / kWarpLanes) + words.step() * warp_of_grid();
+       block * kWarpLanes < end; block += words.step() * warps_of_grid()) {
     const std::uint64_t v = block * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
     const auto vertex = static_cast<graph::Vertex>(v);
     const HotSamples samples = hot_samples_of<kCount>(lists, vertex, v < end, a.reads + CcStage::samples);
@@ -216,12 +218,13 @@ __global__ void __launch_bounds__(kLeanThreads)
 }
 
 // First neighbours that lie side by side, those of 32 vertices by a warp.
-template <bool kCount>
+template <bool kCount, class Words>
 __global__ void __launch_bounds__(kLeanThreads)
-    join_firsts(ListsView lists, graph::Vertex vertices, ComponentArrays a) {
+    join_firsts(ListsView lists, graph::Vertex vertices, ComponentArrays a, Words words) {
   std::uint32_t joined = 0;
   const std::uint64_t blocks = (std::uint64_t{vertices} + kWarpLanes - 1) / kWarpLanes;
-  for (std::uint64_t block = warp_of_grid(); block < blocks; block += warps_of_grid()) {
+  for (std::uint64_t block = words.from(0) + words.step() * warp_of_grid(); block < blocks;
+       block += words.step() * warps_of_grid()) {
     const std::uint64_t v = block * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
     const auto vertex = static_cast<graph::Vertex>(v);
     const bool mine = v < vertices && degree_of(lists, vertex) > 0 && hot_of(lists, vertex).count == 0;
@@ -238,13 +241,14 @@ __global__ void __launch_bounds__(kLeanThreads)
 
 // First neighbours and second ones over the link, of each vertex by a pair of lanes. Some warps join while
 // others wait for what they read.
-template <Coding kCoding, bool kCount>
+template <Coding kCoding, bool kCount, class Words>
 __global__ void __launch_bounds__(kLeanThreads)
-    join_samples(ListsView lists, graph::Vertex vertices, ComponentArrays a) {
+    join_samples(ListsView lists, graph::Vertex vertices, ComponentArrays a, Words words) {
   note_began(*a.state, CcStage::samples);
   const std::uint64_t turns = (std::uint64_t{vertices} * kPairLanes + kWarpLanes - 1) / kWarpLanes;
   bool sampled = false;  // the same in all of a warp
-  for (std::uint64_t turn = warp_of_grid(); turn < turns; turn += warps_of_grid()) {
+  for (std::uint64_t turn = words.from(0) + words.step() * warp_of_grid(); turn < turns;
+       turn += words.step() * warps_of_grid()) {
     const std::uint64_t v = (turn * kWarpLanes + cuda::lane_of_warp()) / kPairLanes;
     const auto vertex = static_cast<graph::Vertex>(v);
     const bool there = v < vertices && is_sampled(a, vertex);
@@ -264,16 +268,17 @@ __global__ void __launch_bounds__(kLeanThreads)
 }
 
 // The lists of a phase, a warp each, so that addresses rise; then what was handed out of them.
-template <Coding kCoding, bool kCount>
+template <Coding kCoding, bool kCount, class Words>
 __global__ void __launch_bounds__(kLeanThreads)
-    join_phase(ListsView lists, ListPhases phases, int phase, ComponentArrays a) {
+    join_phase(ListsView lists, ListPhases phases, int phase, ComponentArrays a, Words words) {
   if (!phase_pays(phases, phase, a.state->joined)) {
     return;
   }
   const graph::Vertex first = phases.begins[phase];
   const graph::Vertex last = phases.begins[phase + 1];
   Join join{a.parents};
-  for (std::uint64_t v = first + std::uint64_t{warp_of_grid()}; v < last; v += warps_of_grid()) {
+  for (std::uint64_t v = first + words.from(0) + std::uint64_t{warp_of_grid()} * words.step(); v < last;
+       v += warps_of_grid() * words.step()) {
     visit_list<kCoding, kCount>(lists, static_cast<graph::Vertex>(v),
                                 {a.pieces, a.state->pieces + phase, long_list(last - first)},
                                 a.reads + CcStage::early, join);
@@ -356,16 +361,17 @@ __global__ static void __launch_bounds__(kSampledVertices)
   }
 }
 
-template <Coding kCoding, bool kCount>
+template <Coding kCoding, bool kCount, class Words>
 __global__ void __launch_bounds__(kLeanThreads)
-    join_outside(ListsView lists, graph::Vertex vertices, ComponentArrays a) {
+    join_outside(ListsView lists, graph::Vertex vertices, ComponentArrays a, Words words) {
   note_began(*a.state, CcStage::rest);
   if (is_through(*a.state)) {
     return;
   }
   Join join{a.parents};
-  const std::uint32_t words = (vertices + kWarpLanes - 1) / kWarpLanes;
-  for (std::uint32_t word = warp_of_grid(); word < words; word += warps_of_grid()) {
+  const std::uint32_t all = (vertices + kWarpLanes - 1) / kWarpLanes;
+  for (std::uint32_t word = words.from(0) + words.step() * warp_of_grid(); word < all;
+       word += words.step() * warps_of_grid()) {
     visit_word<kCoding, kCount>(lists, word, outside_of(lists, word, vertices, a),
                                 {a.pieces, a.state->pieces + kListPhases}, a.reads + CcStage::rest, join);
   }
@@ -378,23 +384,129 @@ __global__ void __launch_bounds__(kLeanThreads) join_pieces(ListsView lists, Com
                                 a.reads + CcStage::rest, join);
 }
 
-// Connected components by sampling: first neighbours, some whole lists, samples, then what is not yet in
-// the largest one.
+// What a GPU works on beside the lists, and the stages in their order. Kernels that have nothing to do find
+// that out themselves: the host knows nothing of the joins.
 namespace {
 
 using graph::Vertex;
 
+class ComponentMemory {
+ public:
+  ComponentMemory(const PlacedView& lists, int gpu)
+      : parents_(gpu, lists.vertices),
+        roots_(gpu, lists.vertices),
+        pieces_(gpu, lists.most_pieces),
+        state_(gpu, 1),
+        reads_(gpu, kCcStages),
+        grid_(static_cast<unsigned>(cuda::sm_count(gpu)) * kBlocksPerSm) {}
+
+  [[nodiscard]] ComponentArrays arrays() const {
+    return {parents_.data(), roots_.data(), state_.data(), pieces_.data(), reads_.data()};
+  }
+  [[nodiscard]] const cuda::DeviceArray<ReadNote>& reads() const { return reads_; }
+  [[nodiscard]] std::vector<LevelResult> stages() const {
+    const ComponentState state = state_.read(1).front();
+    std::vector<LevelResult> stages(kCcStages);
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      stages[i].seconds = static_cast<double>(state.began_ns[i + 1] - state.began_ns[i]) * 1e-9;
+    }
+    return stages;
+  }
+  [[nodiscard]] std::vector<Vertex> parents(Vertex vertices) const { return parents_.read(vertices); }
+  [[nodiscard]] unsigned grid() const { return grid_; }
+  [[nodiscard]] std::uint64_t bytes() const { return parents_.bytes() + roots_.bytes() + pieces_.bytes(); }
+
+ private:
+  static constexpr unsigned kBlocksPerSm = 8;
+  cuda::DeviceArray<Vertex> parents_;
+  cuda::DeviceArray<Vertex> roots_;
+  cuda::DeviceArray<PieceItem> pieces_;
+  cuda::DeviceArray<ComponentState> state_;
+  cuda::DeviceArray<ReadNote> reads_;
+  unsigned grid_;
+};
+
+// The stages on one GPU, of the lists of some words.
+template <Coding kCoding, bool kCount, class Words>
+class Stages {
+ public:
+  Stages(const PlacedView& lists, const ComponentMemory& memory, const Words& words,
+         const cuda::Stream& stream)
+      : lists_(lists), a_(memory.arrays()), words_(words), grid_(memory.grid()), stream_(stream.get()) {}
+
+  // What is joined before any list is read: first neighbours, hot or side by side.
+  void begin() const {
+    clear_components<<<grid_, kLeanThreads, 0, stream_>>>(a_, lists_.vertices, lists_.lists_end,
+                                                          lists_.phases.begins[0]);
+    if (lists_.out.hot_offsets != nullptr) {
+      join_hot();
+    }
+    if (lists_.out.firsts != nullptr) {
+      join_firsts<kCount><<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, lists_.lists_end, a_, words_);
+    }
+  }
+  [[nodiscard]] int phases() const {
+    int phases = 0;
+    while (phases < kListPhases && lists_.phases.lines[static_cast<std::size_t>(phases)] > 0) {
+      ++phases;
+    }
+    return phases;
+  }
+  void read_phase(int phase) const {
+    join_phase<kCoding, kCount>
+        <<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, lists_.phases, phase, a_, words_);
+    join_phase_pieces<kCoding, kCount>
+        <<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, lists_.phases, phase, a_);
+  }
+  void sample() const {
+    find_the_largest(false);
+    join_samples<kCoding, kCount>
+        <<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, lists_.lists_end, a_, words_);
+  }
+  void read_outside() const {
+    find_the_largest(true);
+    join_outside<kCoding, kCount>
+        <<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, lists_.lists_end, a_, words_);
+    join_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, a_);
+  }
+  void end() const { settle<<<grid_, kLeanThreads, 0, stream_>>>(a_, lists_.lists_end, nullptr, true); }
+
+ private:
+  static constexpr Vertex kFirstJoined = 1 << 14;
+
+  // As many vertices at a time as are through. Nothing here waits for the link: joined all at once they would
+  // climb trees that are still growing, and take longer.
+  void join_hot() const {
+    Vertex begin = 0;
+    for (Vertex end = std::min(kFirstJoined, lists_.lists_end); begin < end;
+         end = static_cast<Vertex>(std::min<std::uint64_t>(std::uint64_t{end} * 2, lists_.lists_end))) {
+      join_hot_samples<kCount><<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, begin, end, a_, words_);
+      begin = end;
+    }
+  }
+  void find_the_largest(bool after_samples) const {
+    const auto sure = static_cast<std::uint32_t>(surely_sampled(lists_.out.id_bits));
+    settle<<<grid_, kLeanThreads, 0, stream_>>>(a_, lists_.lists_end, a_.roots, after_samples);
+    find_largest<<<1, kSampledVertices, 0, stream_>>>(a_, lists_.vertices, sure, after_samples);
+  }
+
+  const PlacedView& lists_;
+  ComponentArrays a_;
+  Words words_;
+  unsigned grid_;
+  cudaStream_t stream_;
+};
+
+}  // namespace
+
+// Connected components by sampling: first neighbours, some whole lists, samples, then what is not yet in
+// the largest one.
+namespace {
+
 class CudaLeanCc final : public graph::Traversal {
  public:
   explicit CudaLeanCc(const LeanLists& lists)
-      : lists_(view_of(lists)),
-        guard_(lists.gpu()),
-        parents_(lists.gpu(), lists_.vertices),
-        roots_(lists.gpu(), lists_.vertices),
-        pieces_(lists.gpu(), lists_.most_pieces),
-        state_(lists.gpu(), 1),
-        reads_(lists.gpu(), kCcStages),
-        grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm) {}
+      : lists_(view_of(lists)), guard_(lists.gpu()), memory_(lists_, lists.gpu()) {}
 
   double run(Vertex /*source*/) override {
     start_.record(stream_);
@@ -411,93 +523,42 @@ class CudaLeanCc final : public graph::Traversal {
     return cuda::elapsed_s(start_, stop_);
   }
   std::vector<LinkReads> count(Vertex /*source*/) override {
-    reads_.fill_bytes(0, stream_);
+    memory_.reads().fill_bytes(0, stream_);
     submit<true>();
     stream_.synchronize();
     std::vector<LinkReads> reads;
-    for (const ReadNote& note : reads_.read(kCcStages)) {
+    for (const ReadNote& note : memory_.reads().read(kCcStages)) {
       reads.push_back({note.sectors, note.elements, note.hot});
     }
     return reads;
   }
-  [[nodiscard]] std::vector<LevelResult> levels() const override {
-    const ComponentState state = state_.read(1).front();
-    std::vector<LevelResult> stages(kCcStages);
-    for (std::size_t i = 0; i < stages.size(); ++i) {
-      stages[i].seconds = static_cast<double>(state.began_ns[i + 1] - state.began_ns[i]) * 1e-9;
-    }
-    return stages;
-  }
-  [[nodiscard]] std::vector<Vertex> answer() const override { return parents_.read(lists_.vertices); }
-  [[nodiscard]] const void* answer_on_gpu() const override { return parents_.data(); }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    return parents_.bytes() + roots_.bytes() + pieces_.bytes();
-  }
+  [[nodiscard]] std::vector<LevelResult> levels() const override { return memory_.stages(); }
+  [[nodiscard]] std::vector<Vertex> answer() const override { return memory_.parents(lists_.vertices); }
+  [[nodiscard]] const void* answer_on_gpu() const override { return memory_.arrays().parents; }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return memory_.bytes(); }
 
  private:
-  static constexpr unsigned kBlocksPerSm = 8;
-  static constexpr Vertex kFirstJoined = 1 << 14;
-
   template <bool kCount>
   void submit() {
-    const ComponentArrays a{parents_.data(), roots_.data(), state_.data(), pieces_.data(), reads_.data()};
-    if (lists_.out.coding == Coding::compressed) {
-      submit<Coding::compressed, kCount>(a);
-    } else {
-      submit<Coding::plain, kCount>(a);
-    }
+    lists_.out.coding == Coding::compressed ? submit<Coding::compressed, kCount>()
+                                            : submit<Coding::plain, kCount>();
     cuda::check_launch("the kernels of connected components");
   }
-
-  // As many vertices at a time as are through. Nothing here waits for the link: joined all at once they would
-  // climb trees that are still growing, and take longer.
-  template <bool kCount>
-  void join_hot(const ComponentArrays& a) {
-    Vertex begin = 0;
-    for (Vertex end = std::min(kFirstJoined, lists_.lists_end); begin < end;
-         end = static_cast<Vertex>(std::min<std::uint64_t>(std::uint64_t{end} * 2, lists_.lists_end))) {
-      join_hot_samples<kCount><<<grid_, kLeanThreads, 0, stream_.get()>>>(lists_.out, begin, end, a);
-      begin = end;
-    }
-  }
-
-  // Kernels that have nothing to do find that out themselves: the host knows nothing of the joins.
   template <Coding kCoding, bool kCount>
-  void submit(const ComponentArrays& a) {
-    const ListsView& lists = lists_.out;
-    const Vertex vertices = lists_.lists_end;
-    const auto sure = static_cast<std::uint32_t>(surely_sampled(lists.id_bits));
-    cudaStream_t stream = stream_.get();
-    clear_components<<<grid_, kLeanThreads, 0, stream>>>(a, lists_.vertices, vertices,
-                                                         lists_.phases.begins[0]);
-    if (lists.hot_offsets != nullptr) {
-      join_hot<kCount>(a);
+  void submit() {
+    const Stages<kCoding, kCount, AllWords> stages(lists_, memory_, {}, stream_);
+    stages.begin();
+    for (int phase = 0; phase < stages.phases(); ++phase) {
+      stages.read_phase(phase);
     }
-    if (lists.firsts != nullptr) {
-      join_firsts<kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
-    }
-    for (int phase = 0; phase < kListPhases && lists_.phases.lines[phase] > 0; ++phase) {
-      join_phase<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, lists_.phases, phase, a);
-      join_phase_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, lists_.phases, phase, a);
-    }
-    settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, a.roots, false);
-    find_largest<<<1, kSampledVertices, 0, stream>>>(a, lists_.vertices, sure, false);
-    join_samples<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
-    settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, a.roots, true);
-    find_largest<<<1, kSampledVertices, 0, stream>>>(a, lists_.vertices, sure, true);
-    join_outside<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
-    join_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, a);
-    settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, nullptr, true);
+    stages.sample();
+    stages.read_outside();
+    stages.end();
   }
 
   PlacedView lists_;
   cuda::DeviceGuard guard_;
-  cuda::DeviceArray<Vertex> parents_;
-  cuda::DeviceArray<Vertex> roots_;
-  cuda::DeviceArray<PieceItem> pieces_;
-  cuda::DeviceArray<ComponentState> state_;
-  cuda::DeviceArray<ReadNote> reads_;
-  unsigned grid_;
+  ComponentMemory memory_;
   cuda::Stream stream_;
   std::optional<cuda::GraphExec> stages_;  // once they have run
   cuda::Event start_;
@@ -506,14 +567,178 @@ class CudaLeanCc final : public graph::Traversal {
 
 }  // namespace
 
-std::unique_ptr<graph::Traversal> make_lean_cc(const LeanLists& lists) {
+// The same by several GPUs. Each joins in a forest of its own what its lists tell; after every stage and
+// phase the first joins the others' forests into its own, and they take that over. A forest stands still
+// while it is read: one that grows is not whole.
+namespace {
+
+// Whether lists were read since forests were last joined. `phase`: of a phase's; below 0: of other stages'.
+__device__ inline bool has_grown(const ListPhases& phases, int phase, const ComponentState& state) {
+  return phase < 0 || phase_pays(phases, phase, state.joined);
+}
+
+// Every vertex of another GPU's forest with its parent there. What that makes one counts as joined by the
+// phase.
+__global__ void __launch_bounds__(kLeanThreads)
+    join_forest(ComponentArrays a, const Vertex* parents, const ComponentState* other, Vertex vertices,
+                ListPhases phases, int phase) {
+  if (!has_grown(phases, phase, *a.state)) {
+    return;
+  }
+  std::uint32_t joined = 0;
+  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
+    const auto vertex = static_cast<Vertex>(v);
+    const Vertex parent = __ldcg(parents + v);
+    if (parent != vertex && parent != __ldcg(a.parents + v)) {
+      joined += join(a.parents, vertex, parent) ? 1 : 0;
+    }
+  }
+  __syncwarp();
+  add_joined(a.state->joined + max(phase + 1, 0), joined);
+  if (cuda::thread_of_grid() == 0 && __ldcg(&other->sampled) != 0) {
+    a.state->sampled = 1;
+  }
+}
+
+// The first GPU's forest, and what it knows of it.
+__global__ void __launch_bounds__(kLeanThreads)
+    take_forest(ComponentArrays a, const Vertex* parents, const ComponentState* first, Vertex vertices,
+                ListPhases phases, int phase) {
+  if (!has_grown(phases, phase, *first)) {
+    return;
+  }
+  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
+    a.parents[v] = __ldcg(parents + v);
+  }
+  if (cuda::thread_of_grid() == 0) {
+    for (int i = 0; i <= kListPhases; ++i) {
+      a.state->joined[i] = __ldcg(first->joined + i);
+    }
+    a.state->sampled = __ldcg(&first->sampled);
+  }
+}
+
+class TeamCc final : public graph::Traversal {
+ public:
+  explicit TeamCc(LeanTeam team) : run_(team), vertices_(run_.view(0).vertices) {
+    for (std::size_t i = 0; i < run_.size(); ++i) {
+      memories_.push_back(std::make_unique<ComponentMemory>(run_.view(i), run_.gpu(i)));
+    }
+  }
+
+  double run(Vertex /*source*/) override {
+    run_.begin();
+    submit<false>();
+    return run_.finish();
+  }
+  std::vector<LinkReads> count(Vertex /*source*/) override {
+    run_.each(
+        [&](std::size_t i, const cuda::Stream& stream) { memories_[i]->reads().fill_bytes(0, stream); });
+    submit<true>();
+    run_.synchronize();
+    std::vector<LinkReads> reads(kCcStages);
+    for (const auto& memory : memories_) {
+      const std::vector<ReadNote> notes = memory->reads().read(kCcStages);
+      for (std::size_t stage = 0; stage < reads.size(); ++stage) {
+        add(notes[stage], reads[stage]);
+      }
+    }
+    return reads;
+  }
+  // By the first GPU's clock.
+  [[nodiscard]] std::vector<LevelResult> levels() const override { return memories_.front()->stages(); }
+  [[nodiscard]] std::vector<Vertex> answer() const override { return memories_.front()->parents(vertices_); }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override {
+    std::uint64_t bytes = 0;
+    for (const auto& memory : memories_) {
+      bytes += memory->bytes();
+    }
+    return bytes;
+  }
+
+ private:
+  template <bool kCount>
+  void submit() {
+    run_.view(0).out.coding == Coding::compressed ? submit<Coding::compressed, kCount>()
+                                                  : submit<Coding::plain, kCount>();
+    cuda::check_launch("the kernels of connected components by several GPUs");
+  }
+
+  template <Coding kCoding, bool kCount>
+  void submit() {
+    std::vector<Stages<kCoding, kCount, DealtWords>> stages;
+    for (std::size_t i = 0; i < run_.size(); ++i) {
+      stages.emplace_back(run_.view(i), *memories_[i], run_.words(i), run_.stream(i));
+    }
+    run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].begin(); });
+    join_forests(-1);
+    for (int phase = 0; phase < stages.front().phases(); ++phase) {
+      run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].read_phase(phase); });
+      join_forests(phase);
+    }
+    run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].sample(); });
+    join_forests(-1);
+    run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].read_outside(); });
+    run_.meet();
+    join_others(-1);
+    const cuda::DeviceGuard guard(run_.gpu(0));
+    stages.front().end();
+  }
+
+  // `phase`: after which; below 0: after another stage.
+  void join_forests(int phase) {
+    run_.meet();
+    join_others(phase);
+    run_.meet();
+    const ComponentArrays first = memories_.front()->arrays();
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      if (i > 0) {
+        take_forest<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
+            memories_[i]->arrays(), first.parents, first.state, run_.view(i).lists_end, run_.view(i).phases,
+            phase);
+      }
+    });
+    run_.meet();
+  }
+  void join_others(int phase) {
+    const cuda::DeviceGuard guard(run_.gpu(0));
+    for (std::size_t i = 1; i < run_.size(); ++i) {
+      const ComponentArrays other = memories_[i]->arrays();
+      join_forest<<<memories_.front()->grid(), kLeanThreads, 0, run_.stream(0).get()>>>(
+          memories_.front()->arrays(), other.parents, other.state, run_.view(0).lists_end,
+          run_.view(0).phases, phase);
+    }
+  }
+
+  TeamRun run_;
+  Vertex vertices_;
+  std::vector<std::unique_ptr<ComponentMemory>> memories_;
+};
+
+void require_components(const LeanLists& lists) {
   if (view_of(lists).out.words != view_of(lists).in.words) {
     throw UsageError("components are those of an undirected graph");
   }
   if (view_of(lists).weighted) {
     throw UsageError("components are those of lists that are placed without weights");
   }
+}
+
+}  // namespace
+
+std::unique_ptr<graph::Traversal> make_lean_cc(const LeanLists& lists) {
+  require_components(lists);
   return std::make_unique<CudaLeanCc>(lists);
+}
+
+std::unique_ptr<graph::Traversal> make_lean_cc(LeanTeam team) {
+  if (team.size() == 1) {
+    return make_lean_cc(*team.front());
+  }
+  for (const LeanLists* each : team) {
+    require_components(*each);
+  }
+  return std::make_unique<TeamCc>(team);
 }
 
 }  // namespace grainscope::lean

@@ -454,6 +454,35 @@ struct WordRange {
   std::uint32_t last;
 };
 
+// Whose lists a GPU reads, of so many words of 32 vertices: all of them, or every so many of them where these
+// are dealt out to several GPUs. Of `count(words)` number i is `word(i)`; or a loop begins at the first that
+// is no lower than `from(word)` says, and goes on by `step()`.
+struct AllWords {
+  [[nodiscard]] __device__ std::uint32_t count(std::uint32_t words) const { return words; }
+  template <class Index>
+  [[nodiscard]] __device__ Index word(Index i) const {
+    return i;
+  }
+  [[nodiscard]] __device__ std::uint32_t from(std::uint32_t word) const { return word; }
+  [[nodiscard]] __device__ std::uint32_t step() const { return 1; }
+};
+struct DealtWords {
+  std::uint32_t of;     // this GPU's number
+  std::uint32_t among;  // so many
+  [[nodiscard]] __device__ std::uint32_t count(std::uint32_t words) const {
+    return (words + among - 1 - of) / among;
+  }
+  template <class Index>
+  [[nodiscard]] __device__ Index word(Index i) const {
+    return i * among + of;
+  }
+  [[nodiscard]] __device__ std::uint32_t from(std::uint32_t word) const {
+    return word + (among + of - word % among) % among;
+  }
+  [[nodiscard]] __device__ std::uint32_t step() const { return among; }
+  [[nodiscard]] __device__ bool has(std::uint32_t word) const { return word % among == of; }
+};
+
 // Calls `body(word, bits)` for the words of a set that have a bit, each by all lanes of some warp. A warp's
 // words lie far apart, since neighbours' lists are alike long, and 32 of them are asked for at a time, each
 // by one lane: `bits_of(word)`.
@@ -488,6 +517,17 @@ __device__ void visit_lists(const ListsView& lists, const WordRange& words, cons
   for_words(words, bits_of, [&](std::uint32_t word, std::uint32_t bits) {
     visit_word<kCoding, kCount>(lists, word, bits, out, note, visitor);
   });
+}
+
+// The same of those of `words` words that are dealt to a GPU.
+template <Coding kCoding, bool kCount, class BitsOf, class Visitor>
+__device__ void visit_dealt(const ListsView& lists, std::uint32_t words, const DealtWords& dealt,
+                            const BitsOf& bits_of, const HandOut& out, ReadNote* note, Visitor& visitor) {
+  for_words(
+      {0, dealt.count(words)}, [&](std::uint32_t i) { return bits_of(dealt.word(i)); },
+      [&](std::uint32_t i, std::uint32_t bits) {
+        visit_word<kCoding, kCount>(lists, dealt.word(i), bits, out, note, visitor);
+      });
 }
 
 // The pieces that were handed out, `count` of them.

@@ -14,6 +14,7 @@
 #include "hybrid.cuh"
 #include "lists.cuh"
 #include "stepped_run.cuh"
+#include "team.cuh"
 
 namespace grainscope::lean {
 
@@ -52,22 +53,25 @@ __device__ inline void clear_paths(const PathArrays& a, graph::Vertex vertices, 
   }
 }
 
-// Of the vertices whose distance has fallen, those below the threshold become active. A warp has 32 words
-// that lie side by side, and asks for the distances of some of these words' vertices before it looks at the
-// first.
-__device__ inline void choose(const ListsView& lists, const PathArrays& a, std::uint64_t threshold,
-                              StepCounters& step) {
+// Of the vertices whose distance has fallen, of some words, those below the threshold become active. A warp
+// has 32 words that come one after the other, and asks for the distances of some of these words' vertices
+// before it looks at the first.
+template <class Words>
+__device__ void choose(const ListsView& lists, const PathArrays& a, const Words& words,
+                       std::uint64_t threshold, StepCounters& step) {
   constexpr int kAtOnce = 4;
   unsigned long long active = 0;
   unsigned long long edges = 0;
   std::uint32_t nearest = graph::kUnreached;
   const int lane = cuda::lane_of_warp();
-  for (std::uint64_t first = std::uint64_t{warp_of_grid()} * kWarpLanes; first < a.words;
+  const std::uint32_t count = words.count(a.words);
+  for (std::uint64_t first = std::uint64_t{warp_of_grid()} * kWarpLanes; first < count;
        first += std::uint64_t{warps_of_grid()} * kWarpLanes) {
-    const std::uint64_t own = first + static_cast<std::uint32_t>(lane);
-    const std::uint32_t fallen = own < a.words ? a.fallen[own] : 0;
+    const std::uint64_t index = first + static_cast<std::uint32_t>(lane);
+    const std::uint64_t own = words.word(index);
+    const std::uint32_t fallen = index < count ? a.fallen[own] : 0;
     const auto vertex_of = [&](int of) {  // this lane's, of the word that lane has
-      return static_cast<std::uint32_t>((first + static_cast<std::uint32_t>(of)) * kWarpLanes) +
+      return static_cast<std::uint32_t>(words.word(first + static_cast<std::uint32_t>(of)) * kWarpLanes) +
              static_cast<std::uint32_t>(lane);
     };
     std::uint32_t chosen = 0;  // of the lane's own word
@@ -91,7 +95,7 @@ __device__ inline void choose(const ListsView& lists, const PathArrays& a, std::
         chosen |= lane == of[i] ? of_word : 0;
       }
     }
-    if (own < a.words) {
+    if (index < count) {
       a.active[own] = chosen;
       if (chosen != 0) {
         a.fallen[own] = fallen & ~chosen;
@@ -192,7 +196,7 @@ __global__ void __launch_bounds__(kLeanThreads)
   std::uint32_t step = 0;
   for (std::uint32_t round = 0; step < board.most; ++round) {
     StepCounters& counters = a.counters[round % 2];
-    choose(lists.out, a, threshold, counters);
+    choose(lists.out, a, AllWords{}, threshold, counters);
     grid.sync();
     const std::uint64_t active = __ldcg(&counters.active);
     const std::uint64_t edges = __ldcg(&counters.edges);
@@ -291,7 +295,7 @@ __global__ void __launch_bounds__(kLeanThreads) begin_paths(PathArrays a, Vertex
 
 __global__ void __launch_bounds__(kLeanThreads)
     choose_active(ListsView lists, PathArrays a, std::uint64_t threshold) {
-  choose(lists, a, threshold, *a.counters);
+  choose(lists, a, AllWords{}, threshold, *a.counters);
 }
 
 template <Coding kCoding, bool kCount>
@@ -402,6 +406,180 @@ class HybridSssp final : public graph::Traversal {
 };
 
 }  // namespace
+
+// Shortest paths by near and far, each GPU the lists of its own vertices. What lists lower of others' stands
+// in the own copy until their GPU takes it.
+namespace {
+
+// What other GPUs' lists have lowered of this one's vertices since it looked last, a GPU after the other. A
+// word and its vertices are one warp's throughout.
+__global__ void __launch_bounds__(kLeanThreads)
+    take_lowered(PathArrays a, DealtWords words, Others<PathArrays> others) {
+  const int lane = cuda::lane_of_warp();
+  for (int i = 0; i < others.count; ++i) {
+    const PathArrays& other = others.of[i];
+    const auto take_fallen = [&](std::uint32_t index) {
+      const std::uint32_t fallen = __ldcg(other.fallen + words.word(index));
+      if (fallen != 0) {
+        other.fallen[words.word(index)] = 0;
+      }
+      return fallen;
+    };
+    for_words({0, words.count(a.words)}, take_fallen, [&](std::uint32_t index, std::uint32_t fallen) {
+      const std::uint32_t word = words.word(index);
+      const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(lane);
+      const bool mine = (fallen >> lane & 1) != 0;
+      const std::uint32_t distance = mine ? __ldcg(other.distances + vertex) : graph::kUnreached;
+      const bool lower = mine && distance < __ldcg(a.distances + vertex);
+      if (lower) {
+        __stcg(a.distances + vertex, distance);
+      }
+      const std::uint32_t lowered = __ballot_sync(kAllLanes, lower);
+      if (lowered != 0 && lane == 0) {
+        __stcg(a.fallen + word, __ldcg(a.fallen + word) | lowered);
+      }
+    });
+  }
+  if (cuda::thread_of_grid() == 0) {
+    *a.counters = {0, 0, 0, graph::kUnreached};
+  }
+}
+
+__global__ void __launch_bounds__(kLeanThreads)
+    choose_dealt(ListsView lists, PathArrays a, DealtWords words, std::uint64_t threshold) {
+  choose(lists, a, words, threshold, *a.counters);
+}
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    relax_dealt(ListsView lists, PathArrays a, DealtWords words, std::uint64_t longer, ReadNote* note) {
+  Relax relax{a};
+  visit_dealt<kCoding, kCount>(
+      lists, a.words, words, [&](std::uint32_t word) { return a.active[word]; },
+      {a.pieces, &a.counters->pieces, longer}, note, relax);
+}
+
+class TeamSssp final : public graph::Traversal {
+ public:
+  TeamSssp(LeanTeam team, std::uint32_t delta)
+      : run_(team), delta_(delta), vertices_(run_.view(0).vertices), reads_(run_), counters_(run_) {
+    for (std::size_t i = 0; i < run_.size(); ++i) {
+      states_.push_back(std::make_unique<PathState>(run_.view(i), delta, run_.gpu(i)));
+    }
+  }
+
+  double run(Vertex source) override { return steps<false>(source); }
+  std::vector<LinkReads> count(Vertex source) override {
+    static_cast<void>(steps<true>(source));
+    return reads_.reads();
+  }
+  [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
+  [[nodiscard]] std::vector<std::uint32_t> answer() const override {
+    return run_.gathered<std::uint32_t>([&](std::size_t i) { return states_[i]->distances(); });
+  }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override {
+    std::uint64_t bytes = 0;
+    for (const auto& state : states_) {
+      bytes += state->bytes();
+    }
+    return bytes;
+  }
+
+ private:
+  static constexpr unsigned kBlocksPerSm = 8;
+  [[nodiscard]] unsigned grid(std::size_t i) const {
+    return static_cast<unsigned>(cuda::sm_count(run_.gpu(i))) * kBlocksPerSm;
+  }
+
+  // Who is active below a threshold, of all GPUs; waits.
+  StepCounters choose(std::uint64_t threshold) {
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      Others<PathArrays> others;
+      for (std::size_t other = 0; other < states_.size(); ++other) {
+        if (other != i) {
+          others.of[others.count++] = states_[other]->arrays();
+        }
+      }
+      const PathArrays a = states_[i]->arrays();
+      take_lowered<<<grid(i), kLeanThreads, 0, stream.get()>>>(a, run_.words(i), others);
+      choose_dealt<<<grid(i), kLeanThreads, 0, stream.get()>>>(run_.view(i).out, a, run_.words(i), threshold);
+      counters_.fetch(i, a.counters, stream);
+    });
+    cuda::check_launch("choose_dealt");
+    StepCounters all{0, 0, 0, graph::kUnreached};
+    for (const StepCounters& of_gpu : counters_.wait()) {
+      all.active += of_gpu.active;
+      all.edges += of_gpu.edges;
+      all.nearest = std::min(all.nearest, of_gpu.nearest);
+    }
+    return all;
+  }
+
+  template <bool kCount>
+  double steps(Vertex source) {
+    graph::require_vertex(source, vertices_);
+    reads_.begin(kCount);
+    run_.begin();
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      begin_paths<<<grid(i), kLeanThreads, 0, stream.get()>>>(states_[i]->arrays(), vertices_, source);
+    });
+    std::uint64_t threshold = delta_;
+    for (std::uint32_t step = 0; step < kMostSteps;) {
+      run_.meet();  // all lists are read
+      const StepCounters counters = choose(threshold);
+      if (counters.active == 0 && counters.nearest == graph::kUnreached) {
+        return run_.finish();
+      }
+      if (counters.active == 0) {
+        threshold = (std::uint64_t{counters.nearest} / delta_ + 1) * delta_;
+        continue;
+      }
+      reads_.clear();
+      run_.each([&](std::size_t i, const cuda::Stream& stream) {
+        submit<kCount>(i, long_list(counters.active), stream);
+      });
+      cuda::check_launch("the kernels of shortest paths by several GPUs");
+      run_.end_step(counters.active, counters.edges);
+      reads_.take();
+      ++step;
+    }
+    throw FailedError("shortest paths took more than " + std::to_string(kMostSteps) + " steps");
+  }
+
+  template <bool kCount>
+  void submit(std::size_t i, std::uint64_t longer, const cuda::Stream& stream) {
+    switch (run_.view(i).out.coding) {
+      case Coding::joined:
+        return submit<Coding::joined, kCount>(i, longer, stream);
+      case Coding::beside:
+        return submit<Coding::beside, kCount>(i, longer, stream);
+      default:
+        return submit<Coding::compressed_weighted, kCount>(i, longer, stream);
+    }
+  }
+  template <Coding kCoding, bool kCount>
+  void submit(std::size_t i, std::uint64_t longer, const cuda::Stream& stream) {
+    const ListsView& lists = run_.view(i).out;
+    const PathArrays a = states_[i]->arrays();
+    relax_dealt<kCoding, kCount>
+        <<<grid(i), kLeanThreads, 0, stream.get()>>>(lists, a, run_.words(i), longer, reads_.note(i));
+    relax_pieces<kCoding, kCount>
+        <<<grid(i), kLeanThreads, 0, stream.get()>>>(lists, a, longer, reads_.note(i));
+  }
+
+  TeamRun run_;
+  std::uint32_t delta_;
+  Vertex vertices_;
+  std::vector<std::unique_ptr<PathState>> states_;
+  TeamReads reads_;
+  TeamCounters<StepCounters> counters_;
+};
+
+}  // namespace
+
+std::unique_ptr<graph::Traversal> make_lean_sssp(LeanTeam team, std::uint32_t delta) {
+  return team.size() == 1 ? make_lean_sssp(*team.front(), delta) : std::make_unique<TeamSssp>(team, delta);
+}
 
 std::unique_ptr<graph::Traversal> make_hybrid_sssp(const LeanLists& lists, std::uint32_t delta,
                                                    const LinkCosts& costs) {

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -79,8 +80,13 @@ cuda::DeviceBuffer beginnings(const ListSource& source, int gpu, const Of& of) {
 // Offsets and tier on the GPU, the rest on the host: of one direction.
 class PlacedDirection {
  public:
-  PlacedDirection(const ListSource& source, const HostSide& host, bool weights, bool apart = false)
-      : host_(host), offsets_(host.request.gpu, source.graph.offsets.bytes()), joined_{source.graph, 32} {
+  // `elsewhere`: the same lists, placed for another GPU, whose host memory is read; null: it takes its own.
+  PlacedDirection(const ListSource& source, const HostSide& host, bool weights, bool apart,
+                  const PlacedDirection* elsewhere)
+      : host_(host),
+        elsewhere_(elsewhere),
+        offsets_(host.request.gpu, source.graph.offsets.bytes()),
+        joined_{source.graph, 32} {
     const bool joins = weights && !apart && packs_weights(source.graph);
     const bool beside = weights && !joins;
     copy_to_gpu(offsets_, source.graph.offsets.data());
@@ -91,12 +97,12 @@ class PlacedDirection {
     } else {
       view_.coding = joins ? Coding::joined : beside ? Coding::beside : Coding::plain;
       words_count_ = source.graph.edges();
-      words_.emplace(on_host(host_, words_count_, joined_));
+      words_ = shared(&PlacedDirection::words_, words_count_, joined_);
     }
     view_.words = static_cast<const std::uint32_t*>(words_->device_data());
     if (view_.coding == Coding::beside) {
-      weights_.emplace(on_host(host_, source.graph.edges(),
-                               [&](std::uint64_t edge) { return source.graph.weights[edge]; }));
+      weights_ = shared(&PlacedDirection::weights_, source.graph.edges(),
+                        [&](std::uint64_t edge) { return source.graph.weights[edge]; });
       view_.weights = static_cast<const std::uint32_t*>(weights_->device_data());
     }
     if (source.tier != nullptr && source.tier->elements() > 0) {
@@ -128,13 +134,21 @@ class PlacedDirection {
   }
 
  private:
+  using Shared = std::shared_ptr<const cuda::MappedMemory>;
+  // What the other GPU's have of these words, or host memory for them.
+  template <class Of>
+  Shared shared(Shared PlacedDirection::*member, std::uint64_t count, const Of& of) const {
+    return elsewhere_ != nullptr ? elsewhere_->*member
+                                 : std::make_shared<const cuda::MappedMemory>(on_host(host_, count, of));
+  }
+
   void place_compressed(const CompressedLists& lists, int gpu) {
     places_.emplace(gpu, std::max<std::uint64_t>(lists.places.bytes(), sizeof(ListPlace)));
     if (!lists.places.empty()) {
       copy_to_gpu(*places_, lists.places.data());
     }
     words_count_ = lists.words.size();
-    words_.emplace(on_host(host_, words_count_, [&](std::uint64_t i) { return lists.words[i]; }));
+    words_ = shared(&PlacedDirection::words_, words_count_, [&](std::uint64_t i) { return lists.words[i]; });
     view_.coding = lists.weights.given() ? Coding::compressed_weighted : Coding::compressed;
     view_.places = static_cast<const ListPlace*>(places_->data());
     view_.id_bits = lists.id_bits;
@@ -147,7 +161,8 @@ class PlacedDirection {
       copy_to_gpu(*first_blocks_, firsts.blocks.data());
       view_.first_blocks = static_cast<const FirstsBlock*>(first_blocks_->data());
     }
-    firsts_.emplace(on_host(host_, firsts.words.size(), [&](std::uint64_t i) { return firsts.words[i]; }));
+    firsts_ = shared(&PlacedDirection::firsts_, firsts.words.size(),
+                     [&](std::uint64_t i) { return firsts.words[i]; });
     view_.firsts = static_cast<const std::uint32_t*>(firsts_->device_data());
   }
 
@@ -165,12 +180,13 @@ class PlacedDirection {
   }
 
   const HostSide host_;
+  const PlacedDirection* elsewhere_;
   cuda::DeviceBuffer offsets_;
   Joined joined_;
   std::uint64_t words_count_ = 0;
-  std::optional<cuda::MappedMemory> words_;
-  std::optional<cuda::MappedMemory> weights_;
-  std::optional<cuda::MappedMemory> firsts_;
+  Shared words_;
+  Shared weights_;  // null where there are none; so are first neighbours
+  Shared firsts_;
   std::optional<cuda::DeviceBuffer> places_;
   std::optional<cuda::DeviceBuffer> first_blocks_;
   std::optional<cuda::DeviceBuffer> hot_offsets_;
@@ -214,7 +230,12 @@ ListSource pushed(const LeanPlacement& placement) {
 }
 
 HostSide host_side(const LeanPlacement& placement, const cuda::Surroundings& surroundings) {
-  return {{.kind = placement.memory, .gpu = placement.gpu, .home = placement.node}, surroundings};
+  std::uint64_t others = 0;
+  for (const int gpu : placement.others) {
+    others |= std::uint64_t{1} << gpu;
+  }
+  return {{.kind = placement.memory, .gpu = placement.gpu, .home = placement.node, .others = others},
+          surroundings};
 }
 
 class CudaLeanLists final : public LeanLists {
@@ -222,27 +243,26 @@ class CudaLeanLists final : public LeanLists {
   CudaLeanLists(const LeanPlacement& placement, const cuda::Surroundings& surroundings)
       : gpu_(placement.gpu),
         guard_(placement.gpu),
-        out_(pushed(placement), host_side(placement, surroundings), placement.weights, placement.apart) {
+        beside_(same_lists(placement)),
+        out_(pushed(placement), host_side(placement, surroundings), placement.weights, placement.apart,
+             beside_ != nullptr ? &beside_->out_ : nullptr) {
     const Csr& graph = *placement.graph;
-    std::uint64_t most_pieces = most_pieces_of(pushed(placement));
-    if (graph.directed && !placement.weights) {
-      const ListSource pulled{*placement.in_edges, placement.in_tier, placement.in_compressed,
-                              placement.firsts};
-      in_.emplace(pulled, host_side(placement, surroundings), false);
-      most_pieces = std::max(most_pieces, most_pieces_of(pulled));
-      pulled_segments_ = segments_of_lists(pulled, *in_);
+    const bool pulls = graph.directed && !placement.weights;
+    const ListSource pulled{pulls ? *placement.in_edges : graph, placement.in_tier, placement.in_compressed,
+                            placement.firsts};
+    if (pulls) {
+      in_.emplace(pulled, host_side(placement, surroundings), false, false,
+                  beside_ != nullptr ? &*beside_->in_ : nullptr);
     }
-    pushed_segments_ = segments_of_lists(pushed(placement), out_);
-    view_ = {out_.view(),
-             in_ ? in_->view() : out_.view(),
-             graph.vertices(),
-             lists_end_of(graph),
-             graph.edges(),
-             placement.weights,
-             most_pieces,
-             graph.directed || placement.weights
-                 ? ListPhases()  // components are of undirected graphs, without weights
-                 : list_phases(graph, placement.tier, placement.compressed)};
+    if (beside_ != nullptr) {
+      view_ = beside_->view_;
+      pushed_segments_ = beside_->pushed_segments_;
+      pulled_segments_ = beside_->pulled_segments_;
+    } else {
+      describe(placement, pulls ? &pulled : nullptr);
+    }
+    view_.out = out_.view();
+    view_.in = in_ ? in_->view() : out_.view();
     cuda::check(cudaDeviceSynchronize(), "place lists");
   }
 
@@ -266,8 +286,40 @@ class CudaLeanLists final : public LeanLists {
   }
 
  private:
+  // Those that it is placed beside, or null.
+  static const CudaLeanLists* same_lists(const LeanPlacement& placement) {
+    const auto* const beside = dynamic_cast<const CudaLeanLists*>(placement.beside);
+    const bool pulls = placement.graph->directed && !placement.weights;
+    if (beside != nullptr &&
+        (beside->view_.vertices != placement.graph->vertices() ||
+         beside->view_.edges != placement.graph->edges() || beside->view_.weighted != placement.weights ||
+         beside->in_.has_value() != pulls)) {
+      throw UsageError("lists are placed beside the same ones alone");
+    }
+    return beside;
+  }
+  // All that does not depend on the GPU. `pulled`: null where lists are pulled from that are pushed, or none.
+  void describe(const LeanPlacement& placement, const ListSource* pulled) {
+    const Csr& graph = *placement.graph;
+    std::uint64_t most_pieces = most_pieces_of(pushed(placement));
+    if (pulled != nullptr) {
+      most_pieces = std::max(most_pieces, most_pieces_of(*pulled));
+      pulled_segments_ = segments_of_lists(*pulled, *in_);
+    }
+    pushed_segments_ = segments_of_lists(pushed(placement), out_);
+    view_.vertices = graph.vertices();
+    view_.lists_end = lists_end_of(graph);
+    view_.edges = graph.edges();
+    view_.weighted = placement.weights;
+    view_.most_pieces = most_pieces;
+    if (!graph.directed && !placement.weights) {  // components are of undirected graphs, without weights
+      view_.phases = list_phases(graph, placement.tier, placement.compressed);
+    }
+  }
+
   int gpu_;
   cuda::DeviceGuard guard_;
+  const CudaLeanLists* beside_;
   PlacedDirection out_;
   std::optional<PlacedDirection> in_;
   PlacedSegments pushed_segments_;
@@ -317,6 +369,10 @@ std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement,
   }
   if (placement.compressed != nullptr && placement.compressed->weights.given() != placement.weights) {
     throw UsageError("lists are compressed with weights where these are placed, and only there");
+  }
+  if (placement.memory == cuda::MemoryKind::vmm_host &&
+      (placement.beside != nullptr || !placement.others.empty())) {
+    throw SkipError("memory vmm_host is mapped for one GPU alone: several read any other kind");
   }
   return std::make_unique<CudaLeanLists>(placement, surroundings);
 }

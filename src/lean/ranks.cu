@@ -14,6 +14,7 @@
 #include "hybrid.cuh"
 #include "lists.cuh"
 #include "stepped_run.cuh"
+#include "team.cuh"
 
 namespace grainscope::lean {
 
@@ -81,9 +82,10 @@ struct Settle {
   }
 };
 
+template <class Settles>
 struct Carry {
   const RankArrays& a;
-  Settle& settle;
+  Settles& settle;
   std::uint32_t vertex = 0;
   float sum = 0;  // of a lane: few enough for single precision
 
@@ -107,7 +109,8 @@ struct Carry {
 };
 
 // Of the lists that came in pieces.
-__device__ inline void settle_long(const RankArrays& a, std::uint64_t pieces, Settle& settle) {
+template <class Settles>
+__device__ void settle_long(const RankArrays& a, std::uint64_t pieces, Settles& settle) {
   for (std::uint64_t i = cuda::thread_of_grid(); i < pieces; i += cuda::threads_of_grid()) {
     if (const PieceItem item = a.pieces[i]; item.piece == 0) {
       settle(item.vertex, __ldcg(a.sums + item.vertex));
@@ -204,7 +207,7 @@ __global__ void __launch_bounds__(kLeanThreads)
     SweepCounters& counters = a.counters[sweep % 2];
     ReadNote* const note = kCount ? board.reads + sweep : nullptr;
     Settle settle{lists.out, a, base};
-    Carry carry{a, settle};
+    Carry<Settle> carry{a, settle};
     const HandOut out{a.pieces, &counters.pieces};
     visit_lists<kCoding, kCount>(
         lists.in, {0, a.words}, [&](std::uint32_t word) { return a.listed[word]; }, out, note, carry);
@@ -289,7 +292,7 @@ template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
     sweep_part(PlacedView lists, RankArrays a, VertexRange range, SweepCounters* counters, ReadNote* note) {
   Settle settle{lists.out, a, teleport(lists.vertices)};
-  Carry carry{a, settle};
+  Carry<Settle> carry{a, settle};
   visit_lists<kCoding, kCount>(
       lists.in, range.words(), [&](std::uint32_t word) { return a.listed[word] & range.of_word(word); },
       {a.pieces, &counters->pieces}, note, carry);
@@ -300,7 +303,7 @@ template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
     sweep_pieces(PlacedView lists, RankArrays a, const SweepCounters* counters, ReadNote* note) {
   Settle settle{lists.out, a, teleport(lists.vertices)};
-  Carry carry{a, settle};
+  Carry<Settle> carry{a, settle};
   visit_pieces<kCoding, kCount>(lists.in, {a.pieces, nullptr}, counters->pieces, note, carry);
 }
 
@@ -395,6 +398,143 @@ class HybridPr final : public graph::Traversal {
 };
 
 }  // namespace
+
+// PageRank by pulling, each GPU the lists of its own vertices: what an edge of one carries is told to all, so
+// that a rank is there for those that come after it, on whichever GPU.
+namespace {
+
+// What an edge of a settled vertex carries is told to the other GPUs, in their `shares`.
+struct SettleForAll : Settle {
+  const Others<float*>& shares;
+  __device__ void operator()(std::uint32_t vertex, double carried) {
+    Settle::operator()(vertex, carried);
+    const float share = a.shares[vertex];
+    for (int i = 0; i < shares.count; ++i) {
+      shares.of[i][vertex] = share;
+    }
+  }
+};
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    sweep_dealt(PlacedView lists, RankArrays a, DealtWords words, Others<float*> shares, ReadNote* note) {
+  SettleForAll settle{{lists.out, a, teleport(lists.vertices)}, shares};
+  Carry<SettleForAll> carry{a, settle};
+  visit_dealt<kCoding, kCount>(
+      lists.in, a.words, words, [&](std::uint32_t word) { return a.listed[word]; },
+      {a.pieces, &a.counters->pieces}, note, carry);
+  settle.finish(*a.counters);
+}
+
+__global__ void __launch_bounds__(kLeanThreads)
+    settle_dealt_pieces(PlacedView lists, RankArrays a, Others<float*> shares) {
+  SettleForAll settle{{lists.out, a, teleport(lists.vertices)}, shares};
+  settle_long(a, a.counters->pieces, settle);
+  settle.finish(*a.counters);
+}
+
+class TeamPr final : public graph::Traversal {
+ public:
+  explicit TeamPr(LeanTeam team)
+      : run_(team), vertices_(run_.view(0).vertices), reads_(run_), counters_(run_) {
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      states_.push_back(std::make_unique<RankState>(run_.view(i), run_.gpu(i), stream));
+    });
+    ranked_ = states_.front()->ranked();
+  }
+
+  double run(Vertex /*source*/) override { return sweeps<false>(); }
+  std::vector<LinkReads> count(Vertex /*source*/) override {
+    static_cast<void>(sweeps<true>());
+    return reads_.reads();
+  }
+  [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
+  [[nodiscard]] std::vector<float> ranks() const override {
+    return run_.gathered<float>([&](std::size_t i) { return states_[i]->ranks(); });
+  }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override {
+    std::uint64_t bytes = 0;
+    for (const auto& state : states_) {
+      bytes += state->bytes();
+    }
+    return bytes;
+  }
+
+ private:
+  static constexpr unsigned kBlocksPerSm = 8;
+  [[nodiscard]] unsigned grid(std::size_t i) const {
+    return static_cast<unsigned>(cuda::sm_count(run_.gpu(i))) * kBlocksPerSm;
+  }
+
+  template <bool kCount>
+  double sweeps() {
+    const PlacedView& first = run_.view(0);
+    const double share = static_cast<double>(ranked_) / vertices_;
+    const bool keeps = keeps_mass(first);
+    reads_.begin(kCount);
+    run_.begin();
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      begin_ranks<<<grid(i), kLeanThreads, 0, stream.get()>>>(run_.view(i), states_[i]->arrays());
+    });
+    for (std::uint32_t sweep = 0; sweep < kMostSweeps; ++sweep) {
+      run_.meet();  // nobody is told anything that is still scaled
+      reads_.clear();
+      run_.each([&](std::size_t i, const cuda::Stream& stream) {
+        first.in.coding == Coding::compressed ? submit<Coding::compressed, kCount>(i, stream)
+                                              : submit<Coding::plain, kCount>(i, stream);
+      });
+      cuda::check_launch("the kernels of a PageRank by several GPUs");
+      SweepCounters all{};
+      for (const SweepCounters& of_gpu : counters_.wait()) {
+        all.changed += of_gpu.changed;
+        all.mass += of_gpu.mass;
+      }
+      const double factor = keeps && all.mass > 0 ? share / all.mass : 1;
+      run_.each([&](std::size_t i, const cuda::Stream& stream) {
+        scale_ranks<<<grid(i), kLeanThreads, 0, stream.get()>>>(states_[i]->arrays(), vertices_,
+                                                                static_cast<float>(factor));
+      });
+      run_.end_step(ranked_, first.edges);
+      reads_.take();
+      if (rank_bound(all.changed, factor, share) < kRankGoal) {
+        return run_.finish();
+      }
+    }
+    throw FailedError("PageRank took more than " + std::to_string(kMostSweeps) + " steps");
+  }
+
+  template <Coding kCoding, bool kCount>
+  void submit(std::size_t i, const cuda::Stream& stream) {
+    const RankArrays a = states_[i]->arrays();
+    Others<float*> shares;
+    for (std::size_t other = 0; other < states_.size(); ++other) {
+      if (other != i) {
+        shares.of[shares.count++] = states_[other]->arrays().shares;
+      }
+    }
+    const PlacedView& lists = run_.view(i);
+    states_[i]->counters().fill_bytes(0, stream);
+    sweep_dealt<kCoding, kCount>
+        <<<grid(i), kLeanThreads, 0, stream.get()>>>(lists, a, run_.words(i), shares, reads_.note(i));
+    sweep_pieces<kCoding, kCount>
+        <<<grid(i), kLeanThreads, 0, stream.get()>>>(lists, a, a.counters, reads_.note(i));
+    settle_dealt_pieces<<<grid(i), kLeanThreads, 0, stream.get()>>>(lists, a, shares);
+    counters_.fetch(i, a.counters, stream);
+  }
+
+  TeamRun run_;
+  Vertex vertices_;
+  std::vector<std::unique_ptr<RankState>> states_;
+  std::uint64_t ranked_ = 0;
+  TeamReads reads_;
+  TeamCounters<SweepCounters> counters_;
+};
+
+}  // namespace
+
+std::unique_ptr<graph::Traversal> make_lean_pr(LeanTeam team) {
+  return team.size() == 1 ? make_lean_pr(*team.front()) : std::make_unique<TeamPr>(team);
+}
 
 std::unique_ptr<graph::Traversal> make_hybrid_pr(const LeanLists& lists, const LinkCosts& costs) {
   return std::make_unique<HybridPr>(lists, costs);

@@ -13,6 +13,7 @@
 #include "grainscope/graph/answers.hpp"
 #include "lists.cuh"
 #include "stepped_run.cuh"
+#include "team.cuh"
 
 namespace grainscope::lean {
 
@@ -200,16 +201,20 @@ __device__ void leave(const SearchArrays<kParents>& a, std::uint32_t word, std::
   }
 }
 
-// Beginnings of the lists of all vertices that are not yet reached; before them first neighbours, where these
-// lie side by side.
-template <Coding kCoding, bool kCount, bool kParents>
-__device__ void pull_beginnings(const ListsView& lists, const SearchArrays<kParents>& a, LevelCounters& level,
-                                ReadNote* note) {
+// Beginnings of the lists of all vertices that are not yet reached, of some words; before them first
+// neighbours, where these lie side by side.
+template <Coding kCoding, bool kCount, class Words, bool kParents>
+__device__ void pull_beginnings(const ListsView& lists, const SearchArrays<kParents>& a, const Words& words,
+                                LevelCounters& level, ReadNote* note) {
   constexpr int kTeams = kWarpLanes / kTeamLanes;
   const int team = cuda::lane_of_warp() / kTeamLanes;
   const bool leads = cuda::lane_of_warp() % kTeamLanes == 0;
-  const auto unreached = [&](std::uint32_t word) { return a.listed[word] & ~a.seen[word]; };
-  for_words({0, a.words}, unreached, [&](std::uint32_t word, std::uint32_t rest) {
+  const auto unreached = [&](std::uint32_t i) {
+    const std::uint32_t word = words.word(i);
+    return a.listed[word] & ~a.seen[word];
+  };
+  for_words({0, words.count(a.words)}, unreached, [&](std::uint32_t i, std::uint32_t rest) {
+    const std::uint32_t word = words.word(i);
     std::uint32_t found = 0;
     std::uint32_t left = 0;
     if (lists.firsts != nullptr) {
@@ -376,7 +381,7 @@ __device__ void read_level(const cg::grid_group& grid, const PlacedView& lists,
                            const SearchArrays<kParents>& a, const LevelChoice& choice,
                            LevelCounters& counters, ReadNote* note) {
   if (choice.pull) {
-    pull_beginnings<kCoding, kCount, kParents>(lists.in, a, counters, note);
+    pull_beginnings<kCoding, kCount>(lists.in, a, AllWords{}, counters, note);
     grid.sync();
     pull_rest<kCoding, kCount, kParents>(lists.in, a, __ldcg(&counters.left), note);
     return;
@@ -530,12 +535,305 @@ class CudaLeanBfs final : public graph::Traversal {
 
 }  // namespace
 
-std::unique_ptr<graph::Traversal> make_lean_bfs(const LeanLists& lists, const Turning& turning,
-                                                bool parents) {
+// The same by several GPUs, level by level.
+namespace {
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
+    push_dealt(ListsView lists, SearchArrays<false> a, DealtWords words, LevelCounters* counters,
+               std::uint64_t longer, ReadNote* note) {
+  Reach<false> reach{a};
+  visit_dealt<kCoding, kCount>(
+      lists, a.words, words, [&](std::uint32_t word) { return a.front[word]; },
+      {a.pieces, &counters->pieces, longer}, note, reach);
+}
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
+    push_pieces(ListsView lists, SearchArrays<false> a, const LevelCounters* counters, std::uint64_t longer,
+                ReadNote* note) {
+  Reach<false> reach{a};
+  visit_pieces<kCoding, kCount>(lists, {a.pieces, nullptr, longer}, counters->pieces, note, reach);
+}
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
+    pull_dealt(ListsView lists, SearchArrays<false> a, DealtWords words, LevelCounters* counters,
+               ReadNote* note) {
+  pull_beginnings<kCoding, kCount>(lists, a, words, *counters, note);
+}
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
+    pull_left(ListsView lists, SearchArrays<false> a, const LevelCounters* counters, ReadNote* note) {
+  pull_rest<kCoding, kCount>(lists, a, counters->left, note);
+}
+
+__global__ void __launch_bounds__(kLeanThreads)
+    clear_dealt(SearchArrays<false> a, std::uint32_t* other_next, Vertex vertices, Vertex source) {
+  for (std::uint64_t word = cuda::thread_of_grid(); word < a.words; word += cuda::threads_of_grid()) {
+    other_next[word] = 0;
+  }
+  clear_state(a, vertices, source);
+}
+
+// What any GPU found becomes the frontier, of which each counts its own words. What they find in the next
+// level goes to `other_next`, which nobody looks at any more; its counters are the other two.
+__global__ void __launch_bounds__(kLeanThreads)
+    settle_dealt(ListsView out, SearchArrays<false> a, Others<const std::uint32_t*> found,
+                 std::uint32_t* other_next, DealtWords words, std::uint32_t depth, std::uint32_t counters) {
+  unsigned long long active = 0;
+  unsigned long long edges = 0;
+  const int lane = cuda::lane_of_warp();
+  const auto take_found = [&](std::uint32_t word) {
+    std::uint32_t fresh = a.next[word];
+    for (int i = 0; i < found.count; ++i) {
+      fresh |= __ldcg(found.of[i] + word);
+    }
+    const std::uint32_t seen = a.seen[word];
+    fresh &= ~seen;
+    a.front[word] = fresh;
+    other_next[word] = 0;
+    if (fresh != 0) {
+      a.seen[word] = seen | fresh;
+    }
+    return words.has(word) ? fresh : 0;
+  };
+  for_words({0, a.words}, take_found, [&](std::uint32_t word, std::uint32_t fresh) {
+    if ((fresh >> lane & 1) != 0) {
+      const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(lane);
+      a.depths[vertex] = depth;
+      edges += degree_of(out, vertex);
+      ++active;
+    }
+  });
+  active = cuda::sum_of_warp(active);
+  edges = cuda::sum_of_warp(edges);
+  if (lane == 0 && active > 0) {
+    atomicAdd(&a.counters[counters].active, active);
+    atomicAdd(&a.counters[counters].edges, edges);
+  }
+  if (cuda::thread_of_grid() == 0) {
+    a.counters[1 - counters] = {};
+  }
+}
+
+// One GPU's copy of the state.
+class DealtSearch {
+ public:
+  DealtSearch(const PlacedView& lists, int gpu, const cuda::Stream& stream)
+      : words_((lists.vertices + kWarpLanes - 1) / kWarpLanes),
+        bits_(gpu, std::uint64_t{5} * words_),
+        depths_(gpu, lists.vertices),
+        left_(gpu, lists.vertices),
+        pieces_(gpu, lists.most_pieces),
+        counters_(gpu, 2),
+        grid_(static_cast<unsigned>(cuda::sm_count(gpu)) * kSearchBlocks) {
+    const cuda::DeviceArray<unsigned long long> listed(gpu, 1);
+    listed.fill_bytes(0, stream);
+    mark_listed(lists.in, lists.vertices, bits_.data() + std::uint64_t{2} * words_, listed.data(), stream);
+    listed_ = listed.read(1).front();
+  }
+
+  // In a level of this parity.
+  [[nodiscard]] SearchArrays<false> arrays(std::uint32_t parity) const {
+    SearchArrays<false> a{};
+    a.seen = bits_.data();
+    a.front = a.seen + words_;
+    a.listed = a.front + words_;
+    a.next = next(parity);
+    a.depths = depths_.data();
+    a.left = left_.data();
+    a.pieces = pieces_.data();
+    a.counters = counters_.data();
+    a.words = words_;
+    return a;
+  }
+  [[nodiscard]] std::uint32_t* next(std::uint32_t parity) const {
+    return bits_.data() + (3 + parity) * std::uint64_t{words_};
+  }
+  [[nodiscard]] LevelCounters* counters(std::uint32_t parity) const { return counters_.data() + parity; }
+  [[nodiscard]] std::vector<std::uint32_t> depths(Vertex vertices) const { return depths_.read(vertices); }
+  [[nodiscard]] std::uint64_t listed() const { return listed_; }
+  [[nodiscard]] unsigned grid() const { return grid_; }
+  [[nodiscard]] std::uint64_t bytes() const {
+    return bits_.bytes() + depths_.bytes() + left_.bytes() + pieces_.bytes() + counters_.bytes();
+  }
+
+ private:
+  std::uint32_t words_;
+  cuda::DeviceArray<std::uint32_t> bits_;  // seen, front, listed, and next by parity
+  cuda::DeviceArray<std::uint32_t> depths_;
+  cuda::DeviceArray<std::uint32_t> left_;
+  cuda::DeviceArray<PieceItem> pieces_;
+  cuda::DeviceArray<LevelCounters> counters_;
+  unsigned grid_;
+  std::uint64_t listed_ = 0;
+};
+
+class TeamBfs final : public graph::Traversal {
+ public:
+  TeamBfs(LeanTeam team, const Turning& turning)
+      : run_(team), turning_(turning), vertices_(run_.view(0).vertices), reads_(run_), counters_(run_) {
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      states_.push_back(std::make_unique<DealtSearch>(run_.view(i), run_.gpu(i), stream));
+      compressed() ? load<Coding::compressed>() : load<Coding::plain>();
+    });
+  }
+
+  double run(Vertex source) override { return levels_from<false>(source); }
+  std::vector<LinkReads> count(Vertex source) override {
+    static_cast<void>(levels_from<true>(source));
+    return reads_.reads();
+  }
+  [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
+  [[nodiscard]] std::vector<bool> pulled() const override { return pulled_; }
+  [[nodiscard]] std::vector<std::uint32_t> answer() const override {
+    return run_.gathered<std::uint32_t>([&](std::size_t i) { return states_[i]->depths(vertices_); });
+  }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override {
+    std::uint64_t bytes = 0;
+    for (const auto& state : states_) {
+      bytes += state->bytes();
+    }
+    return bytes;
+  }
+
+ private:
+  [[nodiscard]] bool compressed() const { return run_.view(0).out.coding == Coding::compressed; }
+
+  // Kernels that a first run may not need.
+  template <Coding kCoding>
+  static void load() {
+    constexpr const char* kTried = "load the kernels of a search";
+    cuda::load_kernel(push_dealt<kCoding, false>, kTried);
+    cuda::load_kernel(push_pieces<kCoding, false>, kTried);
+    cuda::load_kernel(pull_dealt<kCoding, false>, kTried);
+    cuda::load_kernel(pull_left<kCoding, false>, kTried);
+  }
+
+  // Entries of a list.
+  static std::uint64_t degree(const ListsView& lists, Vertex vertex) {
+    std::uint64_t ends[2];
+    cuda::check(cudaMemcpy(ends, lists.offsets + vertex, sizeof(ends), cudaMemcpyDeviceToHost),
+                "read where a list lies");
+    return ends[1] - ends[0];
+  }
+
+  template <bool kCount>
+  double levels_from(Vertex source) {
+    graph::require_vertex(source, vertices_);
+    return compressed() ? levels_from<Coding::compressed, kCount>(source)
+                        : levels_from<Coding::plain, kCount>(source);
+  }
+
+  template <Coding kCoding, bool kCount>
+  double levels_from(Vertex source) {
+    const PlacedView& first = run_.view(0);
+    LevelAhead ahead = LevelAhead::of_source(degree(first.out, source), degree(first.in, source) > 0,
+                                             states_.front()->listed(), first.edges);
+    bool pull = false;
+    pulled_.clear();
+    reads_.begin(kCount);
+    run_.begin();
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      const DealtSearch& state = *states_[i];
+      clear_dealt<<<state.grid(), kLeanThreads, 0, stream.get()>>>(state.arrays(0), state.next(1), vertices_,
+                                                                   source);
+    });
+    for (std::uint32_t level = 0; level < kMostLevels; ++level) {
+      reads_.clear();
+      run_.each([&](std::size_t i, const cuda::Stream& stream) {
+        pull ? pull_level<kCoding, kCount>(i, level % 2, stream)
+             : push_level<kCoding, kCount>(i, level % 2, long_list(ahead.active), stream);
+      });
+      run_.meet();
+      run_.each([&](std::size_t i, const cuda::Stream& stream) { settle_level(i, level, stream); });
+      cuda::check_launch("the kernels of a search by several GPUs");
+      run_.end_step(ahead.active, ahead.edges);
+      pulled_.push_back(pull);
+      reads_.take();
+      std::uint64_t active = 0;
+      std::uint64_t edges = 0;
+      for (const LevelCounters& of_gpu : counters_.wait()) {
+        active += of_gpu.active;
+        edges += of_gpu.edges;
+      }
+      ahead.advance(active, edges);
+      pull = turning_.pulls(ahead);
+      if (active == 0) {
+        return run_.finish();
+      }
+    }
+    throw FailedError("a search took more than " + std::to_string(kMostLevels) + " steps");
+  }
+
+  template <Coding kCoding, bool kCount>
+  void push_level(std::size_t i, std::uint32_t parity, std::uint64_t longer, const cuda::Stream& stream) {
+    const DealtSearch& state = *states_[i];
+    const ListsView& lists = run_.view(i).out;
+    push_dealt<kCoding, kCount><<<state.grid(), kLeanThreads, 0, stream.get()>>>(
+        lists, state.arrays(parity), run_.words(i), state.counters(parity), longer, reads_.note(i));
+    push_pieces<kCoding, kCount><<<state.grid(), kLeanThreads, 0, stream.get()>>>(
+        lists, state.arrays(parity), state.counters(parity), longer, reads_.note(i));
+  }
+
+  template <Coding kCoding, bool kCount>
+  void pull_level(std::size_t i, std::uint32_t parity, const cuda::Stream& stream) {
+    const DealtSearch& state = *states_[i];
+    const ListsView& lists = run_.view(i).in;
+    pull_dealt<kCoding, kCount><<<state.grid(), kLeanThreads, 0, stream.get()>>>(
+        lists, state.arrays(parity), run_.words(i), state.counters(parity), reads_.note(i));
+    pull_left<kCoding, kCount><<<state.grid(), kLeanThreads, 0, stream.get()>>>(
+        lists, state.arrays(parity), state.counters(parity), reads_.note(i));
+  }
+
+  void settle_level(std::size_t i, std::uint32_t level, const cuda::Stream& stream) {
+    const std::uint32_t parity = level % 2;
+    Others<const std::uint32_t*> found;
+    for (std::size_t other = 0; other < states_.size(); ++other) {
+      if (other != i) {
+        found.of[found.count++] = states_[other]->next(parity);
+      }
+    }
+    const DealtSearch& state = *states_[i];
+    settle_dealt<<<state.grid(), kLeanThreads, 0, stream.get()>>>(run_.view(i).out, state.arrays(parity),
+                                                                  found, state.next(1 - parity),
+                                                                  run_.words(i), level + 1, parity);
+    counters_.fetch(i, state.counters(parity), stream);
+  }
+
+  TeamRun run_;
+  Turning turning_;
+  Vertex vertices_;
+  std::vector<std::unique_ptr<DealtSearch>> states_;
+  TeamReads reads_;
+  TeamCounters<LevelCounters> counters_;
+  std::vector<bool> pulled_;
+};
+
+void require_no_weights(const LeanLists& lists) {
   if (view_of(lists).weighted) {
     throw UsageError("a search is over lists that are placed without weights");
   }
+}
+
+}  // namespace
+
+std::unique_ptr<graph::Traversal> make_lean_bfs(const LeanLists& lists, const Turning& turning,
+                                                bool parents) {
+  require_no_weights(lists);
   return std::make_unique<CudaLeanBfs>(lists, turning, parents);
+}
+
+std::unique_ptr<graph::Traversal> make_lean_bfs(LeanTeam team, const Turning& turning) {
+  if (team.size() == 1) {
+    return make_lean_bfs(*team.front(), turning);
+  }
+  for (const LeanLists* each : team) {
+    require_no_weights(*each);
+  }
+  return std::make_unique<TeamBfs>(team, turning);
 }
 
 }  // namespace grainscope::lean

@@ -1,8 +1,14 @@
 #ifndef GRAINSCOPE_TESTS_GPU_LEAN_FIXTURE_HPP
 #define GRAINSCOPE_TESTS_GPU_LEAN_FIXTURE_HPP
 
-#include <optional>
+#include <cuda_runtime_api.h>
 
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "grainscope/cuda/check.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/lean/run.hpp"
@@ -58,8 +64,14 @@ class Lists {
     return *this;
   }
 
-  [[nodiscard]] std::unique_ptr<LeanLists> place() const {
+  // `beside`: the same for another GPU, whose host memory these share.
+  [[nodiscard]] std::unique_ptr<LeanLists> place(int gpu = 0, const LeanLists* beside = nullptr) const {
     LeanPlacement placement;
+    placement.gpu = gpu;
+    placement.beside = beside;
+    if (const int other = gpu_of_others(); other > 0) {
+      placement.others = {other};
+    }
     placement.graph = &both_.graph;
     placement.tier = address(out_.tier);
     placement.compressed = address(out_.compressed);
@@ -76,6 +88,12 @@ class Lists {
     }
     placement.memory = cuda::MemoryKind::managed_host;
     return place_lean(placement, {nullptr, budget_});
+  }
+  // The GPU that all but the first of several share: another where there are two.
+  static int gpu_of_others() {
+    int gpus = 0;
+    cuda::check(cudaGetDeviceCount(&gpus), "count the GPUs");
+    return gpus > 1 ? 1 : 0;
   }
   [[nodiscard]] model::TieredLists pushed() const {
     model::TieredLists lists = out_.of(both_.graph);
@@ -102,6 +120,35 @@ class Lists {
   bool apart_ = false;
   cuda::ManagedBudget* budget_ = nullptr;
 };
+
+// Lists as several GPUs read them together: the first one, and others on another GPU where there is one.
+class TeamOfLists {
+ public:
+  TeamOfLists(const Lists& lists, int count) {
+    placed_.push_back(lists.place());
+    while (static_cast<int>(placed_.size()) < count) {
+      placed_.push_back(lists.place(Lists::gpu_of_others(), placed_.front().get()));
+    }
+    for (const auto& each : placed_) {
+      team_.push_back(each.get());
+    }
+  }
+  ~TeamOfLists() {
+    while (!placed_.empty()) {
+      placed_.pop_back();  // each made its GPU the current one
+    }
+  }
+  TeamOfLists(const TeamOfLists&) = delete;
+  TeamOfLists& operator=(const TeamOfLists&) = delete;
+  [[nodiscard]] LeanTeam team() const { return team_; }
+
+ private:
+  std::vector<std::unique_ptr<LeanLists>> placed_;
+  std::vector<const LeanLists*> team_;
+};
+
+// A search as it is, one that never pulls, and one that does whenever there is a choice.
+inline constexpr Turning kTurnings[] = {{}, {0}, {std::numeric_limits<double>::infinity()}};
 
 class LeanTest : public graph::TraversalTest {
  protected:

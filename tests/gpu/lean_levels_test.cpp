@@ -24,8 +24,6 @@ namespace {
 using graph::BothWays;
 using graph::Vertex;
 
-constexpr Turning kTurnings[] = {{}, {0}, {std::numeric_limits<double>::infinity()}};
-
 class LeanSearches : public LeanTest {
  protected:
   // Depths of the serial search; reads as the model has them, level by level.

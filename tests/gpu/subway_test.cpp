@@ -47,7 +47,7 @@ Csr path(Vertex vertices) {
 }
 
 // The hub's list is longer than small buffers are.
-Csr star(Vertex leaves) {
+Csr hub_to_all(Vertex leaves) {
   Ends edges;
   for (Vertex v = 0; v < leaves; ++v) {
     edges.emplace_back(leaves / 2, v < leaves / 2 ? v : v + 1);
@@ -145,7 +145,7 @@ TEST_P(SubwayAnswers, on_a_path_are_right) {
 }
 
 TEST_P(SubwayAnswers, on_a_star_whose_hub_is_larger_than_the_cap_are_right) {
-  expect_oracle(star(50000), {25000, 3});
+  expect_oracle(hub_to_all(50000), {25000, 3});
 }
 
 TEST_P(SubwayAnswers, on_a_disconnected_graph_are_right) {

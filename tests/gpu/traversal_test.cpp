@@ -417,8 +417,8 @@ TEST_F(GraphFamilies, lean_reads_that_are_not_the_model_s_are_told) {
     point.algorithm = algorithm;
     const LoadedGraph graph(point.spec, point.graph.order, "");
     const LeanLayout layout(point, graph);
-    const auto lists = lean::place_lean(layout.placement());
-    const LeanRun run = make_lean_run(point, graph, *lists, layout);
+    const PlacedTeam lists(point, layout, {});
+    const LeanRun run = make_lean_run(point, graph, lists.team(), layout);
     const graph::Vertex source = graph.sources(1).front();
     static_cast<void>(run.traversal->run(source));
     const std::vector<lean::LinkReads> reads = run.traversal->count(source);

@@ -233,6 +233,9 @@ struct LeanPlacement {
   // Of what is on the host.
   cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;
   int node = 0;
+  std::vector<int> others = {};  // GPUs that read it beside this one
+  // The same lists as they are placed for another GPU, which outlive these: what is on the host is theirs.
+  const LeanLists* beside = nullptr;
 };
 [[nodiscard]] std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement,
                                                     const cuda::Surroundings& surroundings = {});
@@ -245,6 +248,22 @@ struct LeanPlacement {
 // `parents`: also keeps from which vertex each was reached, of the source itself; kUnreached of the others.
 [[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_bfs(const LeanLists& lists, const Turning& turning,
                                                               bool parents = false);
+
+// Lists of one graph as they are placed for each of several GPUs, which share what is on the host; several
+// may be of one GPU. Words of 32 vertices are dealt out to the GPUs in turn: where hubs come first all have
+// long lists and short ones. Each reads the lists of its own vertices over its own link and has a copy of the
+// state of all; what it finds of others' goes to them over their links. The host submits a step once all GPUs
+// are through the one before.
+using LeanTeam = std::span<const LeanLists* const>;
+// All makers that take one: `team` outlives what is made; of one placement they make what one GPU runs. They
+// throw as those of one GPU; UsageError where what is on the host is not shared, and for more than 16;
+// SkipError where a GPU does not reach another. Answers stay where each GPU has its own part: answer_on_gpu()
+// is none. Together they read what one GPU would, but that ranks and distances reach another GPU later than a
+// neighbour on the own one: sweeps and steps may be more.
+[[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_bfs(LeanTeam team, const Turning& turning);
+[[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_cc(LeanTeam team);
+[[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_sssp(LeanTeam team, std::uint32_t delta);
+[[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_pr(LeanTeam team);
 
 // Connected components by sampling (after Afforest; Sutton, Ben-Nun and Barak, IPDPS 2018): first neighbours
 // that are hot or lie side by side are joined first, then some whole lists, while that is worth their lines

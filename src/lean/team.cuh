@@ -1,0 +1,252 @@
+#ifndef GRAINSCOPE_SRC_LEAN_TEAM_CUH
+#define GRAINSCOPE_SRC_LEAN_TEAM_CUH
+
+// Traversals by several GPUs over lists that they share (run.hpp): whose words are whose, a stream of each,
+// and where they wait for each other.
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../cuda/launch.cuh"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/operation.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/memory.hpp"
+#include "grainscope/lean/run.hpp"
+#include "lists.cuh"
+
+namespace grainscope::lean {
+
+inline constexpr std::size_t kMostOfTeam = 16;
+
+// What kernels of one GPU reach of the others.
+template <class T>
+struct Others {
+  T of[kMostOfTeam - 1];
+  int count = 0;
+};
+
+class TeamRun {
+ public:
+  // `lists` outlives it.
+  explicit TeamRun(LeanTeam lists) : lists_(lists.begin(), lists.end()), guard_(require(lists)) {
+    std::set<int> gpus;
+    for (const LeanLists* each : lists_) {
+      gpus.insert(each->gpu());
+    }
+    for (const int gpu : gpus) {
+      for (const int peer : gpus) {
+        if (gpu != peer) {
+          accesses_.push_back(std::make_unique<cuda::PeerAccess>(gpu, peer));
+        }
+      }
+    }
+    for (const LeanLists* each : lists_) {
+      const cuda::DeviceGuard guard(each->gpu());
+      members_.push_back(std::make_unique<Member>());
+    }
+  }
+  // After a run that failed kernels may still read the memory of other GPUs.
+  ~TeamRun() {
+    for (const auto& member : members_) {
+      static_cast<void>(cudaStreamSynchronize(member->stream.get()));
+    }
+  }
+  TeamRun(const TeamRun&) = delete;
+  TeamRun& operator=(const TeamRun&) = delete;
+
+  [[nodiscard]] std::size_t size() const { return lists_.size(); }
+  [[nodiscard]] int gpu(std::size_t i) const { return lists_[i]->gpu(); }
+  [[nodiscard]] const PlacedView& view(std::size_t i) const { return view_of(*lists_[i]); }
+  [[nodiscard]] const cuda::Stream& stream(std::size_t i) const { return members_[i]->stream; }
+  [[nodiscard]] DealtWords words(std::size_t i) const {
+    return {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(size())};
+  }
+  // Of each vertex what the GPU says that reads its list: `read(i)` is all that GPU number i says.
+  template <class T, class Read>
+  [[nodiscard]] std::vector<T> gathered(const Read& read) const {
+    std::vector<T> all = read(0);
+    for (std::size_t i = 1; i < size(); ++i) {
+      const std::vector<T> own = read(i);
+      for (std::size_t word = i; word * kWarpLanes < all.size(); word += size()) {
+        const std::size_t first = word * kWarpLanes;
+        const std::size_t last = std::min(first + kWarpLanes, all.size());
+        std::copy(own.begin() + static_cast<std::ptrdiff_t>(first),
+                  own.begin() + static_cast<std::ptrdiff_t>(last),
+                  all.begin() + static_cast<std::ptrdiff_t>(first));
+      }
+    }
+    return all;
+  }
+
+  // For each GPU, while it is current: `function(i, stream)`.
+  template <class Function>
+  void each(const Function& function) const {
+    for (std::size_t i = 0; i < size(); ++i) {
+      const cuda::DeviceGuard guard(gpu(i));
+      function(i, members_[i]->stream);
+    }
+  }
+  // All that every GPU does from here on comes behind what all were given before.
+  void meet() const {
+    each([&](std::size_t i, const cuda::Stream& stream) { members_[i]->done.record(stream); });
+    for (std::size_t i = 0; i < size(); ++i) {
+      wait_for_others(i);
+    }
+  }
+  void synchronize() const {
+    for (const auto& member : members_) {
+      member->stream.synchronize();
+    }
+  }
+
+  // A run, between two events of the first GPU. What is submitted next begins with it.
+  void begin() {
+    steps_.clear();
+    begun_.record(stream(0));
+    for (std::size_t i = 1; i < size(); ++i) {
+      stream(i).wait_for(begun_);
+    }
+  }
+  // Behind what the first GPU was given of a step.
+  void end_step(std::uint64_t active, std::uint64_t edges) {
+    if (ends_.size() <= steps_.size()) {
+      ends_.emplace_back();
+    }
+    ends_[steps_.size()].record(stream(0));
+    steps_.push_back({active, edges, 0, 0, 0});
+  }
+  // Seconds; waits for all.
+  double finish() {
+    each([&](std::size_t i, const cuda::Stream& stream) { members_[i]->done.record(stream); });
+    wait_for_others(0);
+    stop_.record(stream(0));
+    synchronize();
+    return cuda::elapsed_s(begun_, stop_);
+  }
+  [[nodiscard]] std::vector<LevelResult> levels() const {
+    std::vector<LevelResult> levels = steps_;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      levels[i].seconds = cuda::elapsed_s(i == 0 ? begun_ : ends_[i - 1], ends_[i]);
+    }
+    return levels;
+  }
+
+ private:
+  struct Member {
+    cuda::Stream stream;
+    cuda::Event done;
+  };
+
+  void wait_for_others(std::size_t i) const {
+    for (std::size_t other = 0; other < size(); ++other) {
+      if (other != i) {
+        stream(i).wait_for(members_[other]->done);
+      }
+    }
+  }
+
+  // The first one's GPU.
+  static int require(LeanTeam lists) {
+    if (lists.empty() || lists.size() > kMostOfTeam) {
+      throw UsageError("lists are read together by 1 to " + std::to_string(kMostOfTeam) + " GPUs, not " +
+                       std::to_string(lists.size()));
+    }
+    const PlacedView& first = view_of(*lists.front());
+    for (const LeanLists* each : lists) {
+      if (view_of(*each).out.words != first.out.words || view_of(*each).in.words != first.in.words) {
+        throw UsageError("GPUs that read lists together share what is on the host: LeanPlacement::beside");
+      }
+    }
+    return lists.front()->gpu();
+  }
+
+  std::vector<const LeanLists*> lists_;
+  cuda::DeviceGuard guard_;
+  std::vector<std::unique_ptr<cuda::PeerAccess>> accesses_;
+  std::vector<std::unique_ptr<Member>> members_;
+  cuda::Event begun_;
+  cuda::Event stop_;
+  std::deque<cuda::Event> ends_;
+  std::vector<LevelResult> steps_;
+};
+
+inline void add(const ReadNote& note, LinkReads& sum) {
+  sum.sectors += note.sectors;
+  sum.elements += note.elements;
+  sum.hot += note.hot;
+}
+
+// Where each GPU of a team counts what a step reads; where nothing is counted, nowhere.
+class TeamReads {
+ public:
+  explicit TeamReads(const TeamRun& run) : run_(run) {
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      notes_.push_back(std::make_unique<cuda::DeviceArray<ReadNote>>(run.gpu(i), 1));
+    }
+  }
+  void begin(bool counts) {
+    counts_ = counts;
+    reads_.clear();
+  }
+  [[nodiscard]] ReadNote* note(std::size_t i) const { return counts_ ? notes_[i]->data() : nullptr; }
+  // Before a step.
+  void clear() const {
+    if (counts_) {
+      run_.each([&](std::size_t i, const cuda::Stream& stream) { notes_[i]->fill_bytes(0, stream); });
+    }
+  }
+  // What it read, of all GPUs; waits.
+  void take() {
+    if (!counts_) {
+      return;
+    }
+    run_.synchronize();
+    reads_.emplace_back();
+    for (const auto& note : notes_) {
+      add(note->read(1).front(), reads_.back());
+    }
+  }
+  [[nodiscard]] const std::vector<LinkReads>& reads() const { return reads_; }
+
+ private:
+  const TeamRun& run_;
+  std::vector<std::unique_ptr<cuda::DeviceArray<ReadNote>>> notes_;
+  bool counts_ = false;
+  std::vector<LinkReads> reads_;
+};
+
+// What a kernel of each GPU leaves for the host to read at the end of a step.
+template <class T>
+class TeamCounters {
+ public:
+  explicit TeamCounters(const TeamRun& run)
+      : run_(run), host_(run.size() * sizeof(T), cuda::PinnedBuffer::Kind::cached) {}
+  // From device memory of GPU number i, behind what its stream was given.
+  void fetch(std::size_t i, const T* from, const cuda::Stream& stream) const {
+    cuda::check(cudaMemcpyAsync(data() + i, from, sizeof(T), cudaMemcpyDeviceToHost, stream.get()),
+                "read what a step came to");
+  }
+  // All of them; waits.
+  [[nodiscard]] std::span<const T> wait() const {
+    run_.synchronize();
+    return {data(), run_.size()};
+  }
+
+ private:
+  [[nodiscard]] T* data() const { return static_cast<T*>(host_.data()); }
+  const TeamRun& run_;
+  cuda::PinnedBuffer host_;
+};
+
+}  // namespace grainscope::lean
+
+#endif

@@ -1,0 +1,183 @@
+// Lean traversals by several GPUs, against oracles and against what one GPU reads.
+
+#include <memory>
+#include <vector>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/graph/generate.hpp"
+#include "grainscope/lean/run.hpp"
+#include "grainscope/model/lean.hpp"
+#include "lean_fixture.hpp"
+
+namespace grainscope::lean {
+namespace {
+
+using graph::BothWays;
+using graph::Vertex;
+
+class LeanTeams : public LeanTest {
+ protected:
+  // Every sample graph, and larger ones as they are and with their hubs first.
+  static std::vector<BothWays> graphs(bool directed) {
+    std::vector<BothWays> all;
+    for (const BothWays& each : graph::all_sample_graphs()) {
+      all.push_back(each);
+    }
+    for (const BothWays& each : graph::larger_graphs()) {
+      all.push_back(hubs_first(each));
+      all.push_back(each);
+    }
+    all.push_back(graph::star(100'000));
+    std::erase_if(all, [&](const BothWays& both) { return both.graph.directed && !directed; });
+    return all;
+  }
+  // `check(lists, team)` over all ways to place lists and several sizes of a team.
+  template <class Check>
+  static void over_all_teams(const BothWays& both, bool weights, const Check& check) {
+    over_all_lists(both, TierPolicy::heads, 20, weights, [&](const Lists& lists) {
+      for (const int count : {2, 3}) {
+        SCOPED_TRACE(testing::Message() << count << " GPUs");
+        const TeamOfLists placed(lists, count);
+        check(lists, placed.team());
+      }
+    });
+  }
+};
+
+TEST_F(LeanTeams, find_depths_and_read_as_the_model) {
+  for (const BothWays& both : graphs(true)) {
+    const Vertex source = busiest(both.graph);
+    over_all_teams(both, false, [&](const Lists& lists, LeanTeam team) {
+      for (const Turning& turning : kTurnings) {
+        const auto search = make_lean_bfs(team, turning);
+        const model::BfsPrediction expected =
+            model::replay_bfs(lists.pushed(), lists.pulled(), source, turning);
+        for (int run = 0; run < 2; ++run) {
+          EXPECT_GT(search->run(source), 0);
+          ASSERT_EQ(search->answer(), expected.depths);
+        }
+        const std::vector<LevelResult> levels = search->levels();
+        const std::vector<LinkReads> reads = search->count(source);
+        ASSERT_EQ(levels.size(), expected.levels.size());
+        ASSERT_EQ(reads.size(), expected.levels.size());
+        for (std::size_t i = 0; i < levels.size(); ++i) {
+          SCOPED_TRACE(testing::Message() << "level " << i);
+          EXPECT_EQ(levels[i].active, expected.levels[i].active);
+          EXPECT_EQ(levels[i].edges, expected.levels[i].edges);
+          EXPECT_EQ(search->pulled()[i], expected.levels[i].pull);
+          expect_equal(reads[i], expected.levels[i].link, expected.levels[i].hot_reads);
+        }
+      }
+    });
+  }
+}
+
+TEST_F(LeanTeams, label_components_and_read_as_the_model) {
+  std::vector<BothWays> all = graphs(false);
+  for (const char* spec : {"urand:15", "kron:15"}) {
+    all.push_back(hubs_first(BothWays(graph::make_graph(graph::parse_graph_spec(spec), false))));
+  }
+  all.emplace_back(graph::bridged_parts());
+  for (const BothWays& both : all) {
+    const std::vector<Vertex> labels = graph::serial_cc(both.graph);
+    over_all_teams(both, false, [&](const Lists& lists, LeanTeam team) {
+      const auto components = make_lean_cc(team);
+      const model::CcPrediction expected = model::replay_cc(lists.pushed());
+      for (int run = 0; run < 2; ++run) {
+        EXPECT_GT(components->run(0), 0);
+        ASSERT_EQ(components->answer(), labels);
+        const std::vector<LinkReads> reads = components->count(0);
+        for (std::size_t i = 0; i < reads.size(); ++i) {
+          SCOPED_TRACE(testing::Message() << "stage " << i);
+          expect_equal(reads[i], expected.stages[i].link, expected.stages[i].hot);
+        }
+        ASSERT_EQ(components->answer(), labels) << "after counting";
+      }
+    });
+  }
+}
+
+TEST_F(LeanTeams, find_the_distances_of_dijkstra) {
+  for (const BothWays& both : graphs(true)) {
+    if (!both.graph.weighted()) {
+      continue;
+    }
+    const Vertex source = busiest(both.graph);
+    const auto expected = graph::serial_sssp(both.graph, source);
+    over_all_teams(both, true, [&](const Lists&, LeanTeam team) {
+      for (const std::uint32_t delta : {1U, usual_delta(both.graph), 100'000U}) {
+        const auto paths = make_lean_sssp(team, delta);
+        for (int run = 0; run < 2; ++run) {
+          EXPECT_GT(paths->run(source), 0);
+          ASSERT_EQ(paths->answer(), expected);
+        }
+        const std::vector<LinkReads> reads = paths->count(source);
+        ASSERT_EQ(paths->answer(), expected);
+        ASSERT_EQ(reads.size(), paths->levels().size());
+        for (std::size_t i = 0; i < reads.size(); ++i) {
+          EXPECT_EQ(reads[i].elements + reads[i].hot, paths->levels()[i].edges) << "step " << i;
+        }
+      }
+    });
+  }
+}
+
+TEST_F(LeanTeams, rank_as_one_more_step_would_not_change) {
+  for (const BothWays& both : graphs(true)) {
+    over_all_teams(both, false, [&](const Lists& lists, LeanTeam team) {
+      const auto ranks = make_lean_pr(team);
+      const model::PrPrediction expected = model::replay_pr(lists.pulled(), both.graph);
+      for (int run = 0; run < 2; ++run) {
+        EXPECT_GT(ranks->run(0), 0);
+        EXPECT_NO_THROW(static_cast<void>(graph::certify_pr(both.graph, both.in_edges(), ranks->ranks())));
+      }
+      const std::vector<LinkReads> reads = ranks->count(0);
+      EXPECT_EQ(reads.size(), ranks->levels().size());
+      EXPECT_LE(reads.size(), 2 * expected.sweeps + 10U);
+      for (const LinkReads& sweep : reads) {
+        expect_equal(sweep, expected.sweep, expected.hot_reads);
+      }
+    });
+  }
+}
+
+TEST_F(LeanTeams, read_managed_memory_that_stays_on_the_host) {
+  const BothWays both = hubs_first(graph::larger_graphs().front());
+  const Vertex source = busiest(both.graph);
+  const TeamOfLists placed(Lists(both).managed(budget_), 2);
+  EXPECT_GT(make_lean_bfs(placed.team(), {})->run(source), 0);
+  const auto search = make_lean_bfs(placed.team(), {});
+  search->run(source);
+  EXPECT_EQ(search->answer(), graph::serial_bfs(both.graph, source));
+  EXPECT_NO_THROW(placed.team().front()->expect_on_host());
+}
+
+TEST_F(LeanTeams, of_one_are_what_one_gpu_runs) {
+  const BothWays both = hubs_first(graph::larger_graphs().front());
+  const TeamOfLists placed(Lists(both), 1);
+  const auto search = make_lean_bfs(placed.team(), {});
+  search->run(busiest(both.graph));
+  EXPECT_NE(search->answer_on_gpu(), nullptr);
+}
+
+TEST_F(LeanTeams, refuse_lists_that_are_not_shared) {
+  const BothWays both = graph::star(100);
+  const auto one = Lists(both).place();
+  const auto other = Lists(both).place();
+  const LeanLists* const apart[] = {one.get(), other.get()};
+  EXPECT_THROW(static_cast<void>(make_lean_bfs(apart, {})), UsageError);
+  EXPECT_THROW(static_cast<void>(make_lean_cc(apart)), UsageError);
+  EXPECT_THROW(static_cast<void>(make_lean_pr(apart)), UsageError);
+  const std::vector<const LeanLists*> many(17, one.get());
+  EXPECT_THROW(static_cast<void>(make_lean_bfs(many, {})), UsageError);
+  const BothWays larger = graph::star(200);
+  EXPECT_THROW(static_cast<void>(Lists(larger).place(0, one.get())), UsageError);
+  EXPECT_THROW(static_cast<void>(Lists(both).weighted().place(0, one.get())), UsageError);
+  const TeamOfLists plain(Lists(both), 2);
+  EXPECT_THROW(static_cast<void>(make_lean_sssp(plain.team(), 1)), UsageError);
+  EXPECT_THROW(static_cast<void>(make_lean_bfs(plain.team(), {})->run(100'000)), UsageError);
+  EXPECT_THROW(static_cast<void>(make_lean_bfs(plain.team(), {})->answer_on_gpu()), UsageError);
+}
+
+}  // namespace
+}  // namespace grainscope::lean
