@@ -118,6 +118,7 @@ class TeamRun {
   }
   // Behind what the first GPU was given of a step.
   void end_step(std::uint64_t active, std::uint64_t edges) {
+    const cuda::DeviceGuard guard(gpu(0));
     if (ends_.size() <= steps_.size()) {
       ends_.emplace_back();
     }
