@@ -340,6 +340,36 @@ ASKED = {
 }
 
 
+TOGETHER = "two-h100-lean24.json.gz"
+
+
+def by_two(algorithm: str, lists: str):
+    """The row of two GPUs over pinned memory."""
+    axes = {"lists": lists, "gpus": 2, "memory": None}
+    (row,) = found(rows_of(TOGETHER), LEAN + algorithm, "kron24", axes)
+    return row
+
+
+@part("lean.together")
+def together() -> str:
+    """What two GPUs take beside one."""
+    cells = []
+    for algorithm in ALGORITHMS:
+        line = [algorithm]
+        for lists in ("plain", "compressed"):
+            row = by_two(algorithm, lists)
+            times = 2 * row.counters["scaling"]
+            line += [clock(row.counters["alone_s"]), clock(row.median_s), f"{times:.2f}"]
+        cells.append(line)
+    heading = ["", "plain: alone", "two", "×", "compressed: alone", "two", "×"]
+    return table(heading, cells, right=True)
+
+
+@part("lean.together_steps")
+def together_steps(algorithm: str) -> str:
+    return f"{by_two(algorithm, 'plain').counters['levels']:.0f}"
+
+
 def asked_of(algorithm: str, graph: str, what: Mapping[str, object]) -> list:
     axes = _WHOLE | ({"weights": "8-72"} if algorithm == "sssp" else {"weights": None}) | what
     return found(rows_of(ANSWERS[graph]), LEAN + algorithm, graph, axes)

@@ -104,8 +104,13 @@ TEST_F(LeanTeams, find_the_distances_of_dijkstra) {
     }
     const Vertex source = busiest(both.graph);
     const auto expected = graph::serial_sssp(both.graph, source);
+    // Every step is the host's: many of them take long.
+    std::vector<std::uint32_t> deltas{usual_delta(both.graph), 100'000};
+    if (both.graph.vertices() < 500) {
+      deltas.push_back(1);
+    }
     over_all_teams(both, true, [&](const Lists&, LeanTeam team) {
-      for (const std::uint32_t delta : {1U, usual_delta(both.graph), 100'000U}) {
+      for (const std::uint32_t delta : deltas) {
         const auto paths = make_lean_sssp(team, delta);
         for (int run = 0; run < 2; ++run) {
           EXPECT_GT(paths->run(source), 0);

@@ -1,7 +1,8 @@
 """Which code makes each family's numbers, and whether it changed since its version was recorded.
 
 tests/golden/measured_code.json has for each family its version, the files of its kernels and timed regions,
-and a digest of their code without comments and blanks, and of every header that they include. After a change:
+and a digest of their code without comments and blanks, of every header that they include, and of what the
+CMake files have the compiler do with them. After a change:
 
   python3 tests/python/measured_code.py record FAMILY…                  the family's version was raised
   python3 tests/python/measured_code.py waive FAMILY… --why "…"        what is measured did not change
@@ -59,6 +60,9 @@ _TEXT = r"""R"\((?:.*?)\)"|"(?:\\.|[^"\\])*"|(?<!\w)'(?:\\.|[^'\\\n])+'"""
 _STRING = re.compile(_TEXT, re.DOTALL)
 _COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+_COMMAND = re.compile(r"(\w+)\s*\(([^()]*)\)")
+# What changes code that is compiled, not what is warned of.
+_OPTION = re.compile(r"(?<![\w-])(?:-O\w*|-[fm]\w[\w=-]*|-std=[\w+]+|--fmad=\w+)")
 _TYPE = re.compile(
     r"(?:template\s*<[^{;]*>\s*)?(?:class|struct|union|enum(?:\s+class)?)\s+(?:\[\[\w+\]\]\s*)?(\w+)"
 )
@@ -179,11 +183,28 @@ def measured_in(patterns: Iterable[str], shared: dict[str, list[str]]) -> dict[s
     return code | {str(each.relative_to(ROOT)): each.read_text() for each in headers}
 
 
+def options_of(source: str) -> str:
+    """What the CMake files of a source's folder and of those above it say of how it is compiled."""
+    said = []
+    for folder in [*Path(source).parents][::-1]:
+        listed = ROOT / folder / "CMakeLists.txt"
+        if not listed.is_file():
+            continue
+        text = re.sub(r"#[^\n]*", "", listed.read_text())
+        for command, arguments in _COMMAND.findall(text):
+            words = re.split(r"\s+", arguments.strip())
+            alone = command == "set_source_files_properties" and str(Path(source).relative_to(folder)) in words
+            if alone or command in ("target_compile_options", "add_compile_options"):
+                said += [word for word in words if _OPTION.search(word)]
+    return " ".join(dict.fromkeys(said))
+
+
 def digest_of(family: dict, shared: dict[str, list[str]]) -> str:
     """The digest of a family's measured code as it is now."""
     digest = hashlib.sha256()
-    for _, text in sorted(measured_in(family["code"], shared).items()):
+    for name, text in sorted(measured_in(family["code"], shared).items()):
         digest.update(code_of(text).encode())
+        digest.update(options_of(name.partition("#")[0]).encode())
     return digest.hexdigest()[:16]
 
 

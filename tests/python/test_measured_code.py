@@ -44,6 +44,35 @@ def test_a_changed_kernel_is_seen(tmp_path, monkeypatch):
     assert measured_code.changed(record) == ["a/b"]
 
 
+def test_a_changed_option_of_the_compiler_is_seen(tmp_path, monkeypatch):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/sum.cpp").write_text("s += x[i];")
+    lists = tmp_path / "src/CMakeLists.txt"
+    monkeypatch.setattr(measured_code, "ROOT", tmp_path)
+    family = {"version": 1, "code": ["src/sum.cpp"], "digest": ""}
+    record = {"shared": {}, "families": {"a/b": family}}
+
+    def changes(text: str) -> list[str]:
+        lists.write_text(text)
+        return measured_code.changed(record)
+
+    lists.write_text("add_library(sums sum.cpp other.cpp)\n")
+    family["digest"] = measured_code.digest_of(family, {})
+    assert changes("# -O1\nadd_library(sums sum.cpp)\ntarget_compile_options(sums PRIVATE -Wall)\n") == []
+    assert changes("set_source_files_properties(other.cpp PROPERTIES COMPILE_OPTIONS -O1)\n") == []
+    assert changes("set_source_files_properties(\n  sum.cpp\n  PROPERTIES COMPILE_OPTIONS -O1)\n") == ["a/b"]
+    assert changes('target_compile_options(sums PRIVATE "$<1:-falign-loops=64>")\n') == ["a/b"]
+    assert changes("add_compile_options(--fmad=false)\n") == ["a/b"]
+
+
+def test_options_of_the_compiler_are_those_of_the_build():
+    assert "--fmad=false" in measured_code.options_of("src/lean/search.cu")
+    assert "--fmad" not in measured_code.options_of("src/lean/ranks.cu")
+    assert "-falign-loops=64" in measured_code.options_of("src/gnn/host_sage.cpp")
+    assert "-O3" in measured_code.options_of("benchmarks/host/memory.cpp")
+    assert "-O3" not in measured_code.options_of("benchmarks/traversal/traversal.cpp")
+
+
 def test_a_part_of_a_source_has_what_it_uses_and_no_more():
     source = """
 namespace a {

@@ -489,11 +489,10 @@ def _together(found: Sequence[Together], out: Terminal) -> Iterator[str]:
 
 
 def _together_cells(one: Together) -> tuple[str, ...]:
-    work, divide = one.run.work, one.run.row.case.axes.get("divide")
+    work = one.run.work
     weights = f", weights {work.weights}" if work.weights else ""
-    parts = f", parts of as many {divide}" if divide else ""
     return (
-        f"  {work.algorithm} {work.graph}, {work.edge} B{weights}, {one.run.placement}{parts}",
+        f"  {work.algorithm} {work.graph}, {work.edge} B{weights}, {one.how}",
         str(one.gpus),
         format_time(one.alone_s),
         format_time(one.run.time.value),

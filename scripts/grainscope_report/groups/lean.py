@@ -21,7 +21,7 @@ from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Z_95, Estimate, pl
 
 FAMILIES = tuple(f"{LEAN}{algorithm}" for algorithm in ("bfs", "cc", "pr", "sssp"))
 # Axes that say what is computed and where, and those that are told in words of their own.
-_OTHERS = {"graph", "weights", "locality", "strategy", "tier", "hot", "hot_budget", "lists", "segments"}
+_OTHERS = {"graph", "weights", "locality", "strategy", "tier", "hot", "hot_budget", "lists", "segments", "gpus"}
 _NOT_THERE = {"none", "off", "no", "plain", "read", 0}
 HOT = "hot"
 EXCHANGE = "edge_gather"  # GraphPEG's, emulated
@@ -125,6 +125,11 @@ def measured(machine: Machine) -> list[Lean]:
         for algorithm in traversal.algorithms(runs)
     }
     return [_lean(run, usual[run.work.algorithm].most_common(1)[0][0]) for run in runs]
+
+
+def of(run: Run) -> Lean:
+    """One run, by itself."""
+    return _lean(run, _strategy(run))
 
 
 def _strategy(run: Run) -> str:

@@ -136,8 +136,9 @@ def of_family(machine: Machine, prefix: str, directions: Sequence[str] = (PUSH,)
 
 
 def together(machine: Machine) -> list[Run]:
-    """What several GPUs did together, each a part of the vertices."""
-    return _runs(machine, [row for row in _own(machine, TRAVERSAL) if row.case.axes.get("gpus", 1) > 1])
+    """What several GPUs did together, each a part of the vertices: whole lists, then fewer bytes."""
+    rows = [row for prefix in (TRAVERSAL, LEAN) for row in _own(machine, prefix)]
+    return _runs(machine, [row for row in rows if row.case.axes.get("gpus", 1) > 1])
 
 
 def modelled(machine: Machine, directions: Sequence[str] = (PUSH,)) -> list[Run]:

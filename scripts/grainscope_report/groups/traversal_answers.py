@@ -127,11 +127,20 @@ class Together:
         """How many times as fast as one GPU."""
         return self.scaling * self.gpus
 
+    @property
+    def how(self) -> str:
+        """Where whole lists lie and what is alike in the parts, or by what technique fewer bytes move."""
+        if not self.run.placement:
+            return lean.of(self.run).text
+        divide = self.run.row.case.axes.get("divide")
+        return self.run.placement + (f", parts of as many {divide}" if divide else "")
+
 
 def together(machine: Machine) -> list[Together]:
     """Every such traversal of which one GPU's time is known, in the order of works."""
     runs = [run for run in traversal.together(machine) if run.counter("scaling") and run.counter("alone_s")]
-    alone = {_by_one(run): run for run in traversal.measured(machine)}
+    by_one = (*traversal.measured(machine), *traversal.of_family(machine, traversal.LEAN))
+    alone = {_by_one(run): run for run in by_one}
     found = []
     for work in _in_order({run.work for run in runs}, runs):
         for run in (run for run in runs if run.work == work):
@@ -159,7 +168,8 @@ def together_as_json(one: Together) -> dict[str, Any]:
         "weights": work.weights or None,
         "access": one.run.access,
         "placement": one.run.placement,
-        "divide": one.run.row.case.axes.get("divide", "edges"),
+        "how": one.how,
+        "divide": one.run.row.case.axes.get("divide", "edges" if one.run.placement else None),
         "gpus": one.gpus,
         "time_s": plain(one.run.time),
         "alone_s": one.alone_s,
@@ -381,7 +391,8 @@ def said_together(found: Sequence[Together]) -> list[str]:
         for one in (one for one in there if one.gpus == most):
             best[one.run.work.algorithm] = max(one.faster, best.get(one.run.work.algorithm, 0.0))
         times = ", ".join(f"{name} {times:.1f}" for name, times in best.items())
-        said.append(f"{graph}, {edge} B, {placement}: by {most} GPUs {times} times as fast as by one")
+        where = placement or "fewer bytes"
+        said.append(f"{graph}, {edge} B, {where}: by {most} GPUs {times} times as fast as by one")
     return said
 
 
