@@ -193,7 +193,9 @@ def options_of(source: str) -> str:
         text = re.sub(r"#[^\n]*", "", listed.read_text())
         for command, arguments in _COMMAND.findall(text):
             words = re.split(r"\s+", arguments.strip())
-            alone = command == "set_source_files_properties" and str(Path(source).relative_to(folder)) in words
+            alone = (
+                command == "set_source_files_properties" and str(Path(source).relative_to(folder)) in words
+            )
             if alone or command in ("target_compile_options", "add_compile_options"):
                 said += [word for word in words if _OPTION.search(word)]
     return " ".join(dict.fromkeys(said))

@@ -1,12 +1,13 @@
 """Who needs how much of the GPU's memory for which time, by planted rows."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from grainscope_report import reader
 from grainscope_report.cli import main
-from grainscope_report.groups import traversal, traversal_answers, traversal_memory
+from grainscope_report.groups import lean, traversal, traversal_answers, traversal_memory
 from grainscope_report.groups.traversal_memory import FEWER, PRESSED
 from grainscope_report.machine import machines
 from planted_traversals import ENTRIES, KRON, machine_file, pages, traverse
@@ -179,3 +180,23 @@ def test_several_gpus_stand_beside_one(tmp_path, capsys, monkeypatch):
     said = " ".join(capsys.readouterr().out.split())
     assert "8 B, mapped: by 4 GPUs bfs 2.0 times as fast as by one" in said
     assert "traversal/cc mapped merged_aligned original kron24 8 ms - edge 8, gpus 2" in said
+
+
+def test_several_gpus_that_read_fewer_edges_stand_beside_one_of_their_way(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "140")
+    path = str(Path(__file__).parents[2] / "results/reference/two-h100-lean24.json.gz")
+    assert main(["validate", path]) == 0
+    capsys.readouterr()
+    assert main(["summary", path, "--json"]) == 0
+    found = {
+        (one["algorithm"], one["how"]): one for one in json.loads(capsys.readouterr().out)["several_gpus"]
+    }
+    assert len(found) == 8
+    assert found["pr", "pulled, compressed lists"]["scaling"] > 0.95
+    assert found["cc", "sampled"]["divide"] is None
+    assert main(["summary", "--full", path]) == 0
+    out = capsys.readouterr().out
+    [line] = [line for line in out.splitlines() if "sssp kron24" in line and "compressed lists" in line]
+    assert "near-far" in line
+    [machine] = machines([reader.read(path)])
+    assert not lean.measured(machine), "what one GPU does is not told by rows of two"

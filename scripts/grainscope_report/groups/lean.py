@@ -21,7 +21,18 @@ from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Z_95, Estimate, pl
 
 FAMILIES = tuple(f"{LEAN}{algorithm}" for algorithm in ("bfs", "cc", "pr", "sssp"))
 # Axes that say what is computed and where, and those that are told in words of their own.
-_OTHERS = {"graph", "weights", "locality", "strategy", "tier", "hot", "hot_budget", "lists", "segments", "gpus"}
+_OTHERS = {
+    "graph",
+    "weights",
+    "locality",
+    "strategy",
+    "tier",
+    "hot",
+    "hot_budget",
+    "lists",
+    "segments",
+    "gpus",
+}
 _NOT_THERE = {"none", "off", "no", "plain", "read", 0}
 HOT = "hot"
 EXCHANGE = "edge_gather"  # GraphPEG's, emulated
