@@ -409,6 +409,10 @@ class Lister {
     if (!gpu.unavailable.empty()) {
       return gpu.unavailable;
     }
+    if (const std::string why = why_no_team(machine_, gpu.ordinal, static_cast<std::size_t>(point.gpus));
+        point.gpus > 1 && !why.empty()) {
+      return why;
+    }
     if (point.algorithm == Algorithm::cc && point.spec.directed()) {
       return kNoDirectedComponents;
     }
@@ -416,11 +420,6 @@ class Lister {
     if (report != nullptr && report->cuda && point.hot.bytes > report->cuda->memory_bytes()) {
       return std::string(point.hot.given_by) + ": " + format_bytes(point.hot.bytes) + " are more than GPU " +
              std::to_string(gpu.ordinal) + " has: " + format_bytes(report->cuda->memory_bytes());
-    }
-    if (const std::string why =
-            why_no_team(machine_, gpu.ordinal, static_cast<std::size_t>(std::max(2, point.gpus)));
-        point.gpus > 1 && !why.empty()) {
-      return why;
     }
     for (const int other : point.others) {
       if (const std::string why = gpu_targets(machine_, {other}).front().unavailable; !why.empty()) {
