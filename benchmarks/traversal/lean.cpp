@@ -114,6 +114,18 @@ void summarise(const LoadedGraph& graph, const LeanLayout& layout, std::uint64_t
   counters["prepare_s"] = graph.order_s();
 }
 
+// Against the first GPU alone, over the same lists. Where it has no room for that the row stands without.
+void hold_against_first(const LeanPoint& point, const LoadedGraph& graph, const PlacedTeam& lists,
+                        const LeanLayout& layout, Measurement& measurement) {
+  try {
+    const LeanRun alone = make_lean_run(point, graph, lists.team().first(1), layout);
+    hold_against_one_gpu(*alone.traversal, graph, point.algorithm, graph.sources(point.trials),
+                         static_cast<int>(point.walkers().size()), measurement);
+  } catch (const SkipError&) {
+    return;
+  }
+}
+
 }  // namespace
 
 Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedGraph& graph) {
@@ -156,9 +168,8 @@ Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedG
   summarise(graph, layout, lists.hot_bytes(), lists.gpu_bytes() + run.traversal->gpu_bytes(), measurement);
   hold_against_model(session, point, run.model(sources.front(), first_reads), measurement);
   if (!point.others.empty()) {
-    const LeanRun alone = make_lean_run(point, graph, lists.team().first(1), layout);
-    hold_against_one_gpu(*alone.traversal, graph, point.algorithm, sources,
-                         static_cast<int>(point.walkers().size()), measurement);
+    run.traversal.reset();  // its state may leave no room
+    hold_against_first(point, graph, lists, layout, measurement);
   }
   return measurement;
 }
@@ -171,15 +182,16 @@ constexpr About kAboutLean{
     .question = "What does a traversal save that reads fewer of the edges that are far?",
     .timed =
         "one whole run between two events, state set within; nothing waits for the host meanwhile but hybrid "
-        "runs and those of several GPUs, where it chooses in every step. Not timed: making, ordering, "
+        "runs and those of several GPUs, where it submits every step (of cc several GPUs wait for each other "
+        "alone). Not timed: making, ordering, "
         "compressing and placing the "
         "graph, planning and filling what is hot, verifying, which every trial is",
     .formula =
         "operations: none; TEPS is a counter. Bytes: edges read, wherever they lie, times 4; what crossed "
         "the link is under `traffic` and in the trials, counted by the kernel in a second run and equal to "
         "the model's. Of several GPUs it is of all of them; counters.alone_s is the time of the first by "
-        "itself, over the same lists, after the trials and from the first three sources, and `scaling` that "
-        "over the time of all times their number",
+        "itself, over the same lists, after the trials and from the first three sources; `scaling` is "
+        "alone_s / (the time of all * their number)",
     .source =
         "Beamer, Asanovic and Patterson, SC 2012; Sutton, Ben-Nun and Barak, IPDPS 2018; GAP benchmark suite "
         "for sources and conventions; to be compared with EMOGI (VLDB 2020; traversal/*)",
@@ -256,8 +268,8 @@ Explanation explain(const LeanPoint& point) {
   return {
       std::string("the time of ") + technique.is + ", its lists in host memory" + where +
           (several ? ", which several GPUs read, each the lists of its own vertices" : ""),
-      (several ? "kernels, what GPUs tell each other and the host's choices between two events, from setting "
-                 "the state to the last step"
+      (several ? "kernels of all GPUs, and what these tell each other, between two events, from setting the "
+                 "state to the last step"
                : timed) +
           brought,
       "bytes = edges read * 4; teps = entries reached (half of them where undirected) / time, harmonic mean",
@@ -416,10 +428,13 @@ class Lister {
     if (point.algorithm == Algorithm::cc && point.spec.directed()) {
       return kNoDirectedComponents;
     }
-    const GpuReport* report = machine_.find_gpu(gpu.ordinal);
-    if (report != nullptr && report->cuda && point.hot.bytes > report->cuda->memory_bytes()) {
-      return std::string(point.hot.given_by) + ": " + format_bytes(point.hot.bytes) + " are more than GPU " +
-             std::to_string(gpu.ordinal) + " has: " + format_bytes(report->cuda->memory_bytes());
+    for (const int each : point.walkers()) {
+      const GpuReport* report = machine_.find_gpu(each);
+      if (report != nullptr && report->cuda && point.hot.bytes > report->cuda->memory_bytes()) {
+        return std::string(point.hot.given_by) + ": " + format_bytes(point.hot.bytes) +
+               " are more than GPU " + std::to_string(each) +
+               " has: " + format_bytes(report->cuda->memory_bytes());
+      }
     }
     for (const int other : point.others) {
       if (const std::string why = gpu_targets(machine_, {other}).front().unavailable; !why.empty()) {

@@ -75,9 +75,9 @@ class Trials final : public Operation {
   std::vector<LevelResult> first_levels_;
 };
 
-// How much of what `gpus` GPUs could do they did in the first of these trials, of which there are some: the
-// time of one alone over theirs times their number, as counters alone_s and scaling. Its runs are verified,
-// too.
+// How well `gpus` GPUs divide the work of these trials, of which there are some: counter alone_s is the time
+// of one GPU from the first sources, and scaling is alone_s / (their time from these sources * gpus). Its
+// runs are verified, too.
 void hold_against_one_gpu(graph::Traversal& alone, const LoadedGraph& graph, graph::Algorithm algorithm,
                           std::span<const graph::Vertex> sources, int gpus, Measurement& measurement);
 

@@ -313,6 +313,18 @@ def kron24_score(score: str) -> str:
     return share(kron24_scores()[score], "hit_rate_10")
 
 
+@part("tiering.kron24_left")
+def kron24_left() -> str:
+    """The percent that the order of today's default leaves."""
+    return f"{100 * (1 - kron24_scores()['presampled'].counters['hit_rate_10']):.0f}"
+
+
+@part("tiering.kron24_of_optimal")
+def kron24_of_optimal() -> str:
+    rates = {score: row.counters["hit_rate_10"] for score, row in kron24_scores().items()}
+    return f"{rates['presampled'] / rates['optimal']:.2f}"
+
+
 SCORES_RUN = "no-gpu-scores.json.gz"
 DEEPEST = "10x10x10x10x10"
 

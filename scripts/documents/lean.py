@@ -357,12 +357,22 @@ def together() -> str:
     for algorithm in ALGORITHMS:
         line = [algorithm]
         for lists in ("plain", "compressed"):
-            row = by_two(algorithm, lists)
-            times = 2 * row.counters["scaling"]
-            line += [clock(row.counters["alone_s"]), clock(row.median_s), f"{times:.2f}"]
+            counters = by_two(algorithm, lists).counters
+            times = 2 * counters["scaling"]
+            line += [clock(counters["alone_s"]), clock(counters["alone_s"] / times), f"{times:.2f}"]
         cells.append(line)
     heading = ["", "plain: alone", "two", "×", "compressed: alone", "two", "×"]
     return table(heading, cells, right=True)
+
+
+@part("lean.together_later")
+def together_later(*algorithms: str) -> str:
+    """By how many percent these rows' other visit was above the one in the table: the least and the most."""
+    later = []
+    for row in (by_two(algorithm, lists) for algorithm in algorithms for lists in ("plain", "compressed")):
+        one, other = (visit.median_s for visit in row.visits)
+        later.append(100 * ((other if row.middle == 0 else one) / row.median_s - 1))
+    return f"{min(later):.0f} to {max(later):.0f}"
 
 
 @part("lean.together_steps")

@@ -362,9 +362,12 @@ def of_build(what: str) -> str:
     if any(apart) or any(kernels[which] for which in ("a_only", "b_only")):
         raise ValueError("the text says that lists and kernels are the same, and that no row stands out")
     untold = [family for family in families if family["verdict"] == equivalence.UNKNOWN]
-    (training,) = (
-        family for family in families if (family["family"], family["clock"]) == ("pipeline/graphsage", "host")
+    training, bags = (
+        next(family for family in families if (family["family"], family["clock"]) == which)
+        for which in (("pipeline/graphsage", "host"), ("gather/bag", "gated"))
     )
+    if bags["verdict"] != equivalence.UNKNOWN or contains_one(bags):
+        raise ValueError("the text says that gather/bag cannot be told though its interval leaves out 1")
     return {
         "functions": str(kernels["functions"]),
         "rows": str(sum(family["rows"] for family in families)),
@@ -372,7 +375,15 @@ def of_build(what: str) -> str:
         "hopeless": str(sum(family["power"] < 0.005 for family in untold)),
         "training": f"{training['ratio']:.2f}",
         "interval": f"{training['low']:.2f} to {training['high']:.2f}",
+        "bags": f"{bags['low']:.3f} to {bags['high']:.3f}",
+        "left_out": str(sum(not contains_one(family) for family in families)),
+        "families": str(len(families)),
     }[what]
+
+
+def contains_one(family: dict) -> bool:
+    """Whether the interval of a family's ratio has 1."""
+    return family["low"] <= 1 <= family["high"]
 
 
 @part("equivalence.apart")

@@ -417,7 +417,6 @@ class ComponentMemory {
   [[nodiscard]] std::uint64_t bytes() const { return parents_.bytes() + roots_.bytes() + pieces_.bytes(); }
 
  private:
-  static constexpr unsigned kBlocksPerSm = 8;
   cuda::DeviceArray<Vertex> parents_;
   cuda::DeviceArray<Vertex> roots_;
   cuda::DeviceArray<PieceItem> pieces_;
@@ -648,13 +647,7 @@ class TeamCc final : public graph::Traversal {
   // By the first GPU's clock.
   [[nodiscard]] std::vector<LevelResult> levels() const override { return memories_.front()->stages(); }
   [[nodiscard]] std::vector<Vertex> answer() const override { return memories_.front()->parents(vertices_); }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    std::uint64_t bytes = 0;
-    for (const auto& memory : memories_) {
-      bytes += memory->bytes();
-    }
-    return bytes;
-  }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(memories_); }
 
  private:
   template <bool kCount>
@@ -713,6 +706,7 @@ class TeamCc final : public graph::Traversal {
   TeamRun run_;
   Vertex vertices_;
   std::vector<std::unique_ptr<ComponentMemory>> memories_;
+  TeamDrain drain_{run_};
 };
 
 void require_components(const LeanLists& lists) {

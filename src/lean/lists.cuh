@@ -225,7 +225,8 @@ __device__ inline FirstWords decode_first_words(std::uint32_t word, const LineFo
 // lane that has one, then finish(whole), which tells whether that was the whole list; start and finish by all
 // lanes.
 
-inline constexpr int kLeanThreads = 256;  // of a block
+inline constexpr int kLeanThreads = 256;     // of a block
+inline constexpr unsigned kBlocksPerSm = 8;  // of kernels that the host submits step by step
 
 __device__ inline std::uint32_t warp_of_grid() {
   return static_cast<std::uint32_t>(cuda::thread_of_grid() / kWarpLanes);

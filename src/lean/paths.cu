@@ -339,8 +339,6 @@ class HybridSssp final : public graph::Traversal {
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:
-  static constexpr unsigned kBlocksPerSm = 8;
-
   // Who is active below a threshold; waits.
   StepCounters choose(std::uint64_t threshold) {
     const PathArrays a = state_.arrays();
@@ -477,29 +475,16 @@ class TeamSssp final : public graph::Traversal {
   [[nodiscard]] std::vector<std::uint32_t> answer() const override {
     return run_.gathered<std::uint32_t>([&](std::size_t i) { return states_[i]->distances(); });
   }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    std::uint64_t bytes = 0;
-    for (const auto& state : states_) {
-      bytes += state->bytes();
-    }
-    return bytes;
-  }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(states_); }
 
  private:
-  static constexpr unsigned kBlocksPerSm = 8;
-  [[nodiscard]] unsigned grid(std::size_t i) const {
-    return static_cast<unsigned>(cuda::sm_count(run_.gpu(i))) * kBlocksPerSm;
-  }
+  [[nodiscard]] unsigned grid(std::size_t i) const { return run_.grid(i, kBlocksPerSm); }
 
   // Who is active below a threshold, of all GPUs; waits.
   StepCounters choose(std::uint64_t threshold) {
     run_.each([&](std::size_t i, const cuda::Stream& stream) {
-      Others<PathArrays> others;
-      for (std::size_t other = 0; other < states_.size(); ++other) {
-        if (other != i) {
-          others.of[others.count++] = states_[other]->arrays();
-        }
-      }
+      const auto others =
+          run_.others<PathArrays>(i, [&](std::size_t other) { return states_[other]->arrays(); });
       const PathArrays a = states_[i]->arrays();
       take_lowered<<<grid(i), kLeanThreads, 0, stream.get()>>>(a, run_.words(i), others);
       choose_dealt<<<grid(i), kLeanThreads, 0, stream.get()>>>(run_.view(i).out, a, run_.words(i), threshold);
@@ -573,6 +558,7 @@ class TeamSssp final : public graph::Traversal {
   std::vector<std::unique_ptr<PathState>> states_;
   TeamReads reads_;
   TeamCounters<StepCounters> counters_;
+  TeamDrain drain_{run_};
 };
 
 }  // namespace

@@ -83,33 +83,31 @@ class PlacedDirection {
   // `elsewhere`: the same lists, placed for another GPU, whose host memory is read; null: it takes its own.
   PlacedDirection(const ListSource& source, const HostSide& host, bool weights, bool apart,
                   const PlacedDirection* elsewhere)
-      : host_(host),
-        elsewhere_(elsewhere),
-        offsets_(host.request.gpu, source.graph.offsets.bytes()),
-        joined_{source.graph, 32} {
+      : offsets_(host.request.gpu, source.graph.offsets.bytes()), joined_{source.graph, 32} {
+    const Taken taken{host, elsewhere};
     const bool joins = weights && !apart && packs_weights(source.graph);
     const bool beside = weights && !joins;
     copy_to_gpu(offsets_, source.graph.offsets.data());
     view_.offsets = static_cast<const std::uint64_t*>(offsets_.data());
     view_.joined_bits = joined_.bits = joins ? vertex_bits(source.graph) : 32;
     if (source.compressed != nullptr) {
-      place_compressed(*source.compressed, host.request.gpu);
+      place_compressed(*source.compressed, taken);
     } else {
       view_.coding = joins ? Coding::joined : beside ? Coding::beside : Coding::plain;
       words_count_ = source.graph.edges();
-      words_ = shared(&PlacedDirection::words_, words_count_, joined_);
+      words_ = taken.words(&PlacedDirection::words_, words_count_, joined_);
     }
     view_.words = static_cast<const std::uint32_t*>(words_->device_data());
     if (view_.coding == Coding::beside) {
-      weights_ = shared(&PlacedDirection::weights_, source.graph.edges(),
-                        [&](std::uint64_t edge) { return source.graph.weights[edge]; });
+      weights_ = taken.words(&PlacedDirection::weights_, source.graph.edges(),
+                             [&](std::uint64_t edge) { return source.graph.weights[edge]; });
       view_.weights = static_cast<const std::uint32_t*>(weights_->device_data());
     }
     if (source.tier != nullptr && source.tier->elements() > 0) {
       place_tier(source, host.request.gpu, beside);
     }
     if (source.firsts != nullptr) {
-      place_firsts(*source.firsts, host.request.gpu);
+      place_firsts(*source.firsts, taken);
     }
   }
 
@@ -135,34 +133,45 @@ class PlacedDirection {
 
  private:
   using Shared = std::shared_ptr<const cuda::MappedMemory>;
-  // What the other GPU's have of these words, or host memory for them.
-  template <class Of>
-  Shared shared(Shared PlacedDirection::*member, std::uint64_t count, const Of& of) const {
-    return elsewhere_ != nullptr ? elsewhere_->*member
-                                 : std::make_shared<const cuda::MappedMemory>(on_host(host_, count, of));
-  }
+  // Where host memory is taken from.
+  struct Taken {
+    const HostSide& host;
+    const PlacedDirection* elsewhere;
+    // What the other GPU's lists have of these words, or memory for them.
+    template <class Of>
+    [[nodiscard]] Shared words(Shared PlacedDirection::*member, std::uint64_t count, const Of& of) const {
+      if (elsewhere == nullptr) {
+        return std::make_shared<const cuda::MappedMemory>(on_host(host, count, of));
+      }
+      if (elsewhere->*member == nullptr) {
+        throw UsageError("lists are placed beside those that are placed in the same way alone");
+      }
+      return elsewhere->*member;
+    }
+  };
 
-  void place_compressed(const CompressedLists& lists, int gpu) {
-    places_.emplace(gpu, std::max<std::uint64_t>(lists.places.bytes(), sizeof(ListPlace)));
+  void place_compressed(const CompressedLists& lists, const Taken& taken) {
+    places_.emplace(taken.host.request.gpu, std::max<std::uint64_t>(lists.places.bytes(), sizeof(ListPlace)));
     if (!lists.places.empty()) {
       copy_to_gpu(*places_, lists.places.data());
     }
     words_count_ = lists.words.size();
-    words_ = shared(&PlacedDirection::words_, words_count_, [&](std::uint64_t i) { return lists.words[i]; });
+    words_ =
+        taken.words(&PlacedDirection::words_, words_count_, [&](std::uint64_t i) { return lists.words[i]; });
     view_.coding = lists.weights.given() ? Coding::compressed_weighted : Coding::compressed;
     view_.places = static_cast<const ListPlace*>(places_->data());
     view_.id_bits = lists.id_bits;
     view_.weight_code = lists.weights;
   }
 
-  void place_firsts(const Firsts& firsts, int gpu) {
+  void place_firsts(const Firsts& firsts, const Taken& taken) {
     if (firsts.packed()) {
-      first_blocks_.emplace(gpu, firsts.blocks.bytes());
+      first_blocks_.emplace(taken.host.request.gpu, firsts.blocks.bytes());
       copy_to_gpu(*first_blocks_, firsts.blocks.data());
       view_.first_blocks = static_cast<const FirstsBlock*>(first_blocks_->data());
     }
-    firsts_ = shared(&PlacedDirection::firsts_, firsts.words.size(),
-                     [&](std::uint64_t i) { return firsts.words[i]; });
+    firsts_ = taken.words(&PlacedDirection::firsts_, firsts.words.size(),
+                          [&](std::uint64_t i) { return firsts.words[i]; });
     view_.firsts = static_cast<const std::uint32_t*>(firsts_->device_data());
   }
 
@@ -179,8 +188,6 @@ class PlacedDirection {
     }
   }
 
-  const HostSide host_;
-  const PlacedDirection* elsewhere_;
   cuda::DeviceBuffer offsets_;
   Joined joined_;
   std::uint64_t words_count_ = 0;
@@ -243,21 +250,22 @@ class CudaLeanLists final : public LeanLists {
   CudaLeanLists(const LeanPlacement& placement, const cuda::Surroundings& surroundings)
       : gpu_(placement.gpu),
         guard_(placement.gpu),
-        beside_(same_lists(placement)),
         out_(pushed(placement), host_side(placement, surroundings), placement.weights, placement.apart,
-             beside_ != nullptr ? &beside_->out_ : nullptr) {
+             same_lists(placement) != nullptr ? &same_lists(placement)->out_ : nullptr) {
+    const CudaLeanLists* const beside = same_lists(placement);
     const Csr& graph = *placement.graph;
     const bool pulls = graph.directed && !placement.weights;
     const ListSource pulled{pulls ? *placement.in_edges : graph, placement.in_tier, placement.in_compressed,
                             placement.firsts};
     if (pulls) {
       in_.emplace(pulled, host_side(placement, surroundings), false, false,
-                  beside_ != nullptr ? &*beside_->in_ : nullptr);
+                  beside != nullptr ? &*beside->in_ : nullptr);
     }
-    if (beside_ != nullptr) {
-      view_ = beside_->view_;
-      pushed_segments_ = beside_->pushed_segments_;
-      pulled_segments_ = beside_->pulled_segments_;
+    if (beside != nullptr) {
+      require_alike(*beside);
+      view_ = beside->view_;
+      pushed_segments_ = beside->pushed_segments_;
+      pulled_segments_ = beside->pulled_segments_;
     } else {
       describe(placement, pulls ? &pulled : nullptr);
     }
@@ -298,6 +306,17 @@ class CudaLeanLists final : public LeanLists {
     }
     return beside;
   }
+  // What of the same lists is where, and how it is coded.
+  void require_alike(const CudaLeanLists& beside) const {
+    const auto alike = [](const ListsView& one, const ListsView& other) {
+      return one.coding == other.coding && one.id_bits == other.id_bits && one.words == other.words &&
+             one.firsts == other.firsts && one.weights == other.weights;
+    };
+    if (!alike(out_.view(), beside.out_.view()) || hot_bytes() != beside.hot_bytes() ||
+        (in_ && !alike(in_->view(), beside.in_->view()))) {
+      throw UsageError("lists are placed beside those that are placed in the same way alone");
+    }
+  }
   // All that does not depend on the GPU. `pulled`: null where lists are pulled from that are pushed, or none.
   void describe(const LeanPlacement& placement, const ListSource* pulled) {
     const Csr& graph = *placement.graph;
@@ -319,7 +338,6 @@ class CudaLeanLists final : public LeanLists {
 
   int gpu_;
   cuda::DeviceGuard guard_;
-  const CudaLeanLists* beside_;
   PlacedDirection out_;
   std::optional<PlacedDirection> in_;
   PlacedSegments pushed_segments_;

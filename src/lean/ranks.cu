@@ -345,8 +345,6 @@ class HybridPr final : public graph::Traversal {
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:
-  static constexpr unsigned kBlocksPerSm = 8;
-
   template <bool kCount>
   double sweeps() {
     cudaStream_t stream = run_.stream().get();
@@ -452,19 +450,10 @@ class TeamPr final : public graph::Traversal {
   [[nodiscard]] std::vector<float> ranks() const override {
     return run_.gathered<float>([&](std::size_t i) { return states_[i]->ranks(); });
   }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    std::uint64_t bytes = 0;
-    for (const auto& state : states_) {
-      bytes += state->bytes();
-    }
-    return bytes;
-  }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(states_); }
 
  private:
-  static constexpr unsigned kBlocksPerSm = 8;
-  [[nodiscard]] unsigned grid(std::size_t i) const {
-    return static_cast<unsigned>(cuda::sm_count(run_.gpu(i))) * kBlocksPerSm;
-  }
+  [[nodiscard]] unsigned grid(std::size_t i) const { return run_.grid(i, kBlocksPerSm); }
 
   template <bool kCount>
   double sweeps() {
@@ -506,12 +495,8 @@ class TeamPr final : public graph::Traversal {
   template <Coding kCoding, bool kCount>
   void submit(std::size_t i, const cuda::Stream& stream) {
     const RankArrays a = states_[i]->arrays();
-    Others<float*> shares;
-    for (std::size_t other = 0; other < states_.size(); ++other) {
-      if (other != i) {
-        shares.of[shares.count++] = states_[other]->arrays().shares;
-      }
-    }
+    const auto shares =
+        run_.others<float*>(i, [&](std::size_t other) { return states_[other]->arrays().shares; });
     const PlacedView& lists = run_.view(i);
     states_[i]->counters().fill_bytes(0, stream);
     sweep_dealt<kCoding, kCount>
@@ -528,6 +513,7 @@ class TeamPr final : public graph::Traversal {
   std::uint64_t ranked_ = 0;
   TeamReads reads_;
   TeamCounters<SweepCounters> counters_;
+  TeamDrain drain_{run_};
 };
 
 }  // namespace

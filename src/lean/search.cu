@@ -691,13 +691,7 @@ class TeamBfs final : public graph::Traversal {
   [[nodiscard]] std::vector<std::uint32_t> answer() const override {
     return run_.gathered<std::uint32_t>([&](std::size_t i) { return states_[i]->depths(vertices_); });
   }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    std::uint64_t bytes = 0;
-    for (const auto& state : states_) {
-      bytes += state->bytes();
-    }
-    return bytes;
-  }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(states_); }
 
  private:
   [[nodiscard]] bool compressed() const { return run_.view(0).out.coding == Coding::compressed; }
@@ -790,12 +784,8 @@ class TeamBfs final : public graph::Traversal {
 
   void settle_level(std::size_t i, std::uint32_t level, const cuda::Stream& stream) {
     const std::uint32_t parity = level % 2;
-    Others<const std::uint32_t*> found;
-    for (std::size_t other = 0; other < states_.size(); ++other) {
-      if (other != i) {
-        found.of[found.count++] = states_[other]->next(parity);
-      }
-    }
+    const auto found =
+        run_.others<const std::uint32_t*>(i, [&](std::size_t other) { return states_[other]->next(parity); });
     const DealtSearch& state = *states_[i];
     settle_dealt<<<state.grid(), kLeanThreads, 0, stream.get()>>>(run_.view(i).out, state.arrays(parity),
                                                                   found, state.next(1 - parity),
@@ -810,6 +800,7 @@ class TeamBfs final : public graph::Traversal {
   TeamReads reads_;
   TeamCounters<LevelCounters> counters_;
   std::vector<bool> pulled_;
+  TeamDrain drain_{run_};
 };
 
 void require_no_weights(const LeanLists& lists) {

@@ -32,7 +32,6 @@ __global__ void __launch_bounds__(kLeanThreads)
 }
 
 constexpr int kRounds = 5;
-constexpr unsigned kBlocksPerSm = 8;
 
 // Of `submit`, by events.
 template <class Submit>

@@ -54,12 +54,6 @@ class TeamRun {
       members_.push_back(std::make_unique<Member>());
     }
   }
-  // After a run that failed kernels may still read the memory of other GPUs.
-  ~TeamRun() {
-    for (const auto& member : members_) {
-      static_cast<void>(cudaStreamSynchronize(member->stream.get()));
-    }
-  }
   TeamRun(const TeamRun&) = delete;
   TeamRun& operator=(const TeamRun&) = delete;
 
@@ -70,7 +64,22 @@ class TeamRun {
   [[nodiscard]] DealtWords words(std::size_t i) const {
     return {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(size())};
   }
-  // Of each vertex what the GPU says that reads its list: `read(i)` is all that GPU number i says.
+  // Blocks that fill GPU number i, so many on a multiprocessor.
+  [[nodiscard]] unsigned grid(std::size_t i, unsigned blocks) const {
+    return static_cast<unsigned>(cuda::sm_count(gpu(i))) * blocks;
+  }
+  // What `get(other)` says of every GPU but number i.
+  template <class T, class Get>
+  [[nodiscard]] Others<T> others(std::size_t i, const Get& get) const {
+    Others<T> others;
+    for (std::size_t other = 0; other < size(); ++other) {
+      if (other != i) {
+        others.of[others.count++] = get(other);
+      }
+    }
+    return others;
+  }
+  // Each vertex's value, from the GPU that reads its list: `read(i)` has all values of GPU number i.
   template <class T, class Read>
   [[nodiscard]] std::vector<T> gathered(const Read& read) const {
     std::vector<T> all = read(0);
@@ -95,7 +104,7 @@ class TeamRun {
       function(i, members_[i]->stream);
     }
   }
-  // All that every GPU does from here on comes behind what all were given before.
+  // Later work on any GPU waits for earlier work on all.
   void meet() const {
     each([&](std::size_t i, const cuda::Stream& stream) { members_[i]->done.record(stream); });
     for (std::size_t i = 0; i < size(); ++i) {
@@ -118,10 +127,7 @@ class TeamRun {
   }
   // Behind what the first GPU was given of a step.
   void end_step(std::uint64_t active, std::uint64_t edges) {
-    const cuda::DeviceGuard guard(gpu(0));
-    if (ends_.size() <= steps_.size()) {
-      ends_.emplace_back();
-    }
+    make_events(steps_.size() + 1);
     ends_[steps_.size()].record(stream(0));
     steps_.push_back({active, edges, 0, 0, 0});
   }
@@ -131,6 +137,7 @@ class TeamRun {
     wait_for_others(0);
     stop_.record(stream(0));
     synchronize();
+    make_events(2 * steps_.size());  // a longer run makes fewer while it is timed
     return cuda::elapsed_s(begun_, stop_);
   }
   [[nodiscard]] std::vector<LevelResult> levels() const {
@@ -146,6 +153,13 @@ class TeamRun {
     cuda::Stream stream;
     cuda::Event done;
   };
+
+  void make_events(std::size_t count) {
+    const cuda::DeviceGuard guard(gpu(0));
+    while (ends_.size() < count) {
+      ends_.emplace_back();
+    }
+  }
 
   void wait_for_others(std::size_t i) const {
     for (std::size_t other = 0; other < size(); ++other) {
@@ -186,7 +200,7 @@ inline void add(const ReadNote& note, LinkReads& sum) {
   sum.hot += note.hot;
 }
 
-// Where each GPU of a team counts what a step reads; where nothing is counted, nowhere.
+// The notes in which each GPU of a team counts what a step reads, in runs that count.
 class TeamReads {
  public:
   explicit TeamReads(const TeamRun& run) : run_(run) {
@@ -224,6 +238,33 @@ class TeamReads {
   bool counts_ = false;
   std::vector<LinkReads> reads_;
 };
+
+// The last member of a traversal by a team. After a run that failed kernels may still read the memory of
+// other GPUs: this waits for them before that goes.
+class TeamDrain {
+ public:
+  explicit TeamDrain(const TeamRun& run) : run_(run) {}
+  ~TeamDrain() {
+    for (std::size_t i = 0; i < run_.size(); ++i) {
+      static_cast<void>(cudaStreamSynchronize(run_.stream(i).get()));
+    }
+  }
+  TeamDrain(const TeamDrain&) = delete;
+  TeamDrain& operator=(const TeamDrain&) = delete;
+
+ private:
+  const TeamRun& run_;
+};
+
+// Of GPU memory, by the states of a team.
+template <class States>
+std::uint64_t bytes_of(const States& states) {
+  std::uint64_t bytes = 0;
+  for (const auto& state : states) {
+    bytes += state->bytes();
+  }
+  return bytes;
+}
 
 // What a kernel of each GPU leaves for the host to read at the end of a step.
 template <class T>

@@ -87,6 +87,7 @@ TEST_F(LeanTeams, label_components_and_read_as_the_model) {
         EXPECT_GT(components->run(0), 0);
         ASSERT_EQ(components->answer(), labels);
         const std::vector<LinkReads> reads = components->count(0);
+        ASSERT_EQ(reads.size(), std::size_t{kCcStages});
         for (std::size_t i = 0; i < reads.size(); ++i) {
           SCOPED_TRACE(testing::Message() << "stage " << i);
           expect_equal(reads[i], expected.stages[i].link, expected.stages[i].hot);
@@ -119,6 +120,16 @@ TEST_F(LeanTeams, find_the_distances_of_dijkstra) {
         const std::vector<LinkReads> reads = paths->count(source);
         ASSERT_EQ(paths->answer(), expected);
         ASSERT_EQ(reads.size(), paths->levels().size());
+        // Every list of a vertex that is reached is read.
+        std::uint64_t read = 0;
+        for (const LinkReads& step : reads) {
+          read += step.elements + step.hot;
+        }
+        std::uint64_t listed = 0;
+        for (Vertex v = 0; v < both.graph.vertices(); ++v) {
+          listed += expected[v] != graph::kUnreached ? both.graph.degree(v) : 0;
+        }
+        EXPECT_GE(read, listed);
         for (std::size_t i = 0; i < reads.size(); ++i) {
           EXPECT_EQ(reads[i].elements + reads[i].hot, paths->levels()[i].edges) << "step " << i;
         }
@@ -157,12 +168,15 @@ TEST_F(LeanTeams, read_managed_memory_that_stays_on_the_host) {
   EXPECT_NO_THROW(placed.team().front()->expect_on_host());
 }
 
+// A team keeps its answer in parts, one GPU does not.
 TEST_F(LeanTeams, of_one_are_what_one_gpu_runs) {
   const BothWays both = hubs_first(graph::larger_graphs().front());
   const TeamOfLists placed(Lists(both), 1);
-  const auto search = make_lean_bfs(placed.team(), {});
-  search->run(busiest(both.graph));
-  EXPECT_NE(search->answer_on_gpu(), nullptr);
+  EXPECT_NE(make_lean_bfs(placed.team(), {})->answer_on_gpu(), nullptr);
+  EXPECT_NE(make_lean_cc(placed.team())->answer_on_gpu(), nullptr);
+  EXPECT_NE(make_lean_pr(placed.team())->answer_on_gpu(), nullptr);
+  const TeamOfLists weighted(Lists(both).weighted(), 1);
+  EXPECT_NE(make_lean_sssp(weighted.team(), 1)->answer_on_gpu(), nullptr);
 }
 
 TEST_F(LeanTeams, refuse_lists_that_are_not_shared) {
@@ -178,6 +192,12 @@ TEST_F(LeanTeams, refuse_lists_that_are_not_shared) {
   const BothWays larger = graph::star(200);
   EXPECT_THROW(static_cast<void>(Lists(larger).place(0, one.get())), UsageError);
   EXPECT_THROW(static_cast<void>(Lists(both).weighted().place(0, one.get())), UsageError);
+  for (const Lists& differs :
+       {Lists(both).compressed(), Lists(both).firsts(false), Lists(both).hot(TierPolicy::heads, 50)}) {
+    EXPECT_THROW(static_cast<void>(differs.place(0, one.get())), UsageError);
+  }
+  const auto packed = Lists(both).weighted().place();
+  EXPECT_THROW(static_cast<void>(Lists(both).apart().place(0, packed.get())), UsageError);
   const TeamOfLists plain(Lists(both), 2);
   EXPECT_THROW(static_cast<void>(make_lean_sssp(plain.team(), 1)), UsageError);
   EXPECT_THROW(static_cast<void>(make_lean_bfs(plain.team(), {})->run(100'000)), UsageError);

@@ -61,8 +61,8 @@ _STRING = re.compile(_TEXT, re.DOTALL)
 _COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _COMMAND = re.compile(r"(\w+)\s*\(([^()]*)\)")
-# What changes code that is compiled, not what is warned of.
-_OPTION = re.compile(r"(?<![\w-])(?:-O\w*|-[fm]\w[\w=-]*|-std=[\w+]+|--fmad=\w+)")
+_FLAGS = re.compile(r"(?:APPEND )?CMAKE_(?:CXX|CUDA)_(?:FLAGS|STANDARD|ARCHITECTURES)\w*\b")
+_OPTION = re.compile(r"(?<![\w-])-[\w-][^\s;<>\"]*")
 _TYPE = re.compile(
     r"(?:template\s*<[^{;]*>\s*)?(?:class|struct|union|enum(?:\s+class)?)\s+(?:\[\[\w+\]\]\s*)?(\w+)"
 )
@@ -184,21 +184,29 @@ def measured_in(patterns: Iterable[str], shared: dict[str, list[str]]) -> dict[s
 
 
 def options_of(source: str) -> str:
-    """What the CMake files of a source's folder and of those above it say of how it is compiled."""
+    """What CMake files say of how a source is compiled, but for warnings.
+
+    Those of its folder and of those above it, and the modules in cmake/. What a user gives is not in them.
+    """
+    folders = [*Path(source).parents][::-1]
+    listed = [(folder, ROOT / folder / "CMakeLists.txt") for folder in folders]
+    listed += [(Path(), module) for module in sorted(ROOT.glob("cmake/*.cmake"))]
     said = []
-    for folder in [*Path(source).parents][::-1]:
-        listed = ROOT / folder / "CMakeLists.txt"
-        if not listed.is_file():
-            continue
-        text = re.sub(r"#[^\n]*", "", listed.read_text())
+    for folder, path in listed:
+        text = re.sub(r"#[^\n]*", "", path.read_text()) if path.is_file() else ""
         for command, arguments in _COMMAND.findall(text):
             words = re.split(r"\s+", arguments.strip())
-            alone = (
-                command == "set_source_files_properties" and str(Path(source).relative_to(folder)) in words
-            )
-            if alone or command in ("target_compile_options", "add_compile_options"):
-                said += [word for word in words if _OPTION.search(word)]
-    return " ".join(dict.fromkeys(said))
+            if command in ("set", "string") and _FLAGS.match(" ".join(words)):
+                said += words
+            alone = command in ("set_source_files_properties", "set_property")
+            if (
+                str(Path(source).relative_to(folder)) in words
+                if alone
+                else command in ("target_compile_options", "add_compile_options")
+            ):
+                options = _OPTION.findall(arguments)
+                said += [each for each in options if not re.match("-+(Xcompiler=-)?W", each)]
+    return " ".join(said)
 
 
 def digest_of(family: dict, shared: dict[str, list[str]]) -> str:

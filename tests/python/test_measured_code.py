@@ -63,6 +63,13 @@ def test_a_changed_option_of_the_compiler_is_seen(tmp_path, monkeypatch):
     assert changes("set_source_files_properties(\n  sum.cpp\n  PROPERTIES COMPILE_OPTIONS -O1)\n") == ["a/b"]
     assert changes('target_compile_options(sums PRIVATE "$<1:-falign-loops=64>")\n') == ["a/b"]
     assert changes("add_compile_options(--fmad=false)\n") == ["a/b"]
+    assert changes("add_compile_options(--use_fast_math)\n") == ["a/b"]
+    assert changes('string(APPEND CMAKE_CXX_FLAGS " -DNDEBUG")\n') == ["a/b"]
+    both = "add_compile_options(-O1)\nset_property(SOURCE sum.cpp APPEND PROPERTY COMPILE_OPTIONS {})\n"
+    lists.write_text(both.format("-O3"))
+    family["digest"] = measured_code.digest_of(family, {})
+    assert changes(both.format("-O1")) == ["a/b"], "the last option counts"
+    assert changes(both.format("-O3 -Wall")) == []
 
 
 def test_options_of_the_compiler_are_those_of_the_build():
@@ -107,7 +114,8 @@ Family point() { return measure_all; }
 def scratch(tmp_path_factory):
     """The sources, to plant changes in."""
     root = tmp_path_factory.mktemp("planted")
-    for folder in SOURCES:
+    shutil.copy(measured_code.ROOT / "CMakeLists.txt", tmp_path)
+    for folder in (*SOURCES, "cmake"):
         shutil.copytree(measured_code.ROOT / folder, root / folder)
     return root
 

@@ -234,7 +234,8 @@ struct LeanPlacement {
   cuda::MemoryKind memory = cuda::MemoryKind::host_alloc;
   int node = 0;
   std::vector<int> others = {};  // GPUs that read it beside this one
-  // The same lists as they are placed for another GPU, which outlive these: what is on the host is theirs.
+  // The same lists, placed in the same way for another GPU: both share what is on the host, as long as either
+  // needs it. Of other lists a UsageError.
   const LeanLists* beside = nullptr;
 };
 [[nodiscard]] std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement,
@@ -250,16 +251,16 @@ struct LeanPlacement {
                                                               bool parents = false);
 
 // Lists of one graph as they are placed for each of several GPUs, which share what is on the host; several
-// may be of one GPU. Words of 32 vertices are dealt out to the GPUs in turn: where hubs come first all have
-// long lists and short ones. Each reads the lists of its own vertices over its own link and has a copy of the
-// state of all; what it finds of others' goes to them over their links. The host submits a step once all GPUs
-// are through the one before.
+// may be of one GPU. Words of 32 vertices are dealt out to the GPUs in turn (of cc also samples of 16
+// vertices, and lists one by one). Where hubs come first, all have long lists and short ones. Each GPU reads
+// what is dealt to it over its own link. It has a copy of the state of all vertices, and the GPUs tell each
+// other what they find. A step begins once all are through the one before.
 using LeanTeam = std::span<const LeanLists* const>;
-// All makers that take one: `team` outlives what is made; of one placement they make what one GPU runs. They
-// throw as those of one GPU; UsageError where what is on the host is not shared, and for more than 16;
-// SkipError where a GPU does not reach another. Answers stay where each GPU has its own part: answer_on_gpu()
-// is none. Together they read what one GPU would, but that ranks and distances reach another GPU later than a
-// neighbour on the own one: sweeps and steps may be more.
+// Every maker that takes a team: the team outlives what is made. For a team of one it makes what one GPU
+// runs. Throws as the maker for one GPU; UsageError where what is on the host is not shared, and for more
+// than 16; SkipError where a GPU does not reach another. Each GPU keeps its part of the answer, so
+// answer_on_gpu() throws. The team reads what one GPU would; but ranks and distances reach another GPU later
+// than the own one, so sweeps and steps may be more.
 [[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_bfs(LeanTeam team, const Turning& turning);
 [[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_cc(LeanTeam team);
 [[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_sssp(LeanTeam team, std::uint32_t delta);

@@ -316,7 +316,7 @@ def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
     said += traversal_answers.said_together(run.together)[:1]
     said += contention.said(contention.at_once(result))[:1]
     head = [out.paint("Fastest by size, and where it changes", "bold")] if said else []
-    return Part(head, [_item(text, out) for text in said], min(len(said), 1))
+    return Part(head, [_item(text, out) for text in dict.fromkeys(said)], min(len(said), 1))
 
 
 def _odd(result: Result, run: Analysis, out: Terminal) -> tuple[Part, str]:

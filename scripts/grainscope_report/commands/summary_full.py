@@ -104,7 +104,7 @@ TOGETHER_COLUMNS = (
 TOGETHER_SAID = (
     "Alone: one GPU with the whole graph, from the first three sources; × faster and scaling, the share of "
     "what as many GPUs could do, are of these sources, together is the median of all. Edges read ×: over "
-    "those of one GPU, since what a GPU finds is seen by the others between levels only."
+    "those of one GPU."
 )
 LEAN_COLUMNS = (
     Column("traversals that move fewer bytes"),

@@ -383,14 +383,19 @@ def said_of_lanes(found: Sequence[AtWork]) -> list[str]:
 
 
 def said_together(found: Sequence[Together]) -> list[str]:
-    """For each graph and placement, how many times as fast as one GPU the most GPUs traverse."""
+    """For each graph and placement how many times as fast as one GPU the most GPUs are, at their best."""
     said = []
     for (graph, edge, placement), there in grouped(found, _place_together).items():
         most = max(one.gpus for one in there)
-        best: dict[str, float] = {}
-        for one in (one for one in there if one.gpus == most):
-            best[one.run.work.algorithm] = max(one.faster, best.get(one.run.work.algorithm, 0.0))
-        times = ", ".join(f"{name} {times:.1f}" for name, times in best.items())
+        fastest: dict[str, Together] = {}
+        for one in sorted(there, key=lambda one: -one.run.time.value):
+            if one.gpus == most:
+                fastest[one.run.work.algorithm] = one
+        times = ", ".join(
+            f"{name} {fastest[name].faster:.1f}"
+            for name in dict.fromkeys(one.run.work.algorithm for one in there)
+            if name in fastest
+        )
         where = placement or "fewer bytes"
         said.append(f"{graph}, {edge} B, {where}: by {most} GPUs {times} times as fast as by one")
     return said
