@@ -114,7 +114,7 @@ Family point() { return measure_all; }
 def scratch(tmp_path_factory):
     """The sources, to plant changes in."""
     root = tmp_path_factory.mktemp("planted")
-    shutil.copy(measured_code.ROOT / "CMakeLists.txt", tmp_path)
+    shutil.copy(measured_code.ROOT / "CMakeLists.txt", root)
     for folder in (*SOURCES, "cmake"):
         shutil.copytree(measured_code.ROOT / folder, root / folder)
     return root
