@@ -908,16 +908,16 @@ let rows = 512,400,1260,2312
 # The ways of the dissertation, and all rows on the GPU. A short run has few steps, so two GPUs at most. Two
 # processes take seconds to start. In full one graph of two has the ways alone, to compare with.
 pipeline/graphsage
-  smoke       graph=power                    fanout=5x5       batch=200  batches=12  row=128  hidden=32  store=pageable       mode=cpu_only
+  smoke       graph=power                    fanout=5x5       batch=200  batches=12  row=128  hidden=32  store=pageable       mode=cpu_only  products=plain,tiled
   smoke       graph=power                    fanout=5x5       batch=200  batches=12  row=128  hidden=32  store=device,mapped  mode=masked
   smoke       graph=power                    fanout=5x5       batch=200  batches=12  row=128  hidden=32  store=pinned         mode=cpu_gather_dma
-  quick       graph=kron:19                  store=pageable              mode=cpu_only
+  quick       graph=kron:19                  store=pageable              mode=cpu_only  products=tiled
   quick       graph=kron:19                  store=pinned                mode=cpu_gather_dma                        gpus=1,2
   quick       graph=kron:19                  store=device,mapped,tiered  mode=masked                                gpus=1,2
   quick       graph=kron:19                  store=mapped                mode=masked  memory=managed_host           gpus=1,2
   quick       graph=kron:19                  store=mapped                mode=naive,circular_shift,address_ordered  window=2
   acceptance  graph=kron:20                  store=mapped                mode=masked
-  full        graph=pareto:22,kron:22,given  batches=72  store=pageable              mode=cpu_only                              gpu=first
+  full        graph=pareto:22,kron:22,given  batches=72  store=pageable              mode=cpu_only  products=tiled              gpu=first
   full        graph=kron:22                  batches=72  store=pinned                mode=cpu_gather_dma                        gpu=first
   full        graph=kron:22                  batches=72  store=device,mapped,tiered  mode=masked                                gpu=first
   full        graph=kron:22                  batches=72  store=mapped                mode=naive,circular_shift,address_ordered  window=4      gpu=first
@@ -935,7 +935,7 @@ pipeline/graphsage
   full        graph=pareto:22,given          fanout=10x10x10  batches=72  store=device,mapped,tiered  mode=masked                                gpu=first
   full        graph=pareto:22,given          fanout=10x10x10  batches=72  store=mapped                mode=naive,circular_shift,address_ordered  gpu=first
   full        graph=pareto:22,given          batches=72  store=mapped                mode=masked                                percent=2.5,5,10,25,50  gpu=first
-  paper       graph=kron:22,pareto:22        batches=72  store=pageable              mode=cpu_only
+  paper       graph=kron:22,pareto:22        batches=72  store=pageable              mode=cpu_only  products=tiled
   paper       graph=kron:22,pareto:22        batches=72  row=$rows  store=pinned                mode=cpu_gather_dma                        gpus=1,2,all
   paper       graph=kron:22,pareto:22        batches=72  row=$rows  store=device,mapped,tiered  mode=masked                                gpus=1,2,all
   paper       graph=kron:22,pareto:22        batches=72  row=$rows  store=mapped                mode=naive,circular_shift,address_ordered  window=4

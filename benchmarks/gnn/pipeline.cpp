@@ -41,7 +41,8 @@ constexpr About kAboutPipelineGraphsage{
     .source = "dissertation 3.4, 4.2 and 4.4",
     .limits =
         "features and labels are synthetic, labelled vertices a tenth, or --train-ids; on the CPU alone "
-        "products are plain loops, not a tuned library. See docs/pipeline.md",
+        "products are our own, by tiles in registers or plain loops, not a tuned library's. See "
+        "docs/pipeline.md",
 };
 
 using gnn::Mode;
@@ -100,7 +101,10 @@ Explanation explain(const PipelinePoint& point, const gnn::NpyFile* own) {
     return {"the time of a mini-batch of GraphSAGE training on the CPU alone",
             "sampling, gathering and a training step, one after another, each by all threads",
             "bytes = rows of a mini-batch * row, in the mean", "dissertation 3.4",
-            "products are plain loops, not a tuned library; " + said_of_features(own)};
+            (point.products == gnn::Products::plain
+                 ? "products are plain loops, not a tuned library; "
+                 : "products are of our own tiles in registers, not of a tuned library; ") +
+                said_of_features(own)};
   }
   return {
       std::string("the time of a mini-batch of GraphSAGE training whose rows come by ") + point.mode_name() +
@@ -188,6 +192,8 @@ class Lister {
     point.percent = values.is("percent", kOneProcess) ? 0 : values.decimal("percent");
     point.placement = placement_of(values);
     point.bounded = values.on("bounded");
+    point.products = enumerator(values.word("products"), gnn::kProducts,
+                                [](gnn::Products each) { return gnn::name(each); });
     point.per_gpu = values.is("processes", "per_gpu");
     if (fills_own_tables(point) && scope_.features != nullptr) {
       grids_.leave_out("several processes fill tables of their own, by the closed form: not by --features");
@@ -329,6 +335,9 @@ class Lister {
     if (!point.bounded) {
       id.axes.push_back({"bounded", "off"});
     }
+    if (point.products != gnn::Products::plain) {
+      id.axes.push_back({"products", gnn::name(point.products)});
+    }
     if (scope_.features != nullptr) {
       id.axes.push_back({"features", scope_.features->stem()});
     }
@@ -445,6 +454,9 @@ Family pipeline_graphsage(const GnnGraphs& graphs) {
        switch_axis("bounded",
                    "whether gathers over the link have few multiprocessors, of their own, and few blocks",
                    "on"),
+       word_axis("products", "how the CPU multiplies matrices, of mode cpu_only",
+                 names_of(gnn::kProducts, [](gnn::Products each) { return gnn::name(each); }),
+                 gnn::name(gnn::Products::plain)),
        number_axis("window", "mini-batches gathered together, of mode address_ordered", {1, 1024}, "1"),
        number_axis("gpus", "that train together; all: as many as reach each other", {1, gnn::kMostGpus}, "1",
                    {}, {kAllGpus}),

@@ -61,6 +61,7 @@ gnn::PipelineRequest PipelinePoint::request() const {
   request.gpus.resize(static_cast<std::size_t>(gpus));
   request.lists = placement;
   request.unbounded = !bounded;
+  request.products = products;
   if (percent > 0) {
     gnn::require_processes(request);
     return request;

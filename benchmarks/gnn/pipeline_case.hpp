@@ -47,7 +47,8 @@ struct PipelinePoint {
   double percent = 0;
   // Of the lists that are sampled; absent: the CPU samples.
   std::optional<gnn::ListPlacement> placement = gnn::ListPlacement::device;
-  bool bounded = true;  // gathers by a kernel over the link
+  bool bounded = true;                            // gathers by a kernel over the link
+  gnn::Products products = gnn::Products::plain;  // of training on the CPU alone
 
   // Without the site's part. Throws UsageError for what no machine can honour.
   [[nodiscard]] gnn::PipelineRequest request() const;

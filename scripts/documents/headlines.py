@@ -695,7 +695,8 @@ OF_DISSERTATION = (
                 ),
             ),
         ),
-        "Our training on the CPU is plain loops, and an H100 computes many times faster than an RTX 3090.",
+        "In these rows the CPU multiplies by plain loops, and an H100 computes many times faster than an RTX "
+        "3090.",
         most="training_cpu_only_most",
     ),
     Headline(

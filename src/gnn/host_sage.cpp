@@ -1,11 +1,12 @@
 // GraphSAGE on the host: shapes, first parameters, features and labels, each from its number alone, and
-// the step in any precision. Products of matrices are plain loops, row by row, by all threads. Every sum
+// the step in any precision. Products of matrices are row by row or tile by tile, by all threads. Every sum
 // has one order, whatever the number of threads: the gradient of a mean goes back to its sources by one
 // thread for each column block.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 
@@ -57,6 +58,168 @@ void add_transposed_product(const Real* a, const Real* d, std::uint64_t rows, st
       }
     }
   }
+}
+
+// c[rows][columns] += a · b, where element (i, k) of a is a[i * a_row + k * a_inner], and b is
+// [inner][columns].
+template <class Real>
+struct TiledProduct {
+  const Real* a;
+  std::uint64_t a_row;
+  std::uint64_t a_inner;
+  const Real* b;
+  std::uint64_t inner;
+  std::uint64_t columns;
+  Real* c;
+};
+
+inline constexpr std::uint64_t kTileRows = 6;      // with two vectors each: sums in 12 registers of 16
+inline constexpr std::uint64_t kInnerBlock = 256;  // of which b's columns stay in the first-level cache
+inline constexpr std::uint64_t kTilesOfTask = 16;  // that share them
+
+template <class Real, int kBytes>
+struct VectorOf {
+  using Type [[gnu::vector_size(kBytes)]] = Real;
+  static constexpr std::uint64_t kWidth = kBytes / sizeof(Real);
+};
+
+// Adds [first, last) of the inner sum to a tile of kRows rows and kVectors vectors.
+template <class Real, int kBytes, int kRows, int kVectors>
+[[gnu::always_inline]] inline void add_tile(const TiledProduct<Real>& p, std::uint64_t row,
+                                            std::uint64_t column, std::uint64_t first, std::uint64_t last) {
+  using Vector = typename VectorOf<Real, kBytes>::Type;
+  Vector sums[kRows][kVectors] = {};
+  for (std::uint64_t k = first; k < last; ++k) {
+    Vector of_b[kVectors];
+    std::memcpy(of_b, p.b + k * p.columns + column, sizeof(of_b));
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+      const Real factor = p.a[(row + static_cast<std::uint64_t>(i)) * p.a_row + k * p.a_inner];
+#pragma GCC unroll 2
+      for (int j = 0; j < kVectors; ++j) {
+        sums[i][j] += factor * of_b[j];
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+    Real* const to = p.c + (row + static_cast<std::uint64_t>(i)) * p.columns + column;
+    Vector of_c[kVectors];
+    std::memcpy(of_c, to, sizeof(of_c));
+#pragma GCC unroll 2
+    for (int j = 0; j < kVectors; ++j) {
+      of_c[j] += sums[i][j];
+    }
+    std::memcpy(to, of_c, sizeof(of_c));
+  }
+}
+
+// The same of columns that fill no vector.
+template <class Real>
+[[gnu::always_inline]] inline void add_rest(const TiledProduct<Real>& p, std::uint64_t row,
+                                            std::uint64_t column, std::uint64_t first, std::uint64_t last) {
+  for (std::uint64_t k = first; k < last; ++k) {
+    const Real factor = p.a[row * p.a_row + k * p.a_inner];
+    for (std::uint64_t j = column; j < p.columns; ++j) {
+      p.c[row * p.columns + j] += factor * p.b[k * p.columns + j];
+    }
+  }
+}
+
+// Rows [row, end), by tiles of kVectors vectors from `column` on.
+template <class Real, int kBytes, int kVectors>
+[[gnu::always_inline]] inline void add_column(const TiledProduct<Real>& p, std::uint64_t row,
+                                              std::uint64_t end, std::uint64_t column, std::uint64_t first,
+                                              std::uint64_t last) {
+  for (; row + kTileRows <= end; row += kTileRows) {
+    add_tile<Real, kBytes, kTileRows, kVectors>(p, row, column, first, last);
+  }
+  for (; row < end; ++row) {
+    add_tile<Real, kBytes, 1, kVectors>(p, row, column, first, last);
+  }
+}
+
+template <class Real, int kBytes>
+[[gnu::always_inline]] inline void add_rows(const TiledProduct<Real>& p, std::uint64_t row,
+                                            std::uint64_t end) {
+  constexpr std::uint64_t kWidth = VectorOf<Real, kBytes>::kWidth;
+  for (std::uint64_t first = 0; first < p.inner; first += kInnerBlock) {
+    const std::uint64_t last = std::min(p.inner, first + kInnerBlock);
+    std::uint64_t column = 0;
+    for (; column + 2 * kWidth <= p.columns; column += 2 * kWidth) {
+      add_column<Real, kBytes, 2>(p, row, end, column, first, last);
+    }
+    for (; column + kWidth <= p.columns; column += kWidth) {
+      add_column<Real, kBytes, 1>(p, row, end, column, first, last);
+    }
+    for (std::uint64_t i = row; column < p.columns && i < end; ++i) {
+      add_rest(p, i, column, first, last);
+    }
+  }
+}
+
+// By vectors of each width that a CPU may have.
+template <class Real>
+void add_rows_by_16(const TiledProduct<Real>& p, std::uint64_t row, std::uint64_t end) {
+  add_rows<Real, 16>(p, row, end);
+}
+#if defined(__x86_64__)
+template <class Real>
+[[gnu::target("avx2,fma")]] void add_rows_by_32(const TiledProduct<Real>& p, std::uint64_t row,
+                                                std::uint64_t end) {
+  add_rows<Real, 32>(p, row, end);
+}
+template <class Real>
+[[gnu::target("avx512f")]] void add_rows_by_64(const TiledProduct<Real>& p, std::uint64_t row,
+                                               std::uint64_t end) {
+  add_rows<Real, 64>(p, row, end);
+}
+#endif
+
+template <class Real>
+using AddRows = void (*)(const TiledProduct<Real>&, std::uint64_t, std::uint64_t);
+template <class Real>
+AddRows<Real> widest() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) {
+    return add_rows_by_64<Real>;
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return add_rows_by_32<Real>;
+  }
+#endif
+  return add_rows_by_16<Real>;
+}
+
+// All rows, `together` of them by one thread at a time.
+template <class Real>
+void add_tiled(const TiledProduct<Real>& p, std::uint64_t rows, std::uint64_t together) {
+  static const AddRows<Real> add = widest<Real>();
+#pragma omp parallel for schedule(static) if (rows * p.inner * p.columns > kWorthThreads)
+  for (std::uint64_t task = 0; task < (rows + together - 1) / together; ++task) {
+    add(p, task * together, std::min(rows, (task + 1) * together));
+  }
+}
+
+template <class Real>
+void multiply_by(Products products, const Real* a, const Real* b, std::uint64_t rows, std::uint64_t inner,
+                 std::uint64_t columns, Real* c) {
+  if (products == Products::plain) {
+    multiply(a, b, rows, inner, columns, c);
+    return;
+  }
+  std::fill(c, c + rows * columns, Real{0});
+  add_tiled<Real>({a, inner, 1, b, inner, columns, c}, rows, kTilesOfTask * kTileRows);
+}
+
+template <class Real>
+void add_transposed_product_by(Products products, const Real* a, const Real* d, std::uint64_t rows,
+                               std::uint64_t inner, std::uint64_t columns, Real* c) {
+  if (products == Products::plain) {
+    add_transposed_product(a, d, rows, inner, columns, c);
+    return;
+  }
+  add_tiled<Real>({a, 1, inner, d, rows, columns, c}, inner, kTileRows);
 }
 
 // b[columns][rows] = a[rows][columns]ᵀ.
@@ -225,8 +388,9 @@ void add_bias(const Real* bias, std::uint64_t rows, std::uint64_t columns, bool 
 }  // namespace
 
 template <class Real>
-HostSage<Real>::HostSage(const SageShape& shape, std::span<const float> parameters)
+HostSage<Real>::HostSage(const SageShape& shape, std::span<const float> parameters, Products products)
     : shape_(shape),
+      products_(products),
       parameters_(parameters.begin(), parameters.end()),
       gradient_(parameters.size()),
       inputs_(shape.layers),
@@ -255,8 +419,8 @@ void HostSage<Real>::forward(const MiniBatch& batch, const float* rows) {
     } else {
       own_and_mean(hop, outputs_[layer - 1].data(), in, inputs_[layer].data());
     }
-    multiply(inputs_[layer].data(), parameters_.data() + shape_.weights_at(layer), hop.destinations, 2 * in,
-             out, outputs_[layer].data());
+    multiply_by(products_, inputs_[layer].data(), parameters_.data() + shape_.weights_at(layer),
+                hop.destinations, 2 * in, out, outputs_[layer].data());
     add_bias(parameters_.data() + shape_.bias_at(layer), hop.destinations, out, layer + 1 < shape_.layers,
              outputs_[layer].data());
   }
@@ -296,8 +460,8 @@ void HostSage<Real>::backward(const MiniBatch& batch) {
     const Hop hop = hop_of(batch, layer);
     const std::uint64_t in = shape_.in(layer);
     const std::uint64_t out = shape_.out(layer);
-    add_transposed_product(inputs_[layer].data(), d_output_.data(), hop.destinations, 2 * in, out,
-                           gradient_.data() + shape_.weights_at(layer));
+    add_transposed_product_by(products_, inputs_[layer].data(), d_output_.data(), hop.destinations, 2 * in,
+                              out, gradient_.data() + shape_.weights_at(layer));
     Real* const bias = gradient_.data() + shape_.bias_at(layer);
     for (std::uint64_t i = 0; i < hop.destinations; ++i) {
       for (std::uint64_t j = 0; j < out; ++j) {
@@ -319,7 +483,7 @@ void HostSage<Real>::back_to_inputs(const MiniBatch& batch, std::uint32_t layer)
   turned_.resize(2 * in * out);
   transpose(parameters_.data() + shape_.weights_at(layer), 2 * in, out, turned_.data());
   d_input_.resize(hop.destinations * 2 * in);
-  multiply(d_output_.data(), turned_.data(), hop.destinations, out, 2 * in, d_input_.data());
+  multiply_by(products_, d_output_.data(), turned_.data(), hop.destinations, out, 2 * in, d_input_.data());
   d_output_.assign(hop.nodes * in, Real{0});
   constexpr std::uint64_t kColumns = 16;  // that one thread scatters: no two write the same place
 #pragma omp parallel for schedule(static) if (hop.edges.sources.size() * in > kWorthThreads)

@@ -55,6 +55,9 @@ void require_possible(const PipelineRequest& request) {
   if (request.mode == Mode::cpu_gather && request.lists != ListPlacement::device) {
     refuse("on the CPU alone the lists are where it samples");
   }
+  if (request.mode != Mode::cpu_gather && request.products != Products::plain) {
+    refuse("products are chosen for training on the CPU alone: GPUs multiply by cuBLAS");
+  }
 }
 
 std::uint32_t hot_rows(std::uint32_t rows, Store store, double hot_percent) {
@@ -113,7 +116,7 @@ std::unique_ptr<Pipeline> make_pipeline(const TrainingPlan& plan, const FeatureT
                                         const cuda::Surroundings& surroundings) {
   require_possible(request);
   require_plan(plan, &table, request);
-  return request.mode == Mode::cpu_gather ? make_host_pipeline(plan, table)
+  return request.mode == Mode::cpu_gather ? make_host_pipeline(plan, table, request.products)
                                           : make_gpu_pipeline(plan, table, request, surroundings);
 }
 
@@ -307,8 +310,8 @@ class MappedTable final : public FeatureTable {
 
 class HostPipeline final : public Pipeline {
  public:
-  HostPipeline(const TrainingPlan& plan, const FeatureTable& table)
-      : plan_(plan), table_(table), sampler_(plan.neighbours, plan.request.sample) {}
+  HostPipeline(const TrainingPlan& plan, const FeatureTable& table, Products products)
+      : plan_(plan), table_(table), products_(products), sampler_(plan.neighbours, plan.request.sample) {}
 
   PipelineRun run() override {
     PipelineRun result;
@@ -347,7 +350,7 @@ class HostPipeline final : public Pipeline {
   // `timeline`: lanes of sampling, gathering and training, of which it notes when; null: it does not.
   template <class Check>
   StageTimes train(const Check& check, std::vector<TimelineLane>* timeline = nullptr) {
-    HostSage<float> model(plan_.request.shape, plan_.parameters);
+    HostSage<float> model(plan_.request.shape, plan_.parameters, products_);
     StageTimes times;
     MiniBatch sampled;
     const double begun_s = steady_now_s();
@@ -395,6 +398,7 @@ class HostPipeline final : public Pipeline {
 
   const TrainingPlan& plan_;
   const FeatureTable& table_;
+  Products products_;
   CpuSampler sampler_;
   std::vector<float> rows_;
   std::optional<StageTimes> last_;  // of a run whose stages nobody asked for yet
@@ -402,8 +406,9 @@ class HostPipeline final : public Pipeline {
 
 }  // namespace
 
-std::unique_ptr<Pipeline> make_host_pipeline(const TrainingPlan& plan, const FeatureTable& table) {
-  return std::make_unique<HostPipeline>(plan, table);
+std::unique_ptr<Pipeline> make_host_pipeline(const TrainingPlan& plan, const FeatureTable& table,
+                                             Products products) {
+  return std::make_unique<HostPipeline>(plan, table, products);
 }
 
 void refuse_wrong(std::uint64_t wrong) {

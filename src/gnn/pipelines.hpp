@@ -23,7 +23,7 @@ void refuse_wrong(std::uint64_t wrong);
 void require_plan(const TrainingPlan& plan, const FeatureTable* table, const PipelineRequest& request);
 
 [[nodiscard]] std::unique_ptr<Pipeline> make_host_pipeline(const TrainingPlan& plan,
-                                                           const FeatureTable& table);
+                                                           const FeatureTable& table, Products products);
 // Of all modes but cpu_gather; SkipError without CUDA.
 [[nodiscard]] std::unique_ptr<Pipeline> make_gpu_pipeline(const TrainingPlan& plan, const FeatureTable& table,
                                                           const PipelineRequest& request,

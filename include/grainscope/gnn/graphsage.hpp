@@ -80,13 +80,22 @@ inline constexpr std::uint64_t kLabelNeighbours = 16;
                                                           const SageShape& shape, const Features& features,
                                                           std::span<const double> means = {});
 
+// How the host multiplies matrices: row by row, or tile by tile, each of which stays in registers, by the
+// widest vectors that the CPU has (after Goto and van de Geijn, TOMS 2008). Either adds in one order,
+// whatever the number of threads; the two differ in the last bits, and tiles from CPU to CPU.
+enum class Products { plain, tiled };
+inline constexpr Products kProducts[] = {Products::plain, Products::tiled};
+[[nodiscard]] constexpr const char* name(Products products) {
+  return products == Products::plain ? "plain" : "tiled";
+}
+
 // The step on the host, by all of OpenMP's threads; `Real` is double for the reference and float for training
 // on a CPU alone. The same with any number of threads.
 template <class Real>
 class HostSage {
  public:
   // `parameters`: as initial_parameters. Throws as require_shape.
-  HostSage(const SageShape& shape, std::span<const float> parameters);
+  HostSage(const SageShape& shape, std::span<const float> parameters, Products products = Products::plain);
 
   // Loss of a mini-batch. `rows`: f32[nodes][features], the features of its nodes in their order; `labels`:
   // by vertex. Throws UsageError where hops and layers differ.
@@ -106,6 +115,7 @@ class HostSage {
   void back_to_inputs(const MiniBatch& batch, std::uint32_t layer);
 
   SageShape shape_;
+  Products products_;
   std::vector<Real> parameters_;
   std::vector<Real> gradient_;
   int added_ = 0;

@@ -16,6 +16,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/operation.hpp"
 #include "grainscope/gnn/gpu_sampling.hpp"
+#include "grainscope/gnn/graphsage.hpp"
 #include "grainscope/gnn/sampling.hpp"
 #include "grainscope/gnn/table.hpp"
 #include "grainscope/gnn/training.hpp"
@@ -43,7 +44,8 @@ struct PipelineRequest {
   // Where the lists lie that each GPU samples from; interleaved ones over `gpus`, once. Absent: the CPU
   // samples, from the plan's.
   std::optional<ListPlacement> lists = ListPlacement::device;
-  int node = 0;  // where mapped lists lie
+  int node = 0;                         // where mapped lists lie
+  Products products = Products::plain;  // of cpu_gather, which trains on the CPU too
 };
 // Rows of a table that are in GPUs' memory, the first ones: of multi_gpu in all of them together.
 [[nodiscard]] std::uint32_t hot_rows(std::uint32_t rows, Store store, double hot_percent);

@@ -102,15 +102,50 @@ TEST(GraphSage, is_the_same_with_any_number_of_threads) {
   const MiniBatch batch = sampled(graph, {5, 5}, 200);
   const std::vector<float> rows = rows_of(batch, shape.features);
   const auto labels = learnable_labels(graph, batch.nodes, shape, Features(shape.features, 3));
-  const auto gradient = [&](int threads) {
-    const graph::Threads some(threads);
-    HostSage<float> model(shape, initial_parameters(shape, 1));
-    model.add_gradient(batch, rows.data(), labels);
-    return std::vector<float>(model.gradient().begin(), model.gradient().end());
-  };
-  const auto one = gradient(1);
-  EXPECT_EQ(one, gradient(3));
-  EXPECT_EQ(one, gradient(8));
+  for (const Products products : kProducts) {
+    const auto gradient = [&](int threads) {
+      const graph::Threads some(threads);
+      HostSage<float> model(shape, initial_parameters(shape, 1), products);
+      model.add_gradient(batch, rows.data(), labels);
+      return std::vector<float>(model.gradient().begin(), model.gradient().end());
+    };
+    const auto one = gradient(1);
+    EXPECT_EQ(one, gradient(3)) << name(products);
+    EXPECT_EQ(one, gradient(8)) << name(products);
+  }
+}
+
+// Widths that are whole vectors of any size, parts of one, and none; inner sums of one block and of several;
+// rows of whole tiles and of parts.
+TEST(GraphSage, products_by_tiles_are_those_row_by_row) {
+  const Csr graph = graph::make_graph(graph::parse_graph_spec("kron:10"), false);
+  for (const auto& [features, hidden, classes, seeds] : {std::array<std::uint32_t, 4>{32, 64, 8, 96},
+                                                         {33, 20, 5, 200},
+                                                         {1, 1, 2, 1},
+                                                         {300, 47, 3, 7},
+                                                         {7, 130, 33, 50}}) {
+    const SageShape shape{features, hidden, classes, 2};
+    const MiniBatch batch = sampled(graph, {6, 5}, seeds);
+    const std::vector<float> rows = rows_of(batch, features);
+    const auto labels = learnable_labels(graph, batch.nodes, shape, Features(features, 3));
+    const auto expect_near = [&](auto real, double tolerance) {
+      using Real = decltype(real);
+      HostSage<Real> plain(shape, initial_parameters(shape, 1));
+      HostSage<Real> tiled(shape, initial_parameters(shape, 1), Products::tiled);
+      EXPECT_NEAR(plain.add_gradient(batch, rows.data(), labels),
+                  tiled.add_gradient(batch, rows.data(), labels), tolerance);
+      double most = 0;
+      for (const Real each : plain.gradient()) {
+        most = std::max(most, std::abs(static_cast<double>(each)));
+      }
+      for (std::size_t i = 0; i < plain.gradient().size(); ++i) {
+        ASSERT_NEAR(plain.gradient()[i], tiled.gradient()[i], tolerance * most)
+            << features << " features, " << hidden << " hidden, " << classes << " classes, at " << i;
+      }
+    };
+    expect_near(double{}, 1e-12);
+    expect_near(float{}, 2e-5);
+  }
 }
 
 template <class Real>
