@@ -416,3 +416,15 @@ def of_each_cpu(which: str) -> str:
 def of_each_alone(which: str, counter: str) -> str:
     """What a stage takes alone where the CPU samples for gathers of GPUs, by `one` process or `each`."""
     return clock(by_processes("masked mapped", placement="host")[which == "each"].counters[counter])
+
+
+@part("pipeline.tiled")
+def tiled(graph: str, stage: str = "") -> str:
+    """The time of a step on the CPU, or of its training alone, by tiles over that by plain loops."""
+    plain, tiles = (
+        row.counters["train_s"] if stage else row.median_s
+        for products in (None, "tiled")
+        for row in rows_of("no-gpu-products.json.gz")
+        if axes_of(row, "graph", "products") == (graph, products)
+    )
+    return f"{tiles / plain:.2f}"
