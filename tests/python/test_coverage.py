@@ -260,6 +260,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
         ("h100-kron24-tiers.json.gz", 1, None),
         ("h100-quick-now.json.gz", 1, None),
         ("h100-quick-short.json.gz", 1, None),
+        ("no-gpu-products.json.gz", 1, None),
         ("two-h100-processes.json.gz", 2, None),
         ("two-h100-processes.json.gz", 2, "per_gpu"),
         ("two-h100-ranks.json.gz", 2, None),
