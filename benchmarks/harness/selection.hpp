@@ -1,7 +1,7 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_SELECTION_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_SELECTION_HPP
 
-// Which cases a run consists of: what families list, what the filter and the shard leave. empty_choice.hpp
+// Which cases a run consists of: what families list, what the filter and the shard leave. empty_choice.cpp
 // says why nothing is left.
 
 #include <functional>

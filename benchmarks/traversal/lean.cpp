@@ -422,7 +422,7 @@ class Lister {
       return gpu.unavailable;
     }
     if (const std::string why = why_no_team(machine_, gpu.ordinal, static_cast<std::size_t>(point.gpus));
-        point.gpus > 1 && !why.empty()) {
+        !why.empty()) {
       return why;
     }
     if (point.algorithm == Algorithm::cc && point.spec.directed()) {

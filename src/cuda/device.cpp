@@ -1,5 +1,6 @@
 #include "grainscope/cuda/device.hpp"
 
+#include <set>
 #include <string>
 
 #include "grainscope/core/error.hpp"
@@ -126,6 +127,19 @@ PeerAccess::~PeerAccess() {
   }
   static_cast<void>(cudaDeviceDisablePeerAccess(peer_));
   static_cast<void>(cudaSetDevice(previous));
+}
+
+std::vector<std::unique_ptr<PeerAccess>> reach_each_other(const std::vector<int>& gpus) {
+  const std::set<int> each(gpus.begin(), gpus.end());
+  std::vector<std::unique_ptr<PeerAccess>> accesses;
+  for (const int gpu : each) {
+    for (const int peer : each) {
+      if (gpu != peer) {
+        accesses.push_back(std::make_unique<PeerAccess>(gpu, peer));
+      }
+    }
+  }
+  return accesses;
 }
 
 Graph::Graph(const Stream& stream, const std::function<void()>& enqueue) {

@@ -24,7 +24,7 @@ class GpuPipeline final : public Pipeline {
   GpuPipeline(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
               const cuda::Surroundings& surroundings)
       : GpuPipeline(request, plan.seeds.size()) {
-    allow_reads(request.gpus);
+    access_ = cuda::reach_each_other(request.gpus);
     replicas_.reserve(request.gpus.size());
     for (std::size_t rank = 0; rank < request.gpus.size(); ++rank) {
       const Replica* const first = rank > 0 ? replicas_.front().get() : nullptr;
@@ -135,16 +135,6 @@ class GpuPipeline final : public Pipeline {
   void advance(RankTurns::Count count) {
     if (turns_ != nullptr) {
       turns_->advance(count);
-    }
-  }
-
-  void allow_reads(const std::vector<int>& gpus) {
-    for (const int reader : gpus) {
-      for (const int owner : gpus) {
-        if (reader != owner) {
-          access_.push_back(std::make_unique<cuda::PeerAccess>(reader, owner));
-        }
-      }
     }
   }
 

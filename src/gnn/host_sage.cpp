@@ -191,13 +191,18 @@ AddRows<Real> widest() {
   return add_rows_by_16<Real>;
 }
 
-// All rows, `together` of them by one thread at a time.
+// All rows, `together` of them by one thread at a time; `anew`: they are 0 before.
 template <class Real>
-void add_tiled(const TiledProduct<Real>& p, std::uint64_t rows, std::uint64_t together) {
+void add_tiled(const TiledProduct<Real>& p, std::uint64_t rows, std::uint64_t together, bool anew) {
   static const AddRows<Real> add = widest<Real>();
 #pragma omp parallel for schedule(static) if (rows * p.inner * p.columns > kWorthThreads)
   for (std::uint64_t task = 0; task < (rows + together - 1) / together; ++task) {
-    add(p, task * together, std::min(rows, (task + 1) * together));
+    const std::uint64_t first = task * together;
+    const std::uint64_t last = std::min(rows, first + together);
+    if (anew) {
+      std::fill(p.c + first * p.columns, p.c + last * p.columns, Real{0});
+    }
+    add(p, first, last);
   }
 }
 
@@ -206,10 +211,9 @@ void multiply_by(Products products, const Real* a, const Real* b, std::uint64_t 
                  std::uint64_t columns, Real* c) {
   if (products == Products::plain) {
     multiply(a, b, rows, inner, columns, c);
-    return;
+  } else {
+    add_tiled<Real>({a, inner, 1, b, inner, columns, c}, rows, kTilesOfTask * kTileRows, true);
   }
-  std::fill(c, c + rows * columns, Real{0});
-  add_tiled<Real>({a, inner, 1, b, inner, columns, c}, rows, kTilesOfTask * kTileRows);
 }
 
 template <class Real>
@@ -217,9 +221,9 @@ void add_transposed_product_by(Products products, const Real* a, const Real* d, 
                                std::uint64_t inner, std::uint64_t columns, Real* c) {
   if (products == Products::plain) {
     add_transposed_product(a, d, rows, inner, columns, c);
-    return;
+  } else {
+    add_tiled<Real>({a, 1, inner, d, rows, columns, c}, inner, kTileRows, false);
   }
-  add_tiled<Real>({a, 1, inner, d, rows, columns, c}, inner, kTileRows);
 }
 
 // b[columns][rows] = a[rows][columns]ᵀ.

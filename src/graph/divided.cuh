@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -62,7 +61,7 @@ class DividedTraversal final : public Traversal {
       throw UsageError("a graph is divided among at most " + std::to_string(1 + Others<Program>::kMost) +
                        " GPUs, not " + std::to_string(parts.size()));
     }
-    reach_each_other(parts);
+    accesses_ = cuda::reach_each_other(gpus_of(parts));
     for (const PlacedGraph* part : parts) {
       const cuda::DeviceGuard guard(part->request().gpu);
       ranks_.push_back(std::make_unique<Rank>(*part, access));
@@ -172,18 +171,12 @@ class DividedTraversal final : public Traversal {
     }
   }
 
-  void reach_each_other(Parts parts) {
-    std::set<int> gpus;
+  static std::vector<int> gpus_of(Parts parts) {
+    std::vector<int> gpus;
     for (const PlacedGraph* part : parts) {
-      gpus.insert(part->request().gpu);
+      gpus.push_back(part->request().gpu);
     }
-    for (const int gpu : gpus) {
-      for (const int peer : gpus) {
-        if (gpu != peer) {
-          accesses_.push_back(std::make_unique<cuda::PeerAccess>(gpu, peer));
-        }
-      }
-    }
+    return gpus;
   }
 
   // For each GPU, while it is current.
@@ -236,7 +229,7 @@ class DividedTraversal final : public Traversal {
       if (ranks_.front()->program.satisfied(summary)) {
         break;
       }
-      times_.add(summary);
+      times_.add(summary.active, summary.edges);
       each([](Rank& rank) { rank.program.next_level(); });
     }
     each([](Rank& rank) {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "../cuda/launch.cuh"
+#include "../cuda/level_times.hpp"
 #include "edge_gather.cuh"
 #include "frontier.cuh"
 #include "grainscope/core/error.hpp"
@@ -243,57 +244,7 @@ class LevelWorker {
   cuda::Stream stream_;
 };
 
-// Of one run: how many vertices and edges each level had, and when it ended on the current GPU.
-class LevelTimes {
- public:
-  void begin(const cuda::Stream& stream) {
-    levels_.clear();
-    begun_.record(stream);
-  }
-  [[nodiscard]] const cuda::Event& begun() const { return begun_; }
-  [[nodiscard]] std::size_t size() const { return levels_.size(); }
-  void add(const LevelSummary& summary) { levels_.push_back({summary.active, summary.edges, 0, 0, 0}); }
-  // The event after a level; those of earlier runs are used again.
-  [[nodiscard]] const cuda::Event& end(std::uint64_t level) { return at(ends_, level); }
-  // The event before its lists are walked, in runs that ask how long it took to find and to cut them.
-  [[nodiscard]] const cuda::Event& cut(std::uint64_t level) { return at(cuts_, level); }
-  // Of all levels of such a run, from the end of the level before on.
-  [[nodiscard]] double cut_s() {
-    double sum = 0;
-    for (std::size_t level = 0; level < levels_.size(); ++level) {
-      sum += cuda::elapsed_s(level == 0 ? begun_ : ends_[level - 1], cuts_[level]);
-    }
-    return sum;
-  }
-  // To the end of the level that was none.
-  [[nodiscard]] double all_s() { return cuda::elapsed_s(begun_, end(levels_.size())); }
-  [[nodiscard]] std::vector<LevelResult> read() const {
-    std::vector<LevelResult> levels = levels_;
-    for (std::size_t i = 0; i < levels.size(); ++i) {
-      levels[i].seconds = cuda::elapsed_s(i == 0 ? begun_ : ends_[i - 1], ends_[i]);
-    }
-    return levels;
-  }
-  // Throws FailedError where a level is more than there can be.
-  static void require(std::uint64_t level, std::uint64_t most) {
-    if (level > most) {
-      throw FailedError("a traversal did not come to an end within " + std::to_string(most) + " levels");
-    }
-  }
-
- private:
-  static const cuda::Event& at(std::deque<cuda::Event>& events, std::uint64_t level) {
-    while (events.size() <= level) {
-      events.emplace_back();
-    }
-    return events[level];
-  }
-
-  cuda::Event begun_;
-  std::deque<cuda::Event> ends_;
-  std::deque<cuda::Event> cuts_;
-  std::vector<LevelResult> levels_;
-};
+using cuda::LevelTimes;
 
 // A level's summary on its way to the host, which waits for that alone.
 class SummaryReader {
@@ -337,7 +288,7 @@ class LevelLoop {
       if (program.satisfied(summary)) {
         break;
       }
-      times_.add(summary);
+      times_.add(summary.active, summary.edges);
       program.next_level();
     }
     stream().synchronize();

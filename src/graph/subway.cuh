@@ -154,7 +154,7 @@ class SubwayLoop {
       if (observer.visit != nullptr) {
         (*observer.visit)(lists_.vertices(summary.active));
       }
-      times_.add(summary);
+      times_.add(summary.active, summary.edges);
       walk_level(program, summary, observer.blocks);
       times_.end(level).record(stream_);
       program.next_level();

@@ -525,11 +525,7 @@ class CudaLeanCc final : public graph::Traversal {
     memory_.reads().fill_bytes(0, stream_);
     submit<true>();
     stream_.synchronize();
-    std::vector<LinkReads> reads;
-    for (const ReadNote& note : memory_.reads().read(kCcStages)) {
-      reads.push_back({note.sectors, note.elements, note.hot});
-    }
-    return reads;
+    return reads_of(memory_.reads().read(kCcStages));
   }
   [[nodiscard]] std::vector<LevelResult> levels() const override { return memory_.stages(); }
   [[nodiscard]] std::vector<Vertex> answer() const override { return memory_.parents(lists_.vertices); }
@@ -639,7 +635,7 @@ class TeamCc final : public graph::Traversal {
     for (const auto& memory : memories_) {
       const std::vector<ReadNote> notes = memory->reads().read(kCcStages);
       for (std::size_t stage = 0; stage < reads.size(); ++stage) {
-        add(notes[stage], reads[stage]);
+        add_reads(notes[stage], reads[stage]);
       }
     }
     return reads;

@@ -7,9 +7,9 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
-#include <deque>
 #include <vector>
 
+#include "../cuda/level_times.hpp"
 #include "grainscope/core/operation.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
@@ -183,9 +183,8 @@ class HybridRun {
 
   void begin(bool counts) {
     counts_ = counts;
-    steps_.clear();
     read_.clear();
-    begun_.record(stream());
+    times_.begin(stream());
   }
   // Submits what a plan says: `walk(vertices, note)`, `note` being where reads are counted, or null.
   template <class Walk>
@@ -204,26 +203,17 @@ class HybridRun {
     }
   }
   void end_step(std::uint64_t active, std::uint64_t edges) {
-    if (ends_.size() <= steps_.size()) {
-      ends_.emplace_back();
-    }
-    ends_[steps_.size()].record(stream());
-    steps_.push_back({active, edges, 0, 0, 0});
+    times_.end(times_.size()).record(stream());
+    times_.add(active, edges);
   }
   // Seconds between two events around all steps; waits.
   double finish() {
     stop_.record(stream());
     stop_.synchronize();
-    return cuda::elapsed_s(begun_, stop_);
+    return cuda::elapsed_s(times_.begun(), stop_);
   }
 
-  [[nodiscard]] std::vector<LevelResult> levels() const {
-    std::vector<LevelResult> levels = steps_;
-    for (std::size_t i = 0; i < levels.size(); ++i) {
-      levels[i].seconds = cuda::elapsed_s(i == 0 ? begun_ : ends_[i - 1], ends_[i]);
-    }
-    return levels;
-  }
+  [[nodiscard]] std::vector<LevelResult> levels() const { return times_.read(); }
   [[nodiscard]] const std::vector<LinkReads>& reads() const { return read_; }
   [[nodiscard]] std::uint64_t bytes() const { return staged_.bytes(); }
 
@@ -231,10 +221,8 @@ class HybridRun {
   StagedSegments staged_;
   cuda::DeviceArray<ReadNote> reads_;  // of what is read where it lies, and of what was copied
   bool counts_ = false;
-  cuda::Event begun_;
+  cuda::LevelTimes times_;
   cuda::Event stop_;
-  std::deque<cuda::Event> ends_;
-  std::vector<LevelResult> steps_;
   std::vector<LinkReads> read_;
 };
 

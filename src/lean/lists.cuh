@@ -5,6 +5,7 @@
 // that were copied; and what they count of their own reads, in runs that are not timed.
 
 #include <cstdint>
+#include <vector>
 
 #include "../cuda/launch.cuh"
 #include "grainscope/cuda/check.hpp"
@@ -24,6 +25,19 @@ struct ReadNote {
   unsigned long long elements;  // neighbours over the link
   unsigned long long hot;       // neighbours from GPU memory
 };
+inline void add_reads(const ReadNote& note, LinkReads& sum) {
+  sum.sectors += note.sectors;
+  sum.elements += note.elements;
+  sum.hot += note.hot;
+}
+// Of each step.
+inline std::vector<LinkReads> reads_of(const std::vector<ReadNote>& notes) {
+  std::vector<LinkReads> reads(notes.size());
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    add_reads(notes[i], reads[i]);
+  }
+  return reads;
+}
 
 __device__ inline void add_lanes(unsigned long long* sum, bool mine) {
   const unsigned lanes = __ballot_sync(kAllLanes, mine);

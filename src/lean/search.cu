@@ -294,22 +294,13 @@ __device__ void pull_rest(const ListsView& lists, const SearchArrays<kParents>& 
   }
 }
 
-// What was found is reached, and becomes the frontier.
-template <bool kParents>
-__device__ void settle(const ListsView& out, const SearchArrays<kParents>& a, std::uint32_t depth,
-                       LevelCounters& level) {
+// Takes what was found of each word by `take_found(word)`, which are vertices that this level reaches.
+template <bool kParents, class TakeFound>
+__device__ void settle_found(const ListsView& out, const SearchArrays<kParents>& a, std::uint32_t depth,
+                             LevelCounters& level, const TakeFound& take_found) {
   unsigned long long active = 0;
   unsigned long long edges = 0;
   const int lane = cuda::lane_of_warp();
-  const auto take_found = [&](std::uint32_t word) {
-    const std::uint32_t fresh = a.next[word];
-    a.front[word] = fresh;
-    if (fresh != 0) {
-      a.seen[word] |= fresh;
-      a.next[word] = 0;
-    }
-    return fresh;
-  };
   for_words({0, a.words}, take_found, [&](std::uint32_t word, std::uint32_t fresh) {
     if ((fresh >> lane & 1) != 0) {
       const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(lane);
@@ -324,6 +315,21 @@ __device__ void settle(const ListsView& out, const SearchArrays<kParents>& a, st
     atomicAdd(&level.active, active);
     atomicAdd(&level.edges, edges);
   }
+}
+
+// What was found is reached, and becomes the frontier.
+template <bool kParents>
+__device__ void settle(const ListsView& out, const SearchArrays<kParents>& a, std::uint32_t depth,
+                       LevelCounters& level) {
+  settle_found(out, a, depth, level, [&](std::uint32_t word) {
+    const std::uint32_t fresh = a.next[word];
+    a.front[word] = fresh;
+    if (fresh != 0) {
+      a.seen[word] |= fresh;
+      a.next[word] = 0;
+    }
+    return fresh;
+  });
 }
 
 // Direction-optimising bfs: all levels in one kernel, whose blocks wait for each other between phases.
@@ -582,10 +588,7 @@ __global__ void __launch_bounds__(kLeanThreads)
 __global__ void __launch_bounds__(kLeanThreads)
     settle_dealt(ListsView out, SearchArrays<false> a, Others<const std::uint32_t*> found,
                  std::uint32_t* other_next, DealtWords words, std::uint32_t depth, std::uint32_t counters) {
-  unsigned long long active = 0;
-  unsigned long long edges = 0;
-  const int lane = cuda::lane_of_warp();
-  const auto take_found = [&](std::uint32_t word) {
+  settle_found(out, a, depth, a.counters[counters], [&](std::uint32_t word) {
     std::uint32_t fresh = a.next[word];
     for (int i = 0; i < found.count; ++i) {
       fresh |= __ldcg(found.of[i] + word);
@@ -598,21 +601,7 @@ __global__ void __launch_bounds__(kLeanThreads)
       a.seen[word] = seen | fresh;
     }
     return words.has(word) ? fresh : 0;
-  };
-  for_words({0, a.words}, take_found, [&](std::uint32_t word, std::uint32_t fresh) {
-    if ((fresh >> lane & 1) != 0) {
-      const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(lane);
-      a.depths[vertex] = depth;
-      edges += degree_of(out, vertex);
-      ++active;
-    }
   });
-  active = cuda::sum_of_warp(active);
-  edges = cuda::sum_of_warp(edges);
-  if (lane == 0 && active > 0) {
-    atomicAdd(&a.counters[counters].active, active);
-    atomicAdd(&a.counters[counters].edges, edges);
-  }
   if (cuda::thread_of_grid() == 0) {
     a.counters[1 - counters] = {};
   }

@@ -79,11 +79,7 @@ class SteppedRun {
     StepBoard counting = board();
     counting.reads = reads.data();
     launch(counting);
-    std::vector<LinkReads> steps;
-    for (const ReadNote& note : reads.read(last_.size())) {
-      steps.push_back({note.sectors, note.elements, note.hot});
-    }
-    return steps;
+    return reads_of(reads.read(last_.size()));
   }
 
   // Of the last run. Times are from the end of the step before, of the first from the beginning.

@@ -8,14 +8,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "../cuda/launch.cuh"
+#include "../cuda/level_times.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/operation.hpp"
 #include "grainscope/cuda/device.hpp"
@@ -38,21 +37,14 @@ class TeamRun {
  public:
   // `lists` outlives it.
   explicit TeamRun(LeanTeam lists) : lists_(lists.begin(), lists.end()), guard_(require(lists)) {
-    std::set<int> gpus;
-    for (const LeanLists* each : lists_) {
-      gpus.insert(each->gpu());
-    }
-    for (const int gpu : gpus) {
-      for (const int peer : gpus) {
-        if (gpu != peer) {
-          accesses_.push_back(std::make_unique<cuda::PeerAccess>(gpu, peer));
-        }
-      }
-    }
+    std::vector<int> gpus;
     for (const LeanLists* each : lists_) {
       const cuda::DeviceGuard guard(each->gpu());
       members_.push_back(std::make_unique<Member>());
+      members_.back()->multiprocessors = cuda::sm_count(each->gpu());
+      gpus.push_back(each->gpu());
     }
+    accesses_ = cuda::reach_each_other(gpus);
   }
   TeamRun(const TeamRun&) = delete;
   TeamRun& operator=(const TeamRun&) = delete;
@@ -66,7 +58,7 @@ class TeamRun {
   }
   // Blocks that fill GPU number i, so many on a multiprocessor.
   [[nodiscard]] unsigned grid(std::size_t i, unsigned blocks) const {
-    return static_cast<unsigned>(cuda::sm_count(gpu(i))) * blocks;
+    return static_cast<unsigned>(members_[i]->multiprocessors) * blocks;
   }
   // What `get(other)` says of every GPU but number i.
   template <class T, class Get>
@@ -119,17 +111,16 @@ class TeamRun {
 
   // A run, between two events of the first GPU. What is submitted next begins with it.
   void begin() {
-    steps_.clear();
-    begun_.record(stream(0));
+    times_.begin(stream(0));
     for (std::size_t i = 1; i < size(); ++i) {
-      stream(i).wait_for(begun_);
+      stream(i).wait_for(times_.begun());
     }
   }
   // Behind what the first GPU was given of a step.
   void end_step(std::uint64_t active, std::uint64_t edges) {
-    make_events(steps_.size() + 1);
-    ends_[steps_.size()].record(stream(0));
-    steps_.push_back({active, edges, 0, 0, 0});
+    const cuda::DeviceGuard guard(gpu(0));
+    times_.end(times_.size()).record(stream(0));
+    times_.add(active, edges);
   }
   // Seconds; waits for all.
   double finish() {
@@ -137,29 +128,16 @@ class TeamRun {
     wait_for_others(0);
     stop_.record(stream(0));
     synchronize();
-    make_events(2 * steps_.size());  // a longer run makes fewer while it is timed
-    return cuda::elapsed_s(begun_, stop_);
+    return cuda::elapsed_s(times_.begun(), stop_);
   }
-  [[nodiscard]] std::vector<LevelResult> levels() const {
-    std::vector<LevelResult> levels = steps_;
-    for (std::size_t i = 0; i < levels.size(); ++i) {
-      levels[i].seconds = cuda::elapsed_s(i == 0 ? begun_ : ends_[i - 1], ends_[i]);
-    }
-    return levels;
-  }
+  [[nodiscard]] std::vector<LevelResult> levels() const { return times_.read(); }
 
  private:
   struct Member {
     cuda::Stream stream;
     cuda::Event done;
+    int multiprocessors = 0;
   };
-
-  void make_events(std::size_t count) {
-    const cuda::DeviceGuard guard(gpu(0));
-    while (ends_.size() < count) {
-      ends_.emplace_back();
-    }
-  }
 
   void wait_for_others(std::size_t i) const {
     for (std::size_t other = 0; other < size(); ++other) {
@@ -188,17 +166,9 @@ class TeamRun {
   cuda::DeviceGuard guard_;
   std::vector<std::unique_ptr<cuda::PeerAccess>> accesses_;
   std::vector<std::unique_ptr<Member>> members_;
-  cuda::Event begun_;
+  cuda::LevelTimes times_;
   cuda::Event stop_;
-  std::deque<cuda::Event> ends_;
-  std::vector<LevelResult> steps_;
 };
-
-inline void add(const ReadNote& note, LinkReads& sum) {
-  sum.sectors += note.sectors;
-  sum.elements += note.elements;
-  sum.hot += note.hot;
-}
 
 // The notes in which each GPU of a team counts what a step reads, in runs that count.
 class TeamReads {
@@ -227,7 +197,7 @@ class TeamReads {
     run_.synchronize();
     reads_.emplace_back();
     for (const auto& note : notes_) {
-      add(note->read(1).front(), reads_.back());
+      add_reads(note->read(1).front(), reads_.back());
     }
   }
   [[nodiscard]] const std::vector<LinkReads>& reads() const { return reads_; }

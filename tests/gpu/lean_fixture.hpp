@@ -179,6 +179,46 @@ class LeanTest : public graph::TraversalTest {
     }
   }
 
+  // Depths of the serial search, after each of some runs; levels and reads as the model has them.
+  static void expect_search(graph::Traversal& search, const graph::BothWays& both, const Lists& lists,
+                            graph::Vertex source, const Turning& turning, int runs = 1) {
+    const model::BfsPrediction expected = model::replay_bfs(lists.pushed(), lists.pulled(), source, turning);
+    for (int run = 0; run < runs; ++run) {
+      EXPECT_GT(search.run(source), 0);
+      ASSERT_EQ(search.answer(), graph::serial_bfs(both.graph, source));
+    }
+    const std::vector<LevelResult> levels = search.levels();
+    ASSERT_EQ(levels.size(), expected.levels.size());
+    const std::vector<LinkReads> reads = search.count(source);
+    ASSERT_EQ(reads.size(), expected.levels.size());
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const model::LevelPrediction& level = expected.levels[i];
+      SCOPED_TRACE(testing::Message() << "level " << i);
+      EXPECT_EQ(levels[i].active, level.active);
+      EXPECT_EQ(levels[i].edges, level.edges);
+      EXPECT_EQ(search.pulled()[i], level.pull);
+      expect_equal(reads[i], level.link, level.hot_reads);
+    }
+    EXPECT_EQ(search.answer(), expected.depths) << "after counting";
+  }
+
+  // Ranks that one more step would not change, after each of some runs; sweeps as the model has them.
+  static void expect_ranks(graph::Traversal& ranks, const graph::BothWays& both, const Lists& lists,
+                           int runs) {
+    const model::PrPrediction expected = model::replay_pr(lists.pulled(), both.graph);
+    for (int run = 0; run < runs; ++run) {
+      EXPECT_GT(ranks.run(0), 0);
+      EXPECT_NO_THROW(static_cast<void>(graph::certify_pr(both.graph, both.in_edges(), ranks.ranks())));
+    }
+    const std::vector<LinkReads> reads = ranks.count(0);
+    EXPECT_EQ(reads.size(), ranks.levels().size());
+    // Warps come in no fixed order: of a small graph all at once.
+    EXPECT_LE(reads.size(), 2 * expected.sweeps + 10U);
+    for (const LinkReads& sweep : reads) {
+      expect_equal(sweep, expected.sweep, expected.hot_reads);
+    }
+  }
+
   static void expect_equal(const LinkReads& reads, const model::Requests& link, std::uint64_t hot) {
     EXPECT_EQ(reads.elements, link.elements);
     EXPECT_EQ(reads.sectors * model::kSectorBytes, link.bytes());

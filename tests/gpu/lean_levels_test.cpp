@@ -30,23 +30,7 @@ class LeanSearches : public LeanTest {
   static void expect_right(const BothWays& both, const Lists& lists, Vertex source, const Turning& turning) {
     SCOPED_TRACE(testing::Message() << "push " << turning.push << ", hot " << turning.hot);
     const auto placed = lists.place();
-    const auto search = make_lean_bfs(*placed, turning);
-    EXPECT_GT(search->run(source), 0);
-    ASSERT_EQ(search->answer(), graph::serial_bfs(both.graph, source));
-    const model::BfsPrediction expected = model::replay_bfs(lists.pushed(), lists.pulled(), source, turning);
-    const std::vector<LevelResult> levels = search->levels();
-    ASSERT_EQ(levels.size(), expected.levels.size());
-    const std::vector<LinkReads> reads = search->count(source);
-    ASSERT_EQ(reads.size(), expected.levels.size());
-    for (std::size_t i = 0; i < levels.size(); ++i) {
-      const model::LevelPrediction& level = expected.levels[i];
-      SCOPED_TRACE(testing::Message() << "level " << i);
-      EXPECT_EQ(levels[i].active, level.active);
-      EXPECT_EQ(levels[i].edges, level.edges);
-      EXPECT_EQ(search->pulled()[i], level.pull);
-      expect_equal(reads[i], level.link, level.hot_reads);
-    }
-    EXPECT_EQ(search->answer(), expected.depths) << "after counting";
+    expect_search(*make_lean_bfs(*placed, turning), both, lists, source, turning);
   }
 
   static void expect_right_over_all_lists(const BothWays& both, TierPolicy policy, int percent,

@@ -49,24 +49,7 @@ TEST_F(LeanTeams, find_depths_and_read_as_the_model) {
     const Vertex source = busiest(both.graph);
     over_all_teams(both, false, [&](const Lists& lists, LeanTeam team) {
       for (const Turning& turning : kTurnings) {
-        const auto search = make_lean_bfs(team, turning);
-        const model::BfsPrediction expected =
-            model::replay_bfs(lists.pushed(), lists.pulled(), source, turning);
-        for (int run = 0; run < 2; ++run) {
-          EXPECT_GT(search->run(source), 0);
-          ASSERT_EQ(search->answer(), expected.depths);
-        }
-        const std::vector<LevelResult> levels = search->levels();
-        const std::vector<LinkReads> reads = search->count(source);
-        ASSERT_EQ(levels.size(), expected.levels.size());
-        ASSERT_EQ(reads.size(), expected.levels.size());
-        for (std::size_t i = 0; i < levels.size(); ++i) {
-          SCOPED_TRACE(testing::Message() << "level " << i);
-          EXPECT_EQ(levels[i].active, expected.levels[i].active);
-          EXPECT_EQ(levels[i].edges, expected.levels[i].edges);
-          EXPECT_EQ(search->pulled()[i], expected.levels[i].pull);
-          expect_equal(reads[i], expected.levels[i].link, expected.levels[i].hot_reads);
-        }
+        expect_search(*make_lean_bfs(team, turning), both, lists, source, turning, 2);
       }
     });
   }
@@ -139,18 +122,7 @@ TEST_F(LeanTeams, find_the_distances_of_dijkstra) {
 TEST_F(LeanTeams, rank_as_one_more_step_would_not_change) {
   for (const BothWays& both : graphs(true)) {
     over_all_teams(both, false, [&](const Lists& lists, LeanTeam team) {
-      const auto ranks = make_lean_pr(team);
-      const model::PrPrediction expected = model::replay_pr(lists.pulled(), both.graph);
-      for (int run = 0; run < 2; ++run) {
-        EXPECT_GT(ranks->run(0), 0);
-        EXPECT_NO_THROW(static_cast<void>(graph::certify_pr(both.graph, both.in_edges(), ranks->ranks())));
-      }
-      const std::vector<LinkReads> reads = ranks->count(0);
-      EXPECT_EQ(reads.size(), ranks->levels().size());
-      EXPECT_LE(reads.size(), 2 * expected.sweeps + 10U);
-      for (const LinkReads& sweep : reads) {
-        expect_equal(sweep, expected.sweep, expected.hot_reads);
-      }
+      expect_ranks(*make_lean_pr(team), both, lists, 2);
     });
   }
 }

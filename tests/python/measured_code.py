@@ -196,14 +196,12 @@ def options_of(source: str) -> str:
         text = re.sub(r"#[^\n]*", "", path.read_text()) if path.is_file() else ""
         for command, arguments in _COMMAND.findall(text):
             words = re.split(r"\s+", arguments.strip())
-            if command in ("set", "string") and _FLAGS.match(" ".join(words)):
-                said += words
-            alone = command in ("set_source_files_properties", "set_property")
-            if (
-                str(Path(source).relative_to(folder)) in words
-                if alone
-                else command in ("target_compile_options", "add_compile_options")
-            ):
+            if command in ("set", "string"):
+                said += words if _FLAGS.match(" ".join(words)) else []
+                continue
+            of_sources = command in ("set_source_files_properties", "set_property")
+            of_targets = command in ("target_compile_options", "add_compile_options")
+            if of_targets or (of_sources and str(Path(source).relative_to(folder)) in words):
                 options = _OPTION.findall(arguments)
                 said += [each for each in options if not re.match("-+(Xcompiler=-)?W", each)]
     return " ".join(said)

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace grainscope::cuda {
 
@@ -156,6 +157,8 @@ class [[nodiscard]] PeerAccess {
   int peer_;
   bool enabled_here_ = false;
 };
+// Of every two of these GPUs, both ways; one may be named more than once.
+[[nodiscard]] std::vector<std::unique_ptr<PeerAccess>> reach_each_other(const std::vector<int>& gpus);
 
 }  // namespace grainscope::cuda
 
