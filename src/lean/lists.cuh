@@ -480,6 +480,7 @@ struct AllWords {
   }
   [[nodiscard]] __device__ std::uint32_t from(std::uint32_t word) const { return word; }
   [[nodiscard]] __device__ std::uint32_t step() const { return 1; }
+  [[nodiscard]] __device__ bool has(std::uint64_t /*word*/) const { return true; }
 };
 struct DealtWords {
   std::uint32_t of;     // this GPU's number
@@ -495,7 +496,7 @@ struct DealtWords {
     return word + (among + of - word % among) % among;
   }
   [[nodiscard]] __device__ std::uint32_t step() const { return among; }
-  [[nodiscard]] __device__ bool has(std::uint32_t word) const { return word % among == of; }
+  [[nodiscard]] __device__ bool has(std::uint64_t word) const { return word % among == of; }
 };
 
 // Calls `body(word, bits)` for the words of a set that have a bit, each by all lanes of some warp. A warp's
@@ -534,14 +535,14 @@ __device__ void visit_lists(const ListsView& lists, const WordRange& words, cons
   });
 }
 
-// The same of those of `words` words that are dealt to a GPU.
-template <Coding kCoding, bool kCount, class BitsOf, class Visitor>
-__device__ void visit_dealt(const ListsView& lists, std::uint32_t words, const DealtWords& dealt,
+// The same of those of `all` words that a GPU reads.
+template <Coding kCoding, bool kCount, class Words, class BitsOf, class Visitor>
+__device__ void visit_words(const ListsView& lists, std::uint32_t all, const Words& words,
                             const BitsOf& bits_of, const HandOut& out, ReadNote* note, Visitor& visitor) {
   for_words(
-      {0, dealt.count(words)}, [&](std::uint32_t i) { return bits_of(dealt.word(i)); },
+      {0, words.count(all)}, [&](std::uint32_t i) { return bits_of(words.word(i)); },
       [&](std::uint32_t i, std::uint32_t bits) {
-        visit_word<kCoding, kCount>(lists, dealt.word(i), bits, out, note, visitor);
+        visit_word<kCoding, kCount>(lists, words.word(i), bits, out, note, visitor);
       });
 }
 

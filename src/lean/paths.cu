@@ -53,13 +53,36 @@ __device__ inline void clear_paths(const PathArrays& a, graph::Vertex vertices, 
   }
 }
 
-// Of the vertices whose distance has fallen, of some words, those below the threshold become active. A warp
-// has 32 words that come one after the other, and asks for the distances of some of these words' vertices
-// before it looks at the first.
-template <class Words>
-__device__ void choose(const ListsView& lists, const PathArrays& a, const Words& words,
+// What a step comes to on all GPUs.
+struct StepTotal {
+  unsigned long long active;
+  unsigned long long edges;
+  unsigned int nearest;
+  unsigned int unused;
+
+  __device__ void join(const StepTotal& other) {
+    active += other.active;
+    edges += other.edges;
+    nearest = min(nearest, other.nearest);
+  }
+};
+
+// On one GPU: which of a word's vertices have fallen. By all lanes of a warp, each for a word of its own.
+struct PathsAlone : Alone {
+  [[nodiscard]] __device__ std::uint32_t fallen(const PathArrays& a, bool there, std::uint64_t word) const {
+    return there ? a.fallen[word] : 0;
+  }
+};
+
+// What is asked for at a time, of this many words' vertices, before the first answer is looked at.
+inline constexpr int kAtOnce = 4;
+
+// Of the vertices whose distance has fallen, of the words that are read from this place, those below the
+// threshold become active. A warp has 32 words that come one after the other.
+template <class Place>
+__device__ void choose(const ListsView& lists, const PathArrays& a, const Place& place,
                        std::uint64_t threshold, StepCounters& step) {
-  constexpr int kAtOnce = 4;
+  const auto words = place.words();
   unsigned long long active = 0;
   unsigned long long edges = 0;
   std::uint32_t nearest = graph::kUnreached;
@@ -69,7 +92,7 @@ __device__ void choose(const ListsView& lists, const PathArrays& a, const Words&
        first += std::uint64_t{warps_of_grid()} * kWarpLanes) {
     const std::uint64_t index = first + static_cast<std::uint32_t>(lane);
     const std::uint64_t own = words.word(index);
-    const std::uint32_t fallen = index < count ? a.fallen[own] : 0;
+    const std::uint32_t fallen = place.fallen(a, index < count, own);
     const auto vertex_of = [&](int of) {  // this lane's, of the word that lane has
       return static_cast<std::uint32_t>(words.word(first + static_cast<std::uint32_t>(of)) * kWarpLanes) +
              static_cast<std::uint32_t>(lane);
@@ -181,26 +204,34 @@ namespace {
 namespace cg = cooperative_groups;
 using graph::Vertex;
 
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
-    relax_steps(PlacedView lists, PathArrays a, StepBoard board, Vertex source, std::uint32_t delta) {
-  const cg::grid_group grid = cg::this_grid();
-  const bool notes = grid.thread_rank() == 0;
+template <Coding kCoding, bool kCount, class Place>
+__global__ void __launch_bounds__(kLeanThreads) relax_steps(PlacedView lists, PathArrays a, StepBoard board,
+                                                            Vertex source, std::uint32_t delta, Place place) {
+  typename Place::Meeting meeting(place);
+  const bool notes = cg::this_grid().thread_rank() == 0;
   if (notes) {
     board.begin();
   }
   clear_paths(a, lists.vertices, source);
-  grid.sync();
+  if (!meeting.all()) {
+    return;
+  }
   Relax relax{a};
   std::uint64_t threshold = delta;
   std::uint32_t step = 0;
   for (std::uint32_t round = 0; step < board.most; ++round) {
     StepCounters& counters = a.counters[round % 2];
-    choose(lists.out, a, AllWords{}, threshold, counters);
-    grid.sync();
-    const std::uint64_t active = __ldcg(&counters.active);
-    const std::uint64_t edges = __ldcg(&counters.edges);
-    const std::uint32_t nearest = __ldcg(&counters.nearest);
+    choose(lists.out, a, place, threshold, counters);
+    const auto own = [&] {
+      return StepTotal{__ldcg(&counters.active), __ldcg(&counters.edges), __ldcg(&counters.nearest), 0};
+    };
+    if (!meeting.template tell<StepTotal>(own)) {
+      return;
+    }
+    const StepTotal total = meeting.template total<StepTotal>(own);
+    const std::uint64_t active = total.active;
+    const std::uint64_t edges = total.edges;
+    const std::uint32_t nearest = total.nearest;
     if (active == 0 && nearest == graph::kUnreached) {
       if (notes) {
         *board.steps = step;
@@ -212,15 +243,18 @@ __global__ void __launch_bounds__(kLeanThreads)
     } else {
       ReadNote* const note = kCount ? board.reads + step : nullptr;
       const HandOut out{a.pieces, &counters.pieces, long_list(active)};
-      visit_lists<kCoding, kCount>(
-          lists.out, {0, a.words}, [&](std::uint32_t word) { return a.active[word]; }, out, note, relax);
-      grid.sync();
+      visit_words<kCoding, kCount>(
+          lists.out, a.words, place.words(), [&](std::uint32_t word) { return a.active[word]; }, out, note,
+          relax);
+      meeting.here();
       visit_pieces<kCoding, kCount>(lists.out, out, __ldcg(&counters.pieces), note, relax);
     }
     if (notes) {
       a.counters[(round + 1) % 2] = {0, 0, 0, graph::kUnreached};
     }
-    grid.sync();
+    if (!meeting.all()) {
+      return;
+    }
     if (active != 0) {
       if (notes) {
         board.note(step, active, edges, false);
@@ -228,6 +262,24 @@ __global__ void __launch_bounds__(kLeanThreads)
       ++step;
     }
   }
+}
+
+template <class Place>
+using StepsKernel = void (*)(PlacedView, PathArrays, StepBoard, Vertex, std::uint32_t, Place);
+template <bool kCount, class Place>
+StepsKernel<Place> steps_kernel(Coding coding) {
+  switch (coding) {
+    case Coding::joined:
+      return relax_steps<Coding::joined, kCount, Place>;
+    case Coding::beside:
+      return relax_steps<Coding::beside, kCount, Place>;
+    case Coding::compressed_weighted:
+      return relax_steps<Coding::compressed_weighted, kCount, Place>;
+    case Coding::plain:
+    case Coding::compressed:
+      break;
+  }
+  throw UsageError("shortest paths are over lists that are placed with weights");
 }
 
 class CudaLeanSssp final : public graph::Traversal {
@@ -253,24 +305,8 @@ class CudaLeanSssp final : public graph::Traversal {
   template <bool kCount>
   double launch(const StepBoard& board, Vertex source) {
     graph::require_vertex(source, lists_.vertices);
-    return run_.run(kernel<kCount>(), lists_, state_.arrays(), board, source, delta_);
-  }
-
-  using Kernel = void (*)(PlacedView, PathArrays, StepBoard, Vertex, std::uint32_t);
-  template <bool kCount>
-  [[nodiscard]] Kernel kernel() const {
-    switch (lists_.out.coding) {
-      case Coding::joined:
-        return relax_steps<Coding::joined, kCount>;
-      case Coding::beside:
-        return relax_steps<Coding::beside, kCount>;
-      case Coding::compressed_weighted:
-        return relax_steps<Coding::compressed_weighted, kCount>;
-      case Coding::plain:
-      case Coding::compressed:
-        break;
-    }
-    throw UsageError("shortest paths are over lists that are placed with weights");
+    return run_.run(steps_kernel<kCount, PathsAlone>(lists_.out.coding), lists_, state_.arrays(), board,
+                    source, delta_, {});
   }
 
   PlacedView lists_;
@@ -295,7 +331,7 @@ __global__ void __launch_bounds__(kLeanThreads) begin_paths(PathArrays a, Vertex
 
 __global__ void __launch_bounds__(kLeanThreads)
     choose_active(ListsView lists, PathArrays a, std::uint64_t threshold) {
-  choose(lists, a, AllWords{}, threshold, *a.counters);
+  choose(lists, a, PathsAlone{}, threshold, *a.counters);
 }
 
 template <Coding kCoding, bool kCount>
@@ -409,155 +445,112 @@ class HybridSssp final : public graph::Traversal {
 // in the own copy until their GPU takes it.
 namespace {
 
-// What other GPUs' lists have lowered of this one's vertices since it looked last, a GPU after the other. A
-// word and its vertices are one warp's throughout.
-__global__ void __launch_bounds__(kLeanThreads)
-    take_lowered(PathArrays a, DealtWords words, Others<PathArrays> others) {
-  const int lane = cuda::lane_of_warp();
-  for (int i = 0; i < others.count; ++i) {
-    const PathArrays& other = others.of[i];
-    const auto take_fallen = [&](std::uint32_t index) {
-      const std::uint32_t fallen = __ldcg(other.fallen + words.word(index));
-      if (fallen != 0) {
-        other.fallen[words.word(index)] = 0;
-      }
-      return fallen;
-    };
-    for_words({0, words.count(a.words)}, take_fallen, [&](std::uint32_t index, std::uint32_t fallen) {
-      const std::uint32_t word = words.word(index);
-      const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(lane);
-      const bool mine = (fallen >> lane & 1) != 0;
-      const std::uint32_t distance = mine ? __ldcg(other.distances + vertex) : graph::kUnreached;
-      const bool lower = mine && distance < __ldcg(a.distances + vertex);
-      if (lower) {
-        __stcg(a.distances + vertex, distance);
-      }
-      const std::uint32_t lowered = __ballot_sync(kAllLanes, lower);
-      if (lowered != 0 && lane == 0) {
-        __stcg(a.fallen + word, __ldcg(a.fallen + word) | lowered);
-      }
-    });
-  }
-  if (cuda::thread_of_grid() == 0) {
-    *a.counters = {0, 0, 0, graph::kUnreached};
-  }
-}
+struct PathsOfTeam : TeamPlace {
+  struct Lowered {
+    std::uint32_t* distances;
+    std::uint32_t* fallen;
+  };
+  Others<Lowered> lowered;
 
-__global__ void __launch_bounds__(kLeanThreads)
-    choose_dealt(ListsView lists, PathArrays a, DealtWords words, std::uint64_t threshold) {
-  choose(lists, a, words, threshold, *a.counters);
-}
+  // And what lists of other GPUs have lowered of them since this one looked last, a GPU after the other. A
+  // word and its vertices are one warp's throughout.
+  [[nodiscard]] __device__ std::uint32_t fallen(const PathArrays& a, bool there, std::uint64_t word) const {
+    std::uint32_t all = there ? a.fallen[word] : 0;
+    const std::uint32_t own = all;
+    for (int i = 0; i < lowered.count; ++i) {
+      const std::uint32_t taken = there ? __ldcg(lowered.of[i].fallen + word) : 0;
+      if (taken != 0) {
+        __stcg(lowered.of[i].fallen + word, 0U);
+      }
+      all |= take(a, lowered.of[i].distances, word, taken);
+    }
+    if (all != own) {
+      a.fallen[word] = all;
+    }
+    return all;
+  }
 
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
-    relax_dealt(ListsView lists, PathArrays a, DealtWords words, std::uint64_t longer, ReadNote* note) {
-  Relax relax{a};
-  visit_dealt<kCoding, kCount>(
-      lists, a.words, words, [&](std::uint32_t word) { return a.active[word]; },
-      {a.pieces, &a.counters->pieces, longer}, note, relax);
-}
+ private:
+  // Of those that are `taken`, which have a lower distance there than here; here they have it then.
+  __device__ static std::uint32_t take(const PathArrays& a, const std::uint32_t* theirs, std::uint64_t word,
+                                       std::uint32_t taken) {
+    const int lane = cuda::lane_of_warp();
+    std::uint32_t lowered = 0;  // of the lane's own word
+    for (std::uint32_t with = __ballot_sync(kAllLanes, taken != 0); with != 0;) {
+      int of[kAtOnce];  // the lane whose word it is
+      std::uint64_t vertex[kAtOnce];
+      std::uint32_t distance[kAtOnce];
+      std::uint32_t before[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        of[i] = max(__ffs(static_cast<int>(with)) - 1, 0);
+        const std::uint32_t bits = with != 0 ? __shfl_sync(kAllLanes, taken, of[i]) : 0;
+        with &= with - 1;
+        vertex[i] = __shfl_sync(kAllLanes, word, of[i]) * kWarpLanes + static_cast<std::uint32_t>(lane);
+        const bool mine = (bits >> lane & 1) != 0;
+        distance[i] = mine ? __ldcg(theirs + vertex[i]) : graph::kUnreached;
+        before[i] = mine ? __ldcg(a.distances + vertex[i]) : 0;
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const bool lower = distance[i] < before[i];
+        if (lower) {
+          __stcg(a.distances + vertex[i], distance[i]);
+        }
+        const std::uint32_t of_word = __ballot_sync(kAllLanes, lower);
+        lowered |= lane == of[i] ? of_word : 0;
+      }
+    }
+    return lowered;
+  }
+};
 
 class TeamSssp final : public graph::Traversal {
  public:
   TeamSssp(LeanTeam team, std::uint32_t delta)
-      : run_(team), delta_(delta), vertices_(run_.view(0).vertices), reads_(run_), counters_(run_) {
+      : run_(team),
+        delta_(delta),
+        vertices_(run_.view(0).vertices),
+        steps_(run_, kMostSteps, "shortest paths") {
     for (std::size_t i = 0; i < run_.size(); ++i) {
       states_.push_back(std::make_unique<PathState>(run_.view(i), delta, run_.gpu(i)));
     }
   }
 
-  double run(Vertex source) override { return steps<false>(source); }
-  std::vector<LinkReads> count(Vertex source) override {
-    static_cast<void>(steps<true>(source));
-    return reads_.reads();
+  double run(Vertex source) override {
+    graph::require_vertex(source, vertices_);
+    return steps_.run(kernel<false>(), [&](const auto&... of_gpu) { return arguments(of_gpu..., source); });
   }
-  [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
+  std::vector<LinkReads> count(Vertex source) override {
+    graph::require_vertex(source, vertices_);
+    return steps_.count(kernel<true>(), [&](const auto&... of_gpu) { return arguments(of_gpu..., source); });
+  }
+  [[nodiscard]] std::vector<LevelResult> levels() const override { return steps_.levels(); }
   [[nodiscard]] std::vector<std::uint32_t> answer() const override {
     return run_.gathered<std::uint32_t>([&](std::size_t i) { return states_[i]->distances(); });
   }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(states_); }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(states_) + steps_.bytes(); }
 
  private:
-  [[nodiscard]] unsigned grid(std::size_t i) const { return run_.grid(i, kBlocksPerSm); }
-
-  // Who is active below a threshold, of all GPUs; waits.
-  StepCounters choose(std::uint64_t threshold) {
-    run_.each([&](std::size_t i, const cuda::Stream& stream) {
-      const auto others =
-          run_.others<PathArrays>(i, [&](std::size_t other) { return states_[other]->arrays(); });
-      const PathArrays a = states_[i]->arrays();
-      take_lowered<<<grid(i), kLeanThreads, 0, stream.get()>>>(a, run_.words(i), others);
-      choose_dealt<<<grid(i), kLeanThreads, 0, stream.get()>>>(run_.view(i).out, a, run_.words(i), threshold);
-      counters_.fetch(i, a.counters, stream);
-    });
-    cuda::check_launch("choose_dealt");
-    StepCounters all{0, 0, 0, graph::kUnreached};
-    for (const StepCounters& of_gpu : counters_.wait()) {
-      all.active += of_gpu.active;
-      all.edges += of_gpu.edges;
-      all.nearest = std::min(all.nearest, of_gpu.nearest);
-    }
-    return all;
-  }
-
   template <bool kCount>
-  double steps(Vertex source) {
-    graph::require_vertex(source, vertices_);
-    reads_.begin(kCount);
-    run_.begin();
-    run_.each([&](std::size_t i, const cuda::Stream& stream) {
-      begin_paths<<<grid(i), kLeanThreads, 0, stream.get()>>>(states_[i]->arrays(), vertices_, source);
+  [[nodiscard]] StepsKernel<PathsOfTeam> kernel() const {
+    return steps_kernel<kCount, PathsOfTeam>(run_.view(0).out.coding);
+  }
+  using Arguments = std::tuple<PlacedView, PathArrays, StepBoard, Vertex, std::uint32_t, PathsOfTeam>;
+  [[nodiscard]] Arguments arguments(std::size_t i, const TeamPlace& place, const StepBoard& board,
+                                    Vertex source) const {
+    const auto lowered = run_.others<PathsOfTeam::Lowered>(i, [&](std::size_t other) {
+      const PathArrays a = states_[other]->arrays();
+      return PathsOfTeam::Lowered{a.distances, a.fallen};
     });
-    std::uint64_t threshold = delta_;
-    for (std::uint32_t step = 0; step < kMostSteps;) {
-      run_.meet();  // all lists are read
-      const StepCounters counters = choose(threshold);
-      if (counters.active == 0 && counters.nearest == graph::kUnreached) {
-        return run_.finish();
-      }
-      if (counters.active == 0) {
-        threshold = (std::uint64_t{counters.nearest} / delta_ + 1) * delta_;
-        continue;
-      }
-      reads_.clear();
-      run_.each([&](std::size_t i, const cuda::Stream& stream) {
-        submit<kCount>(i, long_list(counters.active), stream);
-      });
-      cuda::check_launch("the kernels of shortest paths by several GPUs");
-      run_.end_step(counters.active, counters.edges);
-      reads_.take();
-      ++step;
-    }
-    throw FailedError("shortest paths took more than " + std::to_string(kMostSteps) + " steps");
-  }
-
-  template <bool kCount>
-  void submit(std::size_t i, std::uint64_t longer, const cuda::Stream& stream) {
-    switch (run_.view(i).out.coding) {
-      case Coding::joined:
-        return submit<Coding::joined, kCount>(i, longer, stream);
-      case Coding::beside:
-        return submit<Coding::beside, kCount>(i, longer, stream);
-      default:
-        return submit<Coding::compressed_weighted, kCount>(i, longer, stream);
-    }
-  }
-  template <Coding kCoding, bool kCount>
-  void submit(std::size_t i, std::uint64_t longer, const cuda::Stream& stream) {
-    const ListsView& lists = run_.view(i).out;
-    const PathArrays a = states_[i]->arrays();
-    relax_dealt<kCoding, kCount>
-        <<<grid(i), kLeanThreads, 0, stream.get()>>>(lists, a, run_.words(i), longer, reads_.note(i));
-    relax_pieces<kCoding, kCount>
-        <<<grid(i), kLeanThreads, 0, stream.get()>>>(lists, a, longer, reads_.note(i));
+    return {run_.view(i), states_[i]->arrays(), board, source, delta_, PathsOfTeam{place, lowered}};
   }
 
   TeamRun run_;
   std::uint32_t delta_;
   Vertex vertices_;
   std::vector<std::unique_ptr<PathState>> states_;
-  TeamReads reads_;
-  TeamCounters<StepCounters> counters_;
+  TeamSteps steps_;
   TeamDrain drain_{run_};
 };
 

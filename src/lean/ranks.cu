@@ -108,6 +108,24 @@ struct Carry {
   }
 };
 
+// What a sweep comes to on all GPUs.
+struct SweepTotal {
+  double mass;
+  double changed;
+
+  __device__ void join(const SweepTotal& other) {
+    mass += other.mass;
+    changed += other.changed;
+  }
+};
+
+struct RanksAlone : Alone {
+  using Settles = Settle;
+  [[nodiscard]] __device__ Settle settle(const ListsView& out, const RankArrays& a, float base) const {
+    return {out, a, base};
+  }
+};
+
 // Of the lists that came in pieces.
 template <class Settles>
 __device__ void settle_long(const RankArrays& a, std::uint64_t pieces, Settles& settle) {
@@ -191,41 +209,51 @@ namespace {
 namespace cg = cooperative_groups;
 using graph::Vertex;
 
-template <Coding kCoding, bool kCount>
+template <Coding kCoding, bool kCount, class Place>
 __global__ void __launch_bounds__(kLeanThreads)
-    sweep_ranks(PlacedView lists, RankArrays a, StepBoard board, bool keeps) {
-  const cg::grid_group grid = cg::this_grid();
-  const bool notes = grid.thread_rank() == 0;
+    sweep_ranks(PlacedView lists, RankArrays a, StepBoard board, bool keeps, Place place) {
+  using Settles = typename Place::Settles;
+  typename Place::Meeting meeting(place);
+  const bool notes = cg::this_grid().thread_rank() == 0;
   if (notes) {
     board.begin();
   }
   const auto base = static_cast<float>((1 - graph::kDamping) / lists.vertices);
   const double ranked_share = static_cast<double>(*a.ranked) / lists.vertices;
   begin_near(lists, a, base);
-  grid.sync();
+  if (!meeting.all()) {
+    return;
+  }
   for (std::uint32_t sweep = 0; sweep < board.most; ++sweep) {
     SweepCounters& counters = a.counters[sweep % 2];
     ReadNote* const note = kCount ? board.reads + sweep : nullptr;
-    Settle settle{lists.out, a, base};
-    Carry<Settle> carry{a, settle};
+    Settles settle = place.settle(lists.out, a, base);
+    Carry<Settles> carry{a, settle};
     const HandOut out{a.pieces, &counters.pieces};
-    visit_lists<kCoding, kCount>(
-        lists.in, {0, a.words}, [&](std::uint32_t word) { return a.listed[word]; }, out, note, carry);
-    grid.sync();
+    visit_words<kCoding, kCount>(
+        lists.in, a.words, place.words(), [&](std::uint32_t word) { return a.listed[word]; }, out, note,
+        carry);
+    meeting.here();
     const std::uint64_t pieces = __ldcg(&counters.pieces);
     visit_pieces<kCoding, kCount>(lists.in, out, pieces, note, carry);
-    grid.sync();
+    meeting.here();
     settle_long(a, pieces, settle);
     settle.finish(counters);
     if (notes) {
       a.counters[(sweep + 1) % 2] = {};
     }
-    grid.sync();
-    const double mass = __ldcg(&counters.mass);
-    const double factor = keeps && mass > 0 ? ranked_share / mass : 1;
-    const double bound = rank_bound(__ldcg(&counters.changed), factor, ranked_share);
+    const auto own = [&] { return SweepTotal{__ldcg(&counters.mass), __ldcg(&counters.changed)}; };
+    if (!meeting.template tell<SweepTotal>(own)) {
+      return;
+    }
+    const auto total = meeting.template total<SweepTotal>(own);
+    const double factor = keeps && total.mass > 0 ? ranked_share / total.mass : 1;
+    const double bound = rank_bound(total.changed, factor, ranked_share);
     scale(a, lists.vertices, static_cast<float>(factor));
-    grid.sync();
+    // Nobody is told anything that is still scaled.
+    if (!meeting.all()) {
+      return;
+    }
     if (notes) {
       board.note(sweep, *a.ranked, lists.edges, true);
     }
@@ -261,8 +289,8 @@ class CudaLeanPr final : public graph::Traversal {
     const RankArrays a = state_.arrays();
     const bool keeps = keeps_mass(lists_);
     return lists_.in.coding == Coding::compressed
-               ? run_.run(sweep_ranks<Coding::compressed, kCount>, lists_, a, board, keeps)
-               : run_.run(sweep_ranks<Coding::plain, kCount>, lists_, a, board, keeps);
+               ? run_.run(sweep_ranks<Coding::compressed, kCount, RanksAlone>, lists_, a, board, keeps, {})
+               : run_.run(sweep_ranks<Coding::plain, kCount, RanksAlone>, lists_, a, board, keeps, {});
   }
 
   PlacedView lists_;
@@ -413,106 +441,51 @@ struct SettleForAll : Settle {
   }
 };
 
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
-    sweep_dealt(PlacedView lists, RankArrays a, DealtWords words, Others<float*> shares, ReadNote* note) {
-  SettleForAll settle{{lists.out, a, teleport(lists.vertices)}, shares};
-  Carry<SettleForAll> carry{a, settle};
-  visit_dealt<kCoding, kCount>(
-      lists.in, a.words, words, [&](std::uint32_t word) { return a.listed[word]; },
-      {a.pieces, &a.counters->pieces}, note, carry);
-  settle.finish(*a.counters);
-}
-
-__global__ void __launch_bounds__(kLeanThreads)
-    settle_dealt_pieces(PlacedView lists, RankArrays a, Others<float*> shares) {
-  SettleForAll settle{{lists.out, a, teleport(lists.vertices)}, shares};
-  settle_long(a, a.counters->pieces, settle);
-  settle.finish(*a.counters);
-}
+struct RanksOfTeam : TeamPlace {
+  using Settles = SettleForAll;
+  Others<float*> shares;
+  [[nodiscard]] __device__ SettleForAll settle(const ListsView& out, const RankArrays& a, float base) const {
+    return {{out, a, base}, shares};
+  }
+};
 
 class TeamPr final : public graph::Traversal {
  public:
-  explicit TeamPr(LeanTeam team)
-      : run_(team), vertices_(run_.view(0).vertices), reads_(run_), counters_(run_) {
+  explicit TeamPr(LeanTeam team) : run_(team), steps_(run_, kMostSweeps, "PageRank") {
     run_.each([&](std::size_t i, const cuda::Stream& stream) {
       states_.push_back(std::make_unique<RankState>(run_.view(i), run_.gpu(i), stream));
     });
-    ranked_ = states_.front()->ranked();
   }
 
-  double run(Vertex /*source*/) override { return sweeps<false>(); }
-  std::vector<LinkReads> count(Vertex /*source*/) override {
-    static_cast<void>(sweeps<true>());
-    return reads_.reads();
+  double run(Vertex /*source*/) override {
+    return steps_.run(kernel<false>(), [&](const auto&... of_gpu) { return arguments(of_gpu...); });
   }
-  [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
+  std::vector<LinkReads> count(Vertex /*source*/) override {
+    return steps_.count(kernel<true>(), [&](const auto&... of_gpu) { return arguments(of_gpu...); });
+  }
+  [[nodiscard]] std::vector<LevelResult> levels() const override { return steps_.levels(); }
   [[nodiscard]] std::vector<float> ranks() const override {
     return run_.gathered<float>([&](std::size_t i) { return states_[i]->ranks(); });
   }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(states_); }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(states_) + steps_.bytes(); }
 
  private:
-  [[nodiscard]] unsigned grid(std::size_t i) const { return run_.grid(i, kBlocksPerSm); }
-
+  using Kernel = void (*)(PlacedView, RankArrays, StepBoard, bool, RanksOfTeam);
   template <bool kCount>
-  double sweeps() {
-    const PlacedView& first = run_.view(0);
-    const double share = static_cast<double>(ranked_) / vertices_;
-    const bool keeps = keeps_mass(first);
-    reads_.begin(kCount);
-    run_.begin();
-    run_.each([&](std::size_t i, const cuda::Stream& stream) {
-      begin_ranks<<<grid(i), kLeanThreads, 0, stream.get()>>>(run_.view(i), states_[i]->arrays());
-    });
-    for (std::uint32_t sweep = 0; sweep < kMostSweeps; ++sweep) {
-      run_.meet();  // nobody is told anything that is still scaled
-      reads_.clear();
-      run_.each([&](std::size_t i, const cuda::Stream& stream) {
-        first.in.coding == Coding::compressed ? submit<Coding::compressed, kCount>(i, stream)
-                                              : submit<Coding::plain, kCount>(i, stream);
-      });
-      cuda::check_launch("the kernels of a PageRank by several GPUs");
-      SweepCounters all{};
-      for (const SweepCounters& of_gpu : counters_.wait()) {
-        all.changed += of_gpu.changed;
-        all.mass += of_gpu.mass;
-      }
-      const double factor = keeps && all.mass > 0 ? share / all.mass : 1;
-      run_.each([&](std::size_t i, const cuda::Stream& stream) {
-        scale_ranks<<<grid(i), kLeanThreads, 0, stream.get()>>>(states_[i]->arrays(), vertices_,
-                                                                static_cast<float>(factor));
-      });
-      run_.end_step(ranked_, first.edges);
-      reads_.take();
-      if (rank_bound(all.changed, factor, share) < kRankGoal) {
-        return run_.finish();
-      }
-    }
-    throw FailedError("PageRank took more than " + std::to_string(kMostSweeps) + " steps");
+  [[nodiscard]] Kernel kernel() const {
+    return run_.view(0).in.coding == Coding::compressed ? sweep_ranks<Coding::compressed, kCount, RanksOfTeam>
+                                                        : sweep_ranks<Coding::plain, kCount, RanksOfTeam>;
   }
-
-  template <Coding kCoding, bool kCount>
-  void submit(std::size_t i, const cuda::Stream& stream) {
-    const RankArrays a = states_[i]->arrays();
+  using Arguments = std::tuple<PlacedView, RankArrays, StepBoard, bool, RanksOfTeam>;
+  [[nodiscard]] Arguments arguments(std::size_t i, const TeamPlace& place, const StepBoard& board) const {
     const auto shares =
         run_.others<float*>(i, [&](std::size_t other) { return states_[other]->arrays().shares; });
-    const PlacedView& lists = run_.view(i);
-    states_[i]->counters().fill_bytes(0, stream);
-    sweep_dealt<kCoding, kCount>
-        <<<grid(i), kLeanThreads, 0, stream.get()>>>(lists, a, run_.words(i), shares, reads_.note(i));
-    sweep_pieces<kCoding, kCount>
-        <<<grid(i), kLeanThreads, 0, stream.get()>>>(lists, a, a.counters, reads_.note(i));
-    settle_dealt_pieces<<<grid(i), kLeanThreads, 0, stream.get()>>>(lists, a, shares);
-    counters_.fetch(i, a.counters, stream);
+    return {run_.view(i), states_[i]->arrays(), board, keeps_mass(run_.view(0)), RanksOfTeam{place, shares}};
   }
 
   TeamRun run_;
-  Vertex vertices_;
   std::vector<std::unique_ptr<RankState>> states_;
-  std::uint64_t ranked_ = 0;
-  TeamReads reads_;
-  TeamCounters<SweepCounters> counters_;
+  TeamSteps steps_;
   TeamDrain drain_{run_};
 };
 

@@ -294,6 +294,17 @@ __device__ void pull_rest(const ListsView& lists, const SearchArrays<kParents>& 
   }
 }
 
+// What a level comes to on all GPUs.
+struct LevelTotal {
+  unsigned long long active;
+  unsigned long long edges;
+
+  __device__ void join(const LevelTotal& other) {
+    active += other.active;
+    edges += other.edges;
+  }
+};
+
 // Takes what was found of each word by `take_found(word)`, which are vertices that this level reaches.
 template <bool kParents, class TakeFound>
 __device__ void settle_found(const ListsView& out, const SearchArrays<kParents>& a, std::uint32_t depth,
@@ -317,20 +328,26 @@ __device__ void settle_found(const ListsView& out, const SearchArrays<kParents>&
   }
 }
 
-// What was found is reached, and becomes the frontier.
-template <bool kParents>
-__device__ void settle(const ListsView& out, const SearchArrays<kParents>& a, std::uint32_t depth,
-                       LevelCounters& level) {
-  settle_found(out, a, depth, level, [&](std::uint32_t word) {
-    const std::uint32_t fresh = a.next[word];
-    a.front[word] = fresh;
-    if (fresh != 0) {
-      a.seen[word] |= fresh;
-      a.next[word] = 0;
-    }
-    return fresh;
-  });
-}
+// On one GPU: what was found is reached, and becomes the frontier.
+struct SearchAlone : Alone {
+  template <bool kParents>
+  __device__ void begin(const SearchArrays<kParents>& /*a*/, std::uint64_t /*word*/) const {}
+  template <bool kParents>
+  __device__ void turn(SearchArrays<kParents>& /*a*/) const {}
+  template <bool kParents>
+  __device__ void settle(const ListsView& out, const SearchArrays<kParents>& a, std::uint32_t depth,
+                         LevelCounters& level) const {
+    settle_found(out, a, depth, level, [&](std::uint32_t word) {
+      const std::uint32_t fresh = a.next[word];
+      a.front[word] = fresh;
+      if (fresh != 0) {
+        a.seen[word] |= fresh;
+        a.next[word] = 0;
+      }
+      return fresh;
+    });
+  }
+};
 
 // Direction-optimising bfs: all levels in one kernel, whose blocks wait for each other between phases.
 namespace {
@@ -344,18 +361,24 @@ constexpr std::uint32_t kMostLevels = 1 << 16;
 // Blocks of a multiprocessor: a search waits for memory, and the more of it waits at a time the better.
 constexpr int kSearchBlocks = 6;
 
-template <bool kParents>
-__device__ void clear_state(const SearchArrays<kParents>& a, Vertex vertices, Vertex source) {
+// Depths of vertices whose lists another GPU reads are that one's.
+template <bool kParents, class Place>
+__device__ void clear_state(const SearchArrays<kParents>& a, const Place& place, Vertex vertices,
+                            Vertex source) {
   const std::uint64_t first = cuda::thread_of_grid();
   for (std::uint64_t word = first; word < a.words; word += cuda::threads_of_grid()) {
     const std::uint32_t bit = word == source / kWarpLanes ? 1U << source % kWarpLanes : 0;
     a.seen[word] = bit;
     a.front[word] = bit;
     a.next[word] = 0;
+    place.begin(a, word);
   }
+  const auto words = place.words();
   for (std::uint64_t vertex = first; vertex < vertices; vertex += cuda::threads_of_grid()) {
-    a.depths[vertex] = vertex == source ? 0 : graph::kUnreached;
-    note_parent(a, true, static_cast<Vertex>(vertex), vertex == source ? source : graph::kUnreached);
+    if (words.has(vertex / kWarpLanes)) {
+      a.depths[vertex] = vertex == source ? 0 : graph::kUnreached;
+      note_parent(a, true, static_cast<Vertex>(vertex), vertex == source ? source : graph::kUnreached);
+    }
   }
   if (first < 2) {
     a.counters[first] = {};
@@ -375,61 +398,70 @@ struct LevelChoice {
     pull = false;
   }
   // By what the level before came to.
-  __device__ __noinline__ void turn(const LevelCounters& counters, const Turning& turning) {
-    ahead.advance(__ldcg(&counters.active), __ldcg(&counters.edges));
+  __device__ __noinline__ void turn(const LevelTotal& total, const Turning& turning) {
+    ahead.advance(total.active, total.edges);
     pull = turning.pulls(ahead);
   }
 };
 
 // A level's reads, in two phases: lists or their beginnings, then what these left.
-template <Coding kCoding, bool kCount, bool kParents>
-__device__ void read_level(const cg::grid_group& grid, const PlacedView& lists,
+template <Coding kCoding, bool kCount, class Words, bool kParents, class Meeting>
+__device__ void read_level(Meeting& meeting, const PlacedView& lists, const Words& words,
                            const SearchArrays<kParents>& a, const LevelChoice& choice,
                            LevelCounters& counters, ReadNote* note) {
   if (choice.pull) {
-    pull_beginnings<kCoding, kCount>(lists.in, a, AllWords{}, counters, note);
-    grid.sync();
+    pull_beginnings<kCoding, kCount>(lists.in, a, words, counters, note);
+    meeting.here();
     pull_rest<kCoding, kCount, kParents>(lists.in, a, __ldcg(&counters.left), note);
     return;
   }
   Reach<kParents> reach{a};
   const HandOut out{a.pieces, &counters.pieces, long_list(choice.ahead.active)};
-  visit_lists<kCoding, kCount>(
-      lists.out, {0, a.words}, [&](std::uint32_t word) { return a.front[word]; }, out, note, reach);
-  grid.sync();
+  visit_words<kCoding, kCount>(
+      lists.out, a.words, words, [&](std::uint32_t word) { return a.front[word]; }, out, note, reach);
+  meeting.here();
   visit_pieces<kCoding, kCount>(lists.out, out, __ldcg(&counters.pieces), note, reach);
 }
 
-template <Coding kCoding, bool kCount, bool kParents>
+template <Coding kCoding, bool kCount, bool kParents, class Place>
 __global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
-    search_levels(PlacedView lists, SearchArrays<kParents> a, StepBoard board, Vertex source,
-                  Turning turning) {
-  __shared__ LevelChoice choice;
-  const cg::grid_group grid = cg::this_grid();
-  const bool notes = grid.thread_rank() == 0;
+    search_levels(PlacedView lists, SearchArrays<kParents> a, StepBoard board, Vertex source, Turning turning,
+                  Place place) {
+  __shared__ alignas(LevelChoice) unsigned char of_block[sizeof(LevelChoice)];
+  LevelChoice& choice = *reinterpret_cast<LevelChoice*>(of_block);
+  typename Place::Meeting meeting(place);
+  const bool notes = cg::this_grid().thread_rank() == 0;
   if (notes) {
     board.begin();
   }
   if (threadIdx.x == 0) {
     choice.begin(lists, a, source);
   }
-  clear_state(a, lists.vertices, source);
-  grid.sync();
+  clear_state(a, place, lists.vertices, source);
+  if (!meeting.all()) {
+    return;
+  }
   for (std::uint32_t level = 0; level < board.most; ++level) {
     LevelCounters& counters = a.counters[level % 2];
-    read_level<kCoding, kCount, kParents>(grid, lists, a, choice, counters,
-                                          kCount ? board.reads + level : nullptr);
-    grid.sync();
-    settle(lists.out, a, level + 1, counters);
+    read_level<kCoding, kCount>(meeting, lists, place.words(), a, choice, counters,
+                                kCount ? board.reads + level : nullptr);
+    if (!meeting.all()) {
+      return;
+    }
+    place.settle(lists.out, a, level + 1, counters);
+    place.turn(a);
     if (notes) {
       a.counters[(level + 1) % 2] = {};
     }
-    grid.sync();
+    const auto own = [&] { return LevelTotal{__ldcg(&counters.active), __ldcg(&counters.edges)}; };
+    if (!meeting.template tell<LevelTotal>(own)) {
+      return;
+    }
     if (notes) {
       board.note(level, choice.ahead.active, choice.ahead.edges, choice.pull);
     }
     if (threadIdx.x == 0) {
-      choice.turn(counters, turning);
+      choice.turn(meeting.template total<LevelTotal>(own), turning);
     }
     __syncthreads();
     if (choice.ahead.active == 0) {
@@ -439,6 +471,20 @@ __global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
       return;
     }
   }
+}
+
+constexpr const char* kSearch = "a search";
+
+std::uint32_t most_levels(Vertex vertices) {
+  return std::min(vertices, kMostLevels - 1) + 1;
+}
+
+std::vector<bool> pulled_in(const std::vector<StepNote>& notes) {
+  std::vector<bool> pulled;
+  for (const StepNote& note : notes) {
+    pulled.push_back(note.pull != 0);
+  }
+  return pulled;
 }
 
 class CudaLeanBfs final : public graph::Traversal {
@@ -454,7 +500,7 @@ class CudaLeanBfs final : public graph::Traversal {
         pieces_(lists.gpu(), lists_.most_pieces),
         counters_(lists.gpu(), 2),
         listed_count_(lists.gpu(), 1),
-        run_(lists.gpu(), std::min(lists_.vertices, kMostLevels - 1) + 1, "a search") {
+        run_(lists.gpu(), most_levels(lists_.vertices), kSearch) {
     if (parents) {
       parents_.emplace(lists.gpu(), lists_.vertices);
     }
@@ -472,13 +518,7 @@ class CudaLeanBfs final : public graph::Traversal {
   }
 
   [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
-  [[nodiscard]] std::vector<bool> pulled() const override {
-    std::vector<bool> pulled;
-    for (const StepNote& note : run_.notes()) {
-      pulled.push_back(note.pull != 0);
-    }
-    return pulled;
-  }
+  [[nodiscard]] std::vector<bool> pulled() const override { return pulled_in(run_.notes()); }
   [[nodiscard]] std::vector<std::uint32_t> answer() const override { return depths_.read(lists_.vertices); }
   [[nodiscard]] const void* answer_on_gpu() const override {
     return parents_ ? parents_->data() : depths_.data();
@@ -521,8 +561,8 @@ class CudaLeanBfs final : public graph::Traversal {
   }
   template <Coding kCoding, bool kCount, bool kParents>
   double launch(const StepBoard& board, Vertex source) {
-    return run_.run(search_levels<kCoding, kCount, kParents>, lists_, arrays<kParents>(), board, source,
-                    turning_);
+    return run_.run(search_levels<kCoding, kCount, kParents, SearchAlone>, lists_, arrays<kParents>(), board,
+                    source, turning_, {});
   }
 
   PlacedView lists_;
@@ -541,71 +581,52 @@ class CudaLeanBfs final : public graph::Traversal {
 
 }  // namespace
 
-// The same by several GPUs, level by level.
+// The same by several GPUs.
 namespace {
 
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
-    push_dealt(ListsView lists, SearchArrays<false> a, DealtWords words, LevelCounters* counters,
-               std::uint64_t longer, ReadNote* note) {
-  Reach<false> reach{a};
-  visit_dealt<kCoding, kCount>(
-      lists, a.words, words, [&](std::uint32_t word) { return a.front[word]; },
-      {a.pieces, &counters->pieces, longer}, note, reach);
-}
-
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
-    push_pieces(ListsView lists, SearchArrays<false> a, const LevelCounters* counters, std::uint64_t longer,
-                ReadNote* note) {
-  Reach<false> reach{a};
-  visit_pieces<kCoding, kCount>(lists, {a.pieces, nullptr, longer}, counters->pieces, note, reach);
-}
-
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
-    pull_dealt(ListsView lists, SearchArrays<false> a, DealtWords words, LevelCounters* counters,
-               ReadNote* note) {
-  pull_beginnings<kCoding, kCount>(lists, a, words, *counters, note);
-}
-
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
-    pull_left(ListsView lists, SearchArrays<false> a, const LevelCounters* counters, ReadNote* note) {
-  pull_rest<kCoding, kCount>(lists, a, counters->left, note);
-}
-
-__global__ void __launch_bounds__(kLeanThreads)
-    clear_dealt(SearchArrays<false> a, std::uint32_t* other_next, Vertex vertices, Vertex source) {
-  for (std::uint64_t word = cuda::thread_of_grid(); word < a.words; word += cuda::threads_of_grid()) {
-    other_next[word] = 0;
-  }
-  clear_state(a, vertices, source);
-}
-
 // What any GPU found becomes the frontier, of which each counts its own words. What they find in the next
-// level goes to `other_next`, which nobody looks at any more; its counters are the other two.
-__global__ void __launch_bounds__(kLeanThreads)
-    settle_dealt(ListsView out, SearchArrays<false> a, Others<const std::uint32_t*> found,
-                 std::uint32_t* other_next, DealtWords words, std::uint32_t depth, std::uint32_t counters) {
-  settle_found(out, a, depth, a.counters[counters], [&](std::uint32_t word) {
-    std::uint32_t fresh = a.next[word];
-    for (int i = 0; i < found.count; ++i) {
-      fresh |= __ldcg(found.of[i] + word);
+// level goes elsewhere: to words that nobody looks at any more, and clears before.
+struct SearchOfTeam : TeamPlace {
+  struct Next {
+    std::uint32_t* found;  // [words] in this level, and in every second one after it
+    std::uint32_t* later;  // [words] in the next
+  };
+  Next own;
+  Others<Next> others_found;
+
+  __device__ void begin(const SearchArrays<false>& /*a*/, std::uint64_t word) const { own.later[word] = 0; }
+  __device__ void turn(SearchArrays<false>& a) {
+    swap(own);
+    for (int i = 0; i < others_found.count; ++i) {
+      swap(others_found.of[i]);
     }
-    const std::uint32_t seen = a.seen[word];
-    fresh &= ~seen;
-    a.front[word] = fresh;
-    other_next[word] = 0;
-    if (fresh != 0) {
-      a.seen[word] = seen | fresh;
-    }
-    return words.has(word) ? fresh : 0;
-  });
-  if (cuda::thread_of_grid() == 0) {
-    a.counters[1 - counters] = {};
+    a.next = own.found;
   }
-}
+  __device__ void settle(const ListsView& out, const SearchArrays<false>& a, std::uint32_t depth,
+                         LevelCounters& level) const {
+    settle_found(out, a, depth, level, [&](std::uint32_t word) {
+      std::uint32_t fresh = a.next[word];
+      for (int i = 0; i < others_found.count; ++i) {
+        fresh |= __ldcg(others_found.of[i].found + word);
+      }
+      const std::uint32_t seen = a.seen[word];
+      fresh &= ~seen;
+      a.front[word] = fresh;
+      own.later[word] = 0;
+      if (fresh != 0) {
+        a.seen[word] = seen | fresh;
+      }
+      return dealt.has(word) ? fresh : 0;
+    });
+  }
+
+ private:
+  __device__ static void swap(Next& next) {
+    std::uint32_t* const found = next.found;
+    next.found = next.later;
+    next.later = found;
+  }
+};
 
 // One GPU's copy of the state.
 class DealtSearch {
@@ -617,178 +638,95 @@ class DealtSearch {
         left_(gpu, lists.vertices),
         pieces_(gpu, lists.most_pieces),
         counters_(gpu, 2),
-        grid_(static_cast<unsigned>(cuda::sm_count(gpu)) * kSearchBlocks) {
-    const cuda::DeviceArray<unsigned long long> listed(gpu, 1);
-    listed.fill_bytes(0, stream);
-    mark_listed(lists.in, lists.vertices, bits_.data() + std::uint64_t{2} * words_, listed.data(), stream);
-    listed_ = listed.read(1).front();
+        listed_count_(gpu, 1) {
+    listed_count_.fill_bytes(0, stream);
+    mark_listed(lists.in, lists.vertices, arrays().listed, listed_count_.data(), stream);
   }
 
-  // In a level of this parity.
-  [[nodiscard]] SearchArrays<false> arrays(std::uint32_t parity) const {
+  [[nodiscard]] SearchArrays<false> arrays() const {
     SearchArrays<false> a{};
     a.seen = bits_.data();
     a.front = a.seen + words_;
     a.listed = a.front + words_;
-    a.next = next(parity);
+    a.next = next().found;
     a.depths = depths_.data();
     a.left = left_.data();
     a.pieces = pieces_.data();
     a.counters = counters_.data();
+    a.listed_count = listed_count_.data();
     a.words = words_;
     return a;
   }
-  [[nodiscard]] std::uint32_t* next(std::uint32_t parity) const {
-    return bits_.data() + (3 + parity) * std::uint64_t{words_};
+  // In a run's first level.
+  [[nodiscard]] SearchOfTeam::Next next() const {
+    std::uint32_t* const first = bits_.data() + std::uint64_t{3} * words_;
+    return {first, first + words_};
   }
-  [[nodiscard]] LevelCounters* counters(std::uint32_t parity) const { return counters_.data() + parity; }
   [[nodiscard]] std::vector<std::uint32_t> depths(Vertex vertices) const { return depths_.read(vertices); }
-  [[nodiscard]] std::uint64_t listed() const { return listed_; }
-  [[nodiscard]] unsigned grid() const { return grid_; }
   [[nodiscard]] std::uint64_t bytes() const {
     return bits_.bytes() + depths_.bytes() + left_.bytes() + pieces_.bytes() + counters_.bytes();
   }
 
  private:
   std::uint32_t words_;
-  cuda::DeviceArray<std::uint32_t> bits_;  // seen, front, listed, and next by parity
+  cuda::DeviceArray<std::uint32_t> bits_;  // seen, front, listed, and next twice
   cuda::DeviceArray<std::uint32_t> depths_;
   cuda::DeviceArray<std::uint32_t> left_;
   cuda::DeviceArray<PieceItem> pieces_;
   cuda::DeviceArray<LevelCounters> counters_;
-  unsigned grid_;
-  std::uint64_t listed_ = 0;
+  cuda::DeviceArray<unsigned long long> listed_count_;
 };
 
 class TeamBfs final : public graph::Traversal {
  public:
   TeamBfs(LeanTeam team, const Turning& turning)
-      : run_(team), turning_(turning), vertices_(run_.view(0).vertices), reads_(run_), counters_(run_) {
+      : run_(team),
+        turning_(turning),
+        vertices_(run_.view(0).vertices),
+        steps_(run_, most_levels(vertices_), kSearch) {
     run_.each([&](std::size_t i, const cuda::Stream& stream) {
       states_.push_back(std::make_unique<DealtSearch>(run_.view(i), run_.gpu(i), stream));
-      compressed() ? load<Coding::compressed>() : load<Coding::plain>();
     });
   }
 
-  double run(Vertex source) override { return levels_from<false>(source); }
-  std::vector<LinkReads> count(Vertex source) override {
-    static_cast<void>(levels_from<true>(source));
-    return reads_.reads();
+  double run(Vertex source) override {
+    graph::require_vertex(source, vertices_);
+    return steps_.run(kernel<false>(), [&](const auto&... of_gpu) { return arguments(of_gpu..., source); });
   }
-  [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
-  [[nodiscard]] std::vector<bool> pulled() const override { return pulled_; }
+  std::vector<LinkReads> count(Vertex source) override {
+    graph::require_vertex(source, vertices_);
+    return steps_.count(kernel<true>(), [&](const auto&... of_gpu) { return arguments(of_gpu..., source); });
+  }
+  [[nodiscard]] std::vector<LevelResult> levels() const override { return steps_.levels(); }
+  [[nodiscard]] std::vector<bool> pulled() const override { return pulled_in(steps_.notes()); }
   [[nodiscard]] std::vector<std::uint32_t> answer() const override {
     return run_.gathered<std::uint32_t>([&](std::size_t i) { return states_[i]->depths(vertices_); });
   }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(states_); }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(states_) + steps_.bytes(); }
 
  private:
-  [[nodiscard]] bool compressed() const { return run_.view(0).out.coding == Coding::compressed; }
-
-  // Kernels that a first run may not need.
-  template <Coding kCoding>
-  static void load() {
-    constexpr const char* kTried = "load the kernels of a search";
-    cuda::load_kernel(push_dealt<kCoding, false>, kTried);
-    cuda::load_kernel(push_pieces<kCoding, false>, kTried);
-    cuda::load_kernel(pull_dealt<kCoding, false>, kTried);
-    cuda::load_kernel(pull_left<kCoding, false>, kTried);
-  }
-
-  // Entries of a list.
-  static std::uint64_t degree(const ListsView& lists, Vertex vertex) {
-    std::uint64_t ends[2];
-    cuda::check(cudaMemcpy(ends, lists.offsets + vertex, sizeof(ends), cudaMemcpyDeviceToHost),
-                "read where a list lies");
-    return ends[1] - ends[0];
-  }
-
+  using Kernel = void (*)(PlacedView, SearchArrays<false>, StepBoard, Vertex, Turning, SearchOfTeam);
   template <bool kCount>
-  double levels_from(Vertex source) {
-    graph::require_vertex(source, vertices_);
-    return compressed() ? levels_from<Coding::compressed, kCount>(source)
-                        : levels_from<Coding::plain, kCount>(source);
+  [[nodiscard]] Kernel kernel() const {
+    return run_.view(0).out.coding == Coding::compressed
+               ? search_levels<Coding::compressed, kCount, false, SearchOfTeam>
+               : search_levels<Coding::plain, kCount, false, SearchOfTeam>;
   }
-
-  template <Coding kCoding, bool kCount>
-  double levels_from(Vertex source) {
-    const PlacedView& first = run_.view(0);
-    LevelAhead ahead = LevelAhead::of_source(degree(first.out, source), degree(first.in, source) > 0,
-                                             states_.front()->listed(), first.edges);
-    bool pull = false;
-    pulled_.clear();
-    reads_.begin(kCount);
-    run_.begin();
-    run_.each([&](std::size_t i, const cuda::Stream& stream) {
-      const DealtSearch& state = *states_[i];
-      clear_dealt<<<state.grid(), kLeanThreads, 0, stream.get()>>>(state.arrays(0), state.next(1), vertices_,
-                                                                   source);
-    });
-    for (std::uint32_t level = 0; level < kMostLevels; ++level) {
-      reads_.clear();
-      run_.each([&](std::size_t i, const cuda::Stream& stream) {
-        pull ? pull_level<kCoding, kCount>(i, level % 2, stream)
-             : push_level<kCoding, kCount>(i, level % 2, long_list(ahead.active), stream);
-      });
-      run_.meet();
-      run_.each([&](std::size_t i, const cuda::Stream& stream) { settle_level(i, level, stream); });
-      cuda::check_launch("the kernels of a search by several GPUs");
-      run_.end_step(ahead.active, ahead.edges);
-      pulled_.push_back(pull);
-      reads_.take();
-      std::uint64_t active = 0;
-      std::uint64_t edges = 0;
-      for (const LevelCounters& of_gpu : counters_.wait()) {
-        active += of_gpu.active;
-        edges += of_gpu.edges;
-      }
-      ahead.advance(active, edges);
-      pull = turning_.pulls(ahead);
-      if (active == 0) {
-        return run_.finish();
-      }
-    }
-    throw FailedError("a search took more than " + std::to_string(kMostLevels) + " steps");
-  }
-
-  template <Coding kCoding, bool kCount>
-  void push_level(std::size_t i, std::uint32_t parity, std::uint64_t longer, const cuda::Stream& stream) {
-    const DealtSearch& state = *states_[i];
-    const ListsView& lists = run_.view(i).out;
-    push_dealt<kCoding, kCount><<<state.grid(), kLeanThreads, 0, stream.get()>>>(
-        lists, state.arrays(parity), run_.words(i), state.counters(parity), longer, reads_.note(i));
-    push_pieces<kCoding, kCount><<<state.grid(), kLeanThreads, 0, stream.get()>>>(
-        lists, state.arrays(parity), state.counters(parity), longer, reads_.note(i));
-  }
-
-  template <Coding kCoding, bool kCount>
-  void pull_level(std::size_t i, std::uint32_t parity, const cuda::Stream& stream) {
-    const DealtSearch& state = *states_[i];
-    const ListsView& lists = run_.view(i).in;
-    pull_dealt<kCoding, kCount><<<state.grid(), kLeanThreads, 0, stream.get()>>>(
-        lists, state.arrays(parity), run_.words(i), state.counters(parity), reads_.note(i));
-    pull_left<kCoding, kCount><<<state.grid(), kLeanThreads, 0, stream.get()>>>(
-        lists, state.arrays(parity), state.counters(parity), reads_.note(i));
-  }
-
-  void settle_level(std::size_t i, std::uint32_t level, const cuda::Stream& stream) {
-    const std::uint32_t parity = level % 2;
+  using Arguments = std::tuple<PlacedView, SearchArrays<false>, StepBoard, Vertex, Turning, SearchOfTeam>;
+  [[nodiscard]] Arguments arguments(std::size_t i, const TeamPlace& place, const StepBoard& board,
+                                    Vertex source) const {
     const auto found =
-        run_.others<const std::uint32_t*>(i, [&](std::size_t other) { return states_[other]->next(parity); });
-    const DealtSearch& state = *states_[i];
-    settle_dealt<<<state.grid(), kLeanThreads, 0, stream.get()>>>(run_.view(i).out, state.arrays(parity),
-                                                                  found, state.next(1 - parity),
-                                                                  run_.words(i), level + 1, parity);
-    counters_.fetch(i, state.counters(parity), stream);
+        run_.others<SearchOfTeam::Next>(i, [&](std::size_t other) { return states_[other]->next(); });
+    return {run_.view(i), states_[i]->arrays(),
+            board,        source,
+            turning_,     SearchOfTeam{place, states_[i]->next(), found}};
   }
 
   TeamRun run_;
   Turning turning_;
   Vertex vertices_;
   std::vector<std::unique_ptr<DealtSearch>> states_;
-  TeamReads reads_;
-  TeamCounters<LevelCounters> counters_;
-  std::vector<bool> pulled_;
+  TeamSteps steps_;
   TeamDrain drain_{run_};
 };
 

@@ -4,6 +4,7 @@
 // A traversal that is one kernel whose blocks wait for each other: it notes its steps in GPU memory, and the
 // host learns of them at its end.
 
+#include <cooperative_groups.h>
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
@@ -42,6 +43,37 @@ struct StepBoard {
   }
 };
 
+// What a kernel is told of where it runs: here on one GPU, which reads all lists (on several: team.cuh). Its
+// meeting is where all that are at work wait for each other; every thread calls, in the same order.
+struct Alone {
+  class Meeting {
+   public:
+    __device__ explicit Meeting(const Alone& /*alone*/) {}
+    // Blocks of this GPU.
+    __device__ void here() const { grid_.sync(); }
+    // Blocks of all GPUs; false: some did not come, and a kernel ends.
+    __device__ bool all() const {
+      grid_.sync();
+      return true;
+    }
+    // The same, and tells what `read()` says on each GPU, which is a Total.
+    template <class Total, class Read>
+    __device__ bool tell(const Read& /*read*/) const {
+      grid_.sync();
+      return true;
+    }
+    // What was told last, joined.
+    template <class Total, class Read>
+    [[nodiscard]] __device__ Total total(const Read& read) const {
+      return read();
+    }
+
+   private:
+    cooperative_groups::grid_group grid_ = cooperative_groups::this_grid();
+  };
+  [[nodiscard]] __device__ AllWords words() const { return {}; }
+};
+
 class SteppedRun {
  public:
   // On `gpu`, which is current. `what`: "a search", for errors.
@@ -64,12 +96,16 @@ class SteppedRun {
     cuda::launch_together(function, grid, kLeanThreads, addresses, stream_);
     stop_.record(stream_);
     stream_.synchronize();
+    read_steps();
+    return cuda::elapsed_s(start_, stop_);
+  }
+  // What the kernel noted, which is through. Throws FailedError where it did not come to an end.
+  void read_steps() {
     const std::uint32_t steps = steps_.read(1).front();
     if (steps == 0) {
       throw FailedError(what_ + " took more than " + std::to_string(most_) + " steps");
     }
     last_ = notes_.read(steps);
-    return cuda::elapsed_s(start_, stop_);
   }
   // What each step read, of a run on the board that `launch(board)` is given, which counts.
   template <class Launch>

@@ -2,25 +2,26 @@
 #define GRAINSCOPE_SRC_LEAN_TEAM_CUH
 
 // Traversals by several GPUs over lists that they share (run.hpp): whose words are whose, a stream of each,
-// and where they wait for each other.
+// and where their kernels wait for each other.
 
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "../cuda/launch.cuh"
-#include "../cuda/level_times.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/operation.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/lean/run.hpp"
 #include "lists.cuh"
+#include "stepped_run.cuh"
 
 namespace grainscope::lean {
 
@@ -33,6 +34,157 @@ struct Others {
   int count = 0;
 };
 
+// Where the blocks of one GPU note for all that they came to a meeting; in its memory.
+struct TeamBoard {
+  static constexpr std::size_t kMostTold = 32;  // bytes
+  struct alignas(16) Told {
+    unsigned char bytes[kMostTold];
+  };
+  unsigned arrived;             // blocks of this GPU, over all meetings
+  unsigned over;                // meetings that they may leave
+  unsigned gone;                // somebody waited in vain
+  unsigned there[kMostOfTeam];  // written by each other GPU: meetings that all its blocks came to
+  Told told[2][kMostOfTeam];    // by each other GPU, in one meeting and in the next that tells something
+  Told total;
+};
+
+// By one thread: what it wrote before is there for those that see the number, on all GPUs.
+__device__ inline void tell_all_gpus(unsigned* address, unsigned number) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(address), "r"(number) : "memory");
+}
+__device__ inline unsigned told_by_any_gpu(const unsigned* address) {
+  unsigned number;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(number) : "l"(address) : "memory");
+  return number;
+}
+// The same of the blocks of one GPU.
+__device__ inline void tell_blocks(unsigned* address, unsigned number) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(address), "r"(number) : "memory");
+}
+__device__ inline unsigned told_by_any_block(const unsigned* address) {
+  unsigned number;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(number) : "l"(address) : "memory");
+  return number;
+}
+
+// Past caches that others' writes do not reach.
+template <class T>
+__device__ T read_told(const TeamBoard::Told& from) {
+  static_assert(sizeof(T) <= TeamBoard::kMostTold && sizeof(T) % sizeof(unsigned) == 0);
+  union Words {
+    T value;
+    unsigned words[sizeof(T) / sizeof(unsigned)];
+    __device__ Words() {}
+  } read;
+#pragma unroll
+  for (std::size_t i = 0; i < sizeof(T) / sizeof(unsigned); ++i) {
+    read.words[i] = __ldcg(reinterpret_cast<const unsigned*>(from.bytes) + i);
+  }
+  return read.value;
+}
+
+// What a kernel of one of several GPUs is told of where it runs. Each has a kernel whose blocks all run at
+// once, and they come to the same meetings.
+struct TeamPlace {
+  TeamBoard* board;
+  Others<TeamBoard*> others;
+  DealtWords dealt;
+  std::uint64_t patience_ns;  // so long one GPU waits for another
+
+  [[nodiscard]] __device__ DealtWords words() const { return dealt; }
+
+  class Meeting {
+   public:
+    __device__ explicit Meeting(const TeamPlace& place) : place_(place) {}
+    __device__ void here() {
+      static_cast<void>(pass([] { return true; }));
+    }
+    __device__ bool all() {
+      return pass([&] { return wait_for_others(); });
+    }
+    // Joined in the order of the GPUs, so that all know the same to the last bit.
+    template <class Total, class Read>
+    __device__ bool tell(const Read& read) {
+      TeamBoard& board = *place_.board;
+      TeamBoard::Told* const told = board.told[totals_ % 2];
+      const bool came = pass([&] {
+        const Total own = read();
+        for (int i = 0; i < place_.others.count; ++i) {
+          place(own, place_.others.of[i]->told[totals_ % 2][place_.dealt.of]);
+        }
+        if (!wait_for_others()) {
+          return false;
+        }
+        Total all = place_.dealt.of == 0 ? own : read_told<Total>(told[0]);
+        for (unsigned gpu = 1; gpu < place_.dealt.among; ++gpu) {
+          all.join(gpu == place_.dealt.of ? own : read_told<Total>(told[gpu]));
+        }
+        place(all, board.total);
+        return true;
+      });
+      ++totals_;
+      return came;
+    }
+    template <class Total, class Read>
+    [[nodiscard]] __device__ Total total(const Read& /*read*/) const {
+      return read_told<Total>(place_.board->total);
+    }
+
+   private:
+    template <class T>
+    __device__ static void place(const T& value, TeamBoard::Told& to) {
+      *reinterpret_cast<T*>(to.bytes) = value;
+    }
+    // One thread of the block that came last calls `close()`, which says whether the meeting was held.
+    template <class Close>
+    __device__ bool pass(const Close& close) {
+      TeamBoard& board = *place_.board;
+      ++meetings_;
+      bool failed = false;
+      __syncthreads();
+      if (threadIdx.x == 0) {
+        __threadfence();
+        if (atomicAdd(&board.arrived, 1) + 1 == meetings_ * gridDim.x) {
+          __threadfence();
+          failed = !close();
+          if (failed) {
+            board.gone = 1;
+          }
+          tell_blocks(&board.over, meetings_);
+        } else {
+          while (told_by_any_block(&board.over) != meetings_) {
+          }
+          failed = __ldcg(&board.gone) != 0;
+        }
+        __threadfence();
+      }
+      return __syncthreads_or(failed ? 1 : 0) == 0;
+    }
+    __device__ bool wait_for_others() const {
+      TeamBoard& board = *place_.board;
+      __threadfence_system();
+      for (int i = 0; i < place_.others.count; ++i) {
+        tell_all_gpus(&place_.others.of[i]->there[place_.dealt.of], meetings_);
+      }
+      const std::uint64_t since_ns = cuda::global_timer_ns();
+      for (unsigned gpu = 0; gpu < place_.dealt.among; ++gpu) {
+        while (gpu != place_.dealt.of &&
+               static_cast<int>(told_by_any_gpu(board.there + gpu) - meetings_) < 0) {
+          if (cuda::global_timer_ns() - since_ns > place_.patience_ns) {
+            return false;
+          }
+        }
+      }
+      __threadfence_system();
+      return true;
+    }
+
+    const TeamPlace& place_;
+    unsigned meetings_ = 0;
+    unsigned totals_ = 0;
+  };
+};
+
 class TeamRun {
  public:
   // `lists` outlives it.
@@ -41,7 +193,6 @@ class TeamRun {
     for (const LeanLists* each : lists_) {
       const cuda::DeviceGuard guard(each->gpu());
       members_.push_back(std::make_unique<Member>());
-      members_.back()->multiprocessors = cuda::sm_count(each->gpu());
       gpus.push_back(each->gpu());
     }
     accesses_ = cuda::reach_each_other(gpus);
@@ -56,9 +207,10 @@ class TeamRun {
   [[nodiscard]] DealtWords words(std::size_t i) const {
     return {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(size())};
   }
-  // Blocks that fill GPU number i, so many on a multiprocessor.
-  [[nodiscard]] unsigned grid(std::size_t i, unsigned blocks) const {
-    return static_cast<unsigned>(members_[i]->multiprocessors) * blocks;
+  // So many of the team are on the GPU of number i: one, but in tests.
+  [[nodiscard]] unsigned sharing(std::size_t i) const {
+    return static_cast<unsigned>(std::count_if(lists_.begin(), lists_.end(),
+                                               [&](const LeanLists* each) { return each->gpu() == gpu(i); }));
   }
   // What `get(other)` says of every GPU but number i.
   template <class T, class Get>
@@ -111,34 +263,42 @@ class TeamRun {
 
   // A run, between two events of the first GPU. What is submitted next begins with it.
   void begin() {
-    times_.begin(stream(0));
+    start_.record(stream(0));
     for (std::size_t i = 1; i < size(); ++i) {
-      stream(i).wait_for(times_.begun());
+      stream(i).wait_for(start_);
     }
   }
-  // Behind what the first GPU was given of a step.
-  void end_step(std::uint64_t active, std::uint64_t edges) {
-    const cuda::DeviceGuard guard(gpu(0));
-    times_.end(times_.size()).record(stream(0));
-    times_.add(active, edges);
+  // What `enqueue()` submits to all streams, for the first one.
+  template <class Enqueue>
+  [[nodiscard]] cuda::Graph graph_of(const Enqueue& enqueue) const {
+    return cuda::Graph(stream(0), [&] {
+      members_.front()->done.record(stream(0));
+      for (std::size_t i = 1; i < size(); ++i) {
+        stream(i).wait_for(members_.front()->done);
+      }
+      enqueue();
+      close();
+    });
   }
   // Seconds; waits for all.
   double finish() {
-    each([&](std::size_t i, const cuda::Stream& stream) { members_[i]->done.record(stream); });
-    wait_for_others(0);
+    close();
     stop_.record(stream(0));
     synchronize();
-    return cuda::elapsed_s(times_.begun(), stop_);
+    return cuda::elapsed_s(start_, stop_);
   }
-  [[nodiscard]] std::vector<LevelResult> levels() const { return times_.read(); }
 
  private:
   struct Member {
     cuda::Stream stream;
     cuda::Event done;
-    int multiprocessors = 0;
   };
 
+  // The first stream waits for all.
+  void close() const {
+    each([&](std::size_t i, const cuda::Stream& stream) { members_[i]->done.record(stream); });
+    wait_for_others(0);
+  }
   void wait_for_others(std::size_t i) const {
     for (std::size_t other = 0; other < size(); ++other) {
       if (other != i) {
@@ -166,47 +326,8 @@ class TeamRun {
   cuda::DeviceGuard guard_;
   std::vector<std::unique_ptr<cuda::PeerAccess>> accesses_;
   std::vector<std::unique_ptr<Member>> members_;
-  cuda::LevelTimes times_;
+  cuda::Event start_;
   cuda::Event stop_;
-};
-
-// The notes in which each GPU of a team counts what a step reads, in runs that count.
-class TeamReads {
- public:
-  explicit TeamReads(const TeamRun& run) : run_(run) {
-    for (std::size_t i = 0; i < run.size(); ++i) {
-      notes_.push_back(std::make_unique<cuda::DeviceArray<ReadNote>>(run.gpu(i), 1));
-    }
-  }
-  void begin(bool counts) {
-    counts_ = counts;
-    reads_.clear();
-  }
-  [[nodiscard]] ReadNote* note(std::size_t i) const { return counts_ ? notes_[i]->data() : nullptr; }
-  // Before a step.
-  void clear() const {
-    if (counts_) {
-      run_.each([&](std::size_t i, const cuda::Stream& stream) { notes_[i]->fill_bytes(0, stream); });
-    }
-  }
-  // What it read, of all GPUs; waits.
-  void take() {
-    if (!counts_) {
-      return;
-    }
-    run_.synchronize();
-    reads_.emplace_back();
-    for (const auto& note : notes_) {
-      add_reads(note->read(1).front(), reads_.back());
-    }
-  }
-  [[nodiscard]] const std::vector<LinkReads>& reads() const { return reads_; }
-
- private:
-  const TeamRun& run_;
-  std::vector<std::unique_ptr<cuda::DeviceArray<ReadNote>>> notes_;
-  bool counts_ = false;
-  std::vector<LinkReads> reads_;
 };
 
 // The last member of a traversal by a team. After a run that failed kernels may still read the memory of
@@ -236,27 +357,103 @@ std::uint64_t bytes_of(const States& states) {
   return bytes;
 }
 
-// What a kernel of each GPU leaves for the host to read at the end of a step.
-template <class T>
-class TeamCounters {
+// A traversal that is one kernel on each GPU of a team; they meet between the phases of a step.
+class TeamSteps {
  public:
-  explicit TeamCounters(const TeamRun& run)
-      : run_(run), host_(run.size() * sizeof(T), cuda::PinnedBuffer::Kind::cached) {}
-  // From device memory of GPU number i, behind what its stream was given.
-  void fetch(std::size_t i, const T* from, const cuda::Stream& stream) const {
-    cuda::check(cudaMemcpyAsync(data() + i, from, sizeof(T), cudaMemcpyDeviceToHost, stream.get()),
-                "read what a step came to");
-  }
-  // All of them; waits.
-  [[nodiscard]] std::span<const T> wait() const {
-    run_.synchronize();
-    return {data(), run_.size()};
+  // `run` outlives it. `what`: "a search", for errors.
+  TeamSteps(TeamRun& run, std::uint32_t most, const std::string& what) : run_(run), what_(what), most_(most) {
+    run_.each([&](std::size_t i, const cuda::Stream&) {
+      boards_.push_back(std::make_unique<cuda::DeviceArray<TeamBoard>>(run_.gpu(i), 1));
+      notes_.push_back(std::make_unique<SteppedRun>(run_.gpu(i), most, what));
+    });
   }
 
+  // Seconds. `arguments(i, place, board)`: those of the kernel on GPU number i, whose `place` says where it
+  // runs. Throws FailedError where the kernels did not come to an end, or did not run at the same time.
+  template <class... Parameters, class Arguments>
+  double run(void (*kernel)(Parameters...), const Arguments& arguments) {
+    return run_on([&](std::size_t i) { return notes_[i]->board(); }, kernel, arguments);
+  }
+  // What each step read, by all GPUs.
+  template <class... Parameters, class Arguments>
+  std::vector<LinkReads> count(void (*kernel)(Parameters...), const Arguments& arguments) {
+    std::vector<std::unique_ptr<cuda::DeviceArray<ReadNote>>> reads;
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      reads.push_back(std::make_unique<cuda::DeviceArray<ReadNote>>(run_.gpu(i), most_));
+      reads.back()->fill_bytes(0, stream);
+    });
+    const auto counting = [&](std::size_t i) {
+      StepBoard board = notes_[i]->board();
+      board.reads = reads[i]->data();
+      return board;
+    };
+    static_cast<void>(run_on(counting, kernel, arguments));
+    std::vector<LinkReads> all(notes().size());
+    for (const auto& of_gpu : reads) {
+      const std::vector<ReadNote> each = of_gpu->read(all.size());
+      for (std::size_t step = 0; step < all.size(); ++step) {
+        add_reads(each[step], all[step]);
+      }
+    }
+    return all;
+  }
+  // By the first GPU's clock.
+  [[nodiscard]] std::vector<LevelResult> levels() const { return notes_.front()->levels(); }
+  [[nodiscard]] const std::vector<StepNote>& notes() const { return notes_.front()->notes(); }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_of(notes_); }
+
  private:
-  [[nodiscard]] T* data() const { return static_cast<T*>(host_.data()); }
-  const TeamRun& run_;
-  cuda::PinnedBuffer host_;
+  // No phase of a step takes that long.
+  static constexpr std::uint64_t kPatience_s = 60;
+
+  [[nodiscard]] TeamPlace place(std::size_t i) const {
+    const auto board = [&](std::size_t other) { return boards_[other]->data(); };
+    return {board(i), run_.others<TeamBoard*>(i, board), run_.words(i), kPatience_s * 1'000'000'000};
+  }
+
+  template <class BoardOf, class... Parameters, class Arguments>
+  double run_on(const BoardOf& board_of, void (*kernel)(Parameters...), const Arguments& arguments) {
+    const void* const function = reinterpret_cast<const void*>(kernel);
+    std::vector<unsigned> grids;  // known before the first kernel waits for the others
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      grids.push_back(std::max(1U, cuda::full_grid(function, kLeanThreads, run_.gpu(i)) / run_.sharing(i)));
+      boards_[i]->fill_bytes(0, stream);
+    });
+    run_.meet();
+    run_.begin();
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      std::tuple<Parameters...> values = arguments(i, place(i), board_of(i));
+      std::apply(
+          [&](auto&... each) {
+            void* addresses[] = {&each...};
+            if (run_.sharing(i) == 1) {
+              cuda::launch_together(function, grids[i], kLeanThreads, addresses, stream);
+            } else {  // kernels of one GPU that must all be at work
+              cuda::check(
+                  cudaLaunchKernel(function, dim3(grids[i]), dim3(kLeanThreads), addresses, 0, stream.get()),
+                  "launch a kernel beside another");
+            }
+          },
+          values);
+    });
+    const double seconds = run_.finish();
+    for (std::size_t i = 0; i < run_.size(); ++i) {
+      if (boards_[i]->read(1).front().gone != 0) {
+        throw FailedError(what_ +
+                          " by several GPUs: kernels on two of them did not run at the same time for " +
+                          std::to_string(kPatience_s) +
+                          " s; unset CUDA_LAUNCH_BLOCKING, and let nothing else use these GPUs");
+      }
+    }
+    notes_.front()->read_steps();
+    return seconds;
+  }
+
+  TeamRun& run_;
+  std::string what_;
+  std::uint32_t most_;
+  std::vector<std::unique_ptr<cuda::DeviceArray<TeamBoard>>> boards_;
+  std::vector<std::unique_ptr<SteppedRun>> notes_;  // of each GPU
 };
 
 }  // namespace grainscope::lean
