@@ -562,9 +562,10 @@ class CudaLeanCc final : public graph::Traversal {
 
 }  // namespace
 
-// The same by several GPUs. Each joins in a forest of its own what its lists tell; after every stage and
-// phase the first joins the others' forests into its own, and they take that over. A forest stands still
-// while it is read: one that grows is not whole.
+// The same by several GPUs. Each joins in a forest of its own what its lists tell, and after every stage and
+// phase what the others' forests tell. A forest stands still while it is looked at: one that grows is not
+// whole. A root is the lowest of its part, so all forests that tell the same have the same roots; and what a
+// forest tells since then stands at these.
 namespace {
 
 // Whether lists were read since forests were last joined. `phase`: of a phase's; below 0: of other stages'.
@@ -572,44 +573,69 @@ __device__ inline bool has_grown(const ListPhases& phases, int phase, const Comp
   return phase < 0 || phase_pays(phases, phase, state.joined);
 }
 
-// Every vertex of another GPU's forest with its parent there. What that makes one counts as joined by the
-// phase.
+// Where vertices that were roots when forests were last joined, a bit each, hang in another GPU's forest:
+// into `roots`, which nothing else needs then.
 __global__ void __launch_bounds__(kLeanThreads)
-    join_forest(ComponentArrays a, const Vertex* parents, const ComponentState* other, Vertex vertices,
-                ListPhases phases, int phase) {
+    look_at_forest(ComponentArrays a, const Vertex* parents, const ComponentState* theirs,
+                   const std::uint32_t* were_roots, Vertex vertices, ListPhases phases, int phase) {
+  constexpr int kAtOnce = 4;
+  if (!has_grown(phases, phase, *a.state)) {
+    return;
+  }
+  const std::uint32_t words = (vertices + kWarpLanes - 1) / kWarpLanes;
+  for (std::uint32_t first = warp_of_grid(); first < words; first += kAtOnce * warps_of_grid()) {
+    Vertex vertex[kAtOnce];
+    Vertex parent[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const std::uint32_t word = first + static_cast<std::uint32_t>(i) * warps_of_grid();
+      vertex[i] = word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
+      const std::uint32_t bits = word < words ? were_roots[word] : 0;
+      const bool asks = word < words && vertex[i] < vertices && (bits >> cuda::lane_of_warp() & 1) != 0;
+      parent[i] = asks ? __ldcg(parents + vertex[i]) : vertex[i];
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (first + static_cast<std::uint32_t>(i) * warps_of_grid() < words && vertex[i] < vertices) {
+        a.roots[vertex[i]] = parent[i];
+      }
+    }
+  }
+  if (cuda::thread_of_grid() == 0 && __ldcg(&theirs->sampled) != 0) {
+    a.state->sampled = 1;
+  }
+}
+
+// What was seen there; what that makes one counts as joined by the phase.
+__global__ void __launch_bounds__(kLeanThreads)
+    join_seen(ComponentArrays a, Vertex vertices, ListPhases phases, int phase) {
   if (!has_grown(phases, phase, *a.state)) {
     return;
   }
   std::uint32_t joined = 0;
   for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
     const auto vertex = static_cast<Vertex>(v);
-    const Vertex parent = __ldcg(parents + v);
+    const Vertex parent = a.roots[v];
     if (parent != vertex && parent != __ldcg(a.parents + v)) {
       joined += join(a.parents, vertex, parent) ? 1 : 0;
     }
   }
   __syncwarp();
   add_joined(a.state->joined + max(phase + 1, 0), joined);
-  if (cuda::thread_of_grid() == 0 && __ldcg(&other->sampled) != 0) {
-    a.state->sampled = 1;
-  }
 }
 
-// The first GPU's forest, and what it knows of it.
 __global__ void __launch_bounds__(kLeanThreads)
-    take_forest(ComponentArrays a, const Vertex* parents, const ComponentState* first, Vertex vertices,
-                ListPhases phases, int phase) {
-  if (!has_grown(phases, phase, *first)) {
+    mark_roots(ComponentArrays a, std::uint32_t* roots, Vertex vertices, ListPhases phases, int phase) {
+  if (!has_grown(phases, phase, *a.state)) {
     return;
   }
-  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
-    a.parents[v] = __ldcg(parents + v);
-  }
-  if (cuda::thread_of_grid() == 0) {
-    for (int i = 0; i <= kListPhases; ++i) {
-      a.state->joined[i] = __ldcg(first->joined + i);
+  const std::uint32_t words = (vertices + kWarpLanes - 1) / kWarpLanes;
+  for (std::uint32_t word = warp_of_grid(); word < words; word += warps_of_grid()) {
+    const Vertex vertex = word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
+    const std::uint32_t bits = __ballot_sync(kAllLanes, vertex < vertices && a.parents[vertex] == vertex);
+    if (cuda::lane_of_warp() == 0) {
+      roots[word] = bits;
     }
-    a.state->sampled = __ldcg(&first->sampled);
   }
 }
 
@@ -618,6 +644,8 @@ class TeamCc final : public graph::Traversal {
   explicit TeamCc(LeanTeam team) : run_(team), vertices_(run_.view(0).vertices) {
     for (std::size_t i = 0; i < run_.size(); ++i) {
       memories_.push_back(std::make_unique<ComponentMemory>(run_.view(i), run_.gpu(i)));
+      roots_.push_back(
+          std::make_unique<cuda::DeviceArray<std::uint32_t>>(run_.gpu(i), vertices_ / kWarpLanes + 1));
     }
   }
 
@@ -651,7 +679,7 @@ class TeamCc final : public graph::Traversal {
   // By the first GPU's clock.
   [[nodiscard]] std::vector<LevelResult> levels() const override { return memories_.front()->stages(); }
   [[nodiscard]] std::vector<Vertex> answer() const override { return memories_.front()->parents(vertices_); }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(memories_); }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(memories_) + bytes_of(roots_); }
 
  private:
   template <bool kCount>
@@ -667,7 +695,10 @@ class TeamCc final : public graph::Traversal {
     for (std::size_t i = 0; i < run_.size(); ++i) {
       stages.emplace_back(run_.view(i), *memories_[i], run_.words(i), run_.stream(i));
     }
-    run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].begin(); });
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      roots_[i]->fill_bytes(0xff, stream);  // every vertex is one
+      stages[i].begin();
+    });
     join_forests(-1);
     for (int phase = 0; phase < stages.front().phases(); ++phase) {
       run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].read_phase(phase); });
@@ -676,41 +707,39 @@ class TeamCc final : public graph::Traversal {
     run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].sample(); });
     join_forests(-1);
     run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].read_outside(); });
-    run_.meet();
-    join_others(-1);
+    join_forests(-1);
     const cuda::DeviceGuard guard(run_.gpu(0));
     stages.front().end();
   }
 
-  // `phase`: after which; below 0: after another stage.
+  // `phase`: after which; below 0: after another stage. Twice as many GPUs know of each other after each
+  // turn.
   void join_forests(int phase) {
-    run_.meet();
-    join_others(phase);
-    run_.meet();
-    const ComponentArrays first = memories_.front()->arrays();
-    run_.each([&](std::size_t i, const cuda::Stream& stream) {
-      if (i > 0) {
-        take_forest<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
-            memories_[i]->arrays(), first.parents, first.state, run_.view(i).lists_end, run_.view(i).phases,
-            phase);
-      }
-    });
-    run_.meet();
-  }
-  void join_others(int phase) {
-    const cuda::DeviceGuard guard(run_.gpu(0));
-    for (std::size_t i = 1; i < run_.size(); ++i) {
-      const ComponentArrays other = memories_[i]->arrays();
-      join_forest<<<memories_.front()->grid(), kLeanThreads, 0, run_.stream(0).get()>>>(
-          memories_.front()->arrays(), other.parents, other.state, run_.view(0).lists_end,
-          run_.view(0).phases, phase);
+    for (std::size_t apart = 1; apart < run_.size(); apart *= 2) {
+      run_.meet();
+      run_.each([&](std::size_t i, const cuda::Stream& stream) {
+        const ComponentArrays other = memories_[(i + apart) % run_.size()]->arrays();
+        look_at_forest<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
+            memories_[i]->arrays(), other.parents, other.state, roots_[i]->data(), run_.view(i).lists_end,
+            run_.view(i).phases, phase);
+      });
+      run_.meet();
+      run_.each([&](std::size_t i, const cuda::Stream& stream) {
+        join_seen<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
+            memories_[i]->arrays(), run_.view(i).lists_end, run_.view(i).phases, phase);
+      });
     }
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      mark_roots<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
+          memories_[i]->arrays(), roots_[i]->data(), run_.view(i).lists_end, run_.view(i).phases, phase);
+    });
   }
 
   TeamRun run_;
   Vertex vertices_;
   std::vector<std::unique_ptr<ComponentMemory>> memories_;
-  std::optional<cuda::GraphExec> stages_;  // once they have run
+  std::vector<std::unique_ptr<cuda::DeviceArray<std::uint32_t>>> roots_;  // a bit each, when last joined
+  std::optional<cuda::GraphExec> stages_;                                 // once they have run
   TeamDrain drain_{run_};
 };
 

@@ -474,25 +474,27 @@ struct PathsOfTeam : TeamPlace {
   // Of those that are `taken`, which have a lower distance there than here; here they have it then.
   __device__ static std::uint32_t take(const PathArrays& a, const std::uint32_t* theirs, std::uint64_t word,
                                        std::uint32_t taken) {
+    constexpr int kAcross = 8;  // asked for at a time: NVLink is further than the own memory
     const int lane = cuda::lane_of_warp();
     std::uint32_t lowered = 0;  // of the lane's own word
     for (std::uint32_t with = __ballot_sync(kAllLanes, taken != 0); with != 0;) {
-      int of[kAtOnce];  // the lane whose word it is
-      std::uint64_t vertex[kAtOnce];
-      std::uint32_t distance[kAtOnce];
-      std::uint32_t before[kAtOnce];
+      int of[kAcross];  // the lane whose word it is
+      std::uint32_t vertex[kAcross];
+      std::uint32_t distance[kAcross];
+      std::uint32_t before[kAcross];
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
+      for (int i = 0; i < kAcross; ++i) {
         of[i] = max(__ffs(static_cast<int>(with)) - 1, 0);
         const std::uint32_t bits = with != 0 ? __shfl_sync(kAllLanes, taken, of[i]) : 0;
         with &= with - 1;
-        vertex[i] = __shfl_sync(kAllLanes, word, of[i]) * kWarpLanes + static_cast<std::uint32_t>(lane);
+        vertex[i] = __shfl_sync(kAllLanes, static_cast<std::uint32_t>(word), of[i]) * kWarpLanes +
+                    static_cast<std::uint32_t>(lane);
         const bool mine = (bits >> lane & 1) != 0;
         distance[i] = mine ? __ldcg(theirs + vertex[i]) : graph::kUnreached;
         before[i] = mine ? __ldcg(a.distances + vertex[i]) : 0;
       }
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
+      for (int i = 0; i < kAcross; ++i) {
         const bool lower = distance[i] < before[i];
         if (lower) {
           __stcg(a.distances + vertex[i], distance[i]);

@@ -305,6 +305,16 @@ struct LevelTotal {
   }
 };
 
+// By all lanes, each of what it found.
+__device__ inline void add_found(LevelCounters& level, unsigned long long active, unsigned long long edges) {
+  active = cuda::sum_of_warp(active);
+  edges = cuda::sum_of_warp(edges);
+  if (cuda::lane_of_warp() == 0 && active > 0) {
+    atomicAdd(&level.active, active);
+    atomicAdd(&level.edges, edges);
+  }
+}
+
 // Takes what was found of each word by `take_found(word)`, which are vertices that this level reaches.
 template <bool kParents, class TakeFound>
 __device__ void settle_found(const ListsView& out, const SearchArrays<kParents>& a, std::uint32_t depth,
@@ -320,20 +330,13 @@ __device__ void settle_found(const ListsView& out, const SearchArrays<kParents>&
       ++active;
     }
   });
-  active = cuda::sum_of_warp(active);
-  edges = cuda::sum_of_warp(edges);
-  if (lane == 0 && active > 0) {
-    atomicAdd(&level.active, active);
-    atomicAdd(&level.edges, edges);
-  }
+  add_found(level, active, edges);
 }
 
 // On one GPU: what was found is reached, and becomes the frontier.
 struct SearchAlone : Alone {
   template <bool kParents>
-  __device__ void begin(const SearchArrays<kParents>& /*a*/, std::uint64_t /*word*/) const {}
-  template <bool kParents>
-  __device__ void turn(SearchArrays<kParents>& /*a*/) const {}
+  __device__ void begin_level(SearchArrays<kParents>& /*a*/, std::uint32_t /*level*/) const {}
   template <bool kParents>
   __device__ void settle(const ListsView& out, const SearchArrays<kParents>& a, std::uint32_t depth,
                          LevelCounters& level) const {
@@ -371,7 +374,6 @@ __device__ void clear_state(const SearchArrays<kParents>& a, const Place& place,
     a.seen[word] = bit;
     a.front[word] = bit;
     a.next[word] = 0;
-    place.begin(a, word);
   }
   const auto words = place.words();
   for (std::uint64_t vertex = first; vertex < vertices; vertex += cuda::threads_of_grid()) {
@@ -443,13 +445,13 @@ __global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
   }
   for (std::uint32_t level = 0; level < board.most; ++level) {
     LevelCounters& counters = a.counters[level % 2];
+    place.begin_level(a, level);
     read_level<kCoding, kCount>(meeting, lists, place.words(), a, choice, counters,
                                 kCount ? board.reads + level : nullptr);
     if (!meeting.all()) {
       return;
     }
     place.settle(lists.out, a, level + 1, counters);
-    place.turn(a);
     if (notes) {
       a.counters[(level + 1) % 2] = {};
     }
@@ -587,44 +589,55 @@ namespace {
 // What any GPU found becomes the frontier, of which each counts its own words. What they find in the next
 // level goes elsewhere: to words that nobody looks at any more, and clears before.
 struct SearchOfTeam : TeamPlace {
-  struct Next {
-    std::uint32_t* found;  // [words] in this level, and in every second one after it
-    std::uint32_t* later;  // [words] in the next
-  };
-  Next own;
-  Others<Next> others_found;
+  std::uint32_t* found;           // [2][words]: of levels in turn
+  Others<std::uint32_t*> theirs;  // of each other GPU
 
-  __device__ void begin(const SearchArrays<false>& /*a*/, std::uint64_t word) const { own.later[word] = 0; }
-  __device__ void turn(SearchArrays<false>& a) {
-    swap(own);
-    for (int i = 0; i < others_found.count; ++i) {
-      swap(others_found.of[i]);
-    }
-    a.next = own.found;
+  __device__ void begin_level(SearchArrays<false>& a, std::uint32_t level) const {
+    a.next = found + level % 2 * std::uint64_t{a.words};
   }
+  // A warp has 32 words that lie side by side: over NVLink they are few requests.
   __device__ void settle(const ListsView& out, const SearchArrays<false>& a, std::uint32_t depth,
                          LevelCounters& level) const {
-    settle_found(out, a, depth, level, [&](std::uint32_t word) {
-      std::uint32_t fresh = a.next[word];
-      for (int i = 0; i < others_found.count; ++i) {
-        fresh |= __ldcg(others_found.of[i].found + word);
+    const std::uint64_t of_level = (depth - 1) % 2 * std::uint64_t{a.words};
+    std::uint32_t* const later = found + depth % 2 * std::uint64_t{a.words};
+    const int lane = cuda::lane_of_warp();
+    unsigned long long active = 0;
+    unsigned long long edges = 0;
+    for (std::uint64_t first = std::uint64_t{warp_of_grid()} * kWarpLanes; first < a.words;
+         first += std::uint64_t{warps_of_grid()} * kWarpLanes) {
+      const std::uint64_t word = first + static_cast<std::uint32_t>(lane);
+      const std::uint32_t fresh = word < a.words ? take_found(a, of_level, later, word) : 0;
+      const std::uint32_t own = dealt.has(word) ? fresh : 0;
+      for (std::uint32_t with = __ballot_sync(kAllLanes, own != 0); with != 0; with &= with - 1) {
+        const int of = __ffs(static_cast<int>(with)) - 1;
+        if ((__shfl_sync(kAllLanes, own, of) >> lane & 1) != 0) {
+          const auto vertex =
+              static_cast<std::uint32_t>((first + static_cast<std::uint32_t>(of)) * kWarpLanes) +
+              static_cast<std::uint32_t>(lane);
+          a.depths[vertex] = depth;
+          edges += degree_of(out, vertex);
+          ++active;
+        }
       }
-      const std::uint32_t seen = a.seen[word];
-      fresh &= ~seen;
-      a.front[word] = fresh;
-      own.later[word] = 0;
-      if (fresh != 0) {
-        a.seen[word] = seen | fresh;
-      }
-      return dealt.has(word) ? fresh : 0;
-    });
+    }
+    add_found(level, active, edges);
   }
 
  private:
-  __device__ static void swap(Next& next) {
-    std::uint32_t* const found = next.found;
-    next.found = next.later;
-    next.later = found;
+  __device__ std::uint32_t take_found(const SearchArrays<false>& a, std::uint64_t of_level,
+                                      std::uint32_t* later, std::uint64_t word) const {
+    std::uint32_t fresh = a.next[word];
+    for (int i = 0; i < theirs.count; ++i) {
+      fresh |= __ldcg(theirs.of[i] + of_level + word);
+    }
+    const std::uint32_t seen = a.seen[word];
+    fresh &= ~seen;
+    a.front[word] = fresh;
+    later[word] = 0;
+    if (fresh != 0) {
+      a.seen[word] = seen | fresh;
+    }
+    return fresh;
   }
 };
 
@@ -648,7 +661,7 @@ class DealtSearch {
     a.seen = bits_.data();
     a.front = a.seen + words_;
     a.listed = a.front + words_;
-    a.next = next().found;
+    a.next = found();
     a.depths = depths_.data();
     a.left = left_.data();
     a.pieces = pieces_.data();
@@ -657,11 +670,8 @@ class DealtSearch {
     a.words = words_;
     return a;
   }
-  // In a run's first level.
-  [[nodiscard]] SearchOfTeam::Next next() const {
-    std::uint32_t* const first = bits_.data() + std::uint64_t{3} * words_;
-    return {first, first + words_};
-  }
+  // What is found in the first level of a run; behind it there is room for that of the next.
+  [[nodiscard]] std::uint32_t* found() const { return bits_.data() + std::uint64_t{3} * words_; }
   [[nodiscard]] std::vector<std::uint32_t> depths(Vertex vertices) const { return depths_.read(vertices); }
   [[nodiscard]] std::uint64_t bytes() const {
     return bits_.bytes() + depths_.bytes() + left_.bytes() + pieces_.bytes() + counters_.bytes();
@@ -715,11 +725,11 @@ class TeamBfs final : public graph::Traversal {
   using Arguments = std::tuple<PlacedView, SearchArrays<false>, StepBoard, Vertex, Turning, SearchOfTeam>;
   [[nodiscard]] Arguments arguments(std::size_t i, const TeamPlace& place, const StepBoard& board,
                                     Vertex source) const {
-    const auto found =
-        run_.others<SearchOfTeam::Next>(i, [&](std::size_t other) { return states_[other]->next(); });
+    const auto theirs =
+        run_.others<std::uint32_t*>(i, [&](std::size_t other) { return states_[other]->found(); });
     return {run_.view(i), states_[i]->arrays(),
             board,        source,
-            turning_,     SearchOfTeam{place, states_[i]->next(), found}};
+            turning_,     SearchOfTeam{place, states_[i]->found(), theirs}};
   }
 
   TeamRun run_;

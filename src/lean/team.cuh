@@ -48,22 +48,13 @@ struct TeamBoard {
   Told total;
 };
 
-// By one thread: what it wrote before is there for those that see the number, on all GPUs.
-__device__ inline void tell_all_gpus(unsigned* address, unsigned number) {
-  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(address), "r"(number) : "memory");
+// Of a number that others count on: their writes are seen, and the own ones, by a fence before or behind.
+__device__ inline void set_number(unsigned* address, unsigned number) {
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(address), "r"(number) : "memory");
 }
-__device__ inline unsigned told_by_any_gpu(const unsigned* address) {
+__device__ inline unsigned number_at(const unsigned* address) {
   unsigned number;
-  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(number) : "l"(address) : "memory");
-  return number;
-}
-// The same of the blocks of one GPU.
-__device__ inline void tell_blocks(unsigned* address, unsigned number) {
-  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(address), "r"(number) : "memory");
-}
-__device__ inline unsigned told_by_any_block(const unsigned* address) {
-  unsigned number;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(number) : "l"(address) : "memory");
+  asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(number) : "l"(address) : "memory");
   return number;
 }
 
@@ -97,7 +88,10 @@ struct TeamPlace {
    public:
     __device__ explicit Meeting(const TeamPlace& place) : place_(place) {}
     __device__ void here() {
-      static_cast<void>(pass([] { return true; }));
+      static_cast<void>(pass([] {
+        __threadfence();
+        return true;
+      }));
     }
     __device__ bool all() {
       return pass([&] { return wait_for_others(); });
@@ -120,6 +114,7 @@ struct TeamPlace {
           all.join(gpu == place_.dealt.of ? own : read_told<Total>(told[gpu]));
         }
         place(all, board.total);
+        __threadfence();
         return true;
       });
       ++totals_;
@@ -135,7 +130,8 @@ struct TeamPlace {
     __device__ static void place(const T& value, TeamBoard::Told& to) {
       *reinterpret_cast<T*>(to.bytes) = value;
     }
-    // One thread of the block that came last calls `close()`, which says whether the meeting was held.
+    // One thread of the block that came last calls `close()`, with all writes of this GPU before it, and
+    // tells the other blocks; it says whether the meeting was held.
     template <class Close>
     __device__ bool pass(const Close& close) {
       TeamBoard& board = *place_.board;
@@ -145,31 +141,31 @@ struct TeamPlace {
       if (threadIdx.x == 0) {
         __threadfence();
         if (atomicAdd(&board.arrived, 1) + 1 == meetings_ * gridDim.x) {
-          __threadfence();
           failed = !close();
           if (failed) {
             board.gone = 1;
+            __threadfence();
           }
-          tell_blocks(&board.over, meetings_);
+          set_number(&board.over, meetings_);
         } else {
-          while (told_by_any_block(&board.over) != meetings_) {
+          while (number_at(&board.over) != meetings_) {
           }
+          __threadfence();
           failed = __ldcg(&board.gone) != 0;
         }
-        __threadfence();
       }
       return __syncthreads_or(failed ? 1 : 0) == 0;
     }
+    // Behind it what other GPUs wrote before they came is there.
     __device__ bool wait_for_others() const {
       TeamBoard& board = *place_.board;
       __threadfence_system();
       for (int i = 0; i < place_.others.count; ++i) {
-        tell_all_gpus(&place_.others.of[i]->there[place_.dealt.of], meetings_);
+        set_number(&place_.others.of[i]->there[place_.dealt.of], meetings_);
       }
       const std::uint64_t since_ns = cuda::global_timer_ns();
       for (unsigned gpu = 0; gpu < place_.dealt.among; ++gpu) {
-        while (gpu != place_.dealt.of &&
-               static_cast<int>(told_by_any_gpu(board.there + gpu) - meetings_) < 0) {
+        while (gpu != place_.dealt.of && static_cast<int>(number_at(board.there + gpu) - meetings_) < 0) {
           if (cuda::global_timer_ns() - since_ns > place_.patience_ns) {
             return false;
           }
