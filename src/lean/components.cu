@@ -217,22 +217,33 @@ __global__ void __launch_bounds__(kLeanThreads)
   add_joined(a.state->joined, joined);
 }
 
+// Whether a vertex, which is `there`, has a first neighbour that lies with those of others.
+__device__ inline bool has_first(const ListsView& lists, graph::Vertex vertex, bool there) {
+  return there && degree_of(lists, vertex) > 0 && hot_of(lists, vertex).count == 0;
+}
+
+// Who else is told of first neighbours.
+struct TellNobody {
+  __device__ void operator()(graph::Vertex /*vertex*/, graph::Vertex /*first*/) const {}
+};
+
 // First neighbours that lie side by side, those of 32 vertices by a warp.
-template <bool kCount, class Words>
+template <bool kCount, class Words, class Tell>
 __global__ void __launch_bounds__(kLeanThreads)
-    join_firsts(ListsView lists, graph::Vertex vertices, ComponentArrays a, Words words) {
+    join_firsts(ListsView lists, graph::Vertex vertices, ComponentArrays a, Words words, Tell tell) {
   std::uint32_t joined = 0;
   const std::uint64_t blocks = (std::uint64_t{vertices} + kWarpLanes - 1) / kWarpLanes;
   for (std::uint64_t block = words.from(0) + words.step() * warp_of_grid(); block < blocks;
        block += words.step() * warps_of_grid()) {
     const std::uint64_t v = block * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
     const auto vertex = static_cast<graph::Vertex>(v);
-    const bool mine = v < vertices && degree_of(lists, vertex) > 0 && hot_of(lists, vertex).count == 0;
+    const bool mine = has_first(lists, vertex, v < vertices);
     if (!__any_sync(kAllLanes, mine)) {
       continue;
     }
     const graph::Vertex first = first_of<kCount>(lists, block, mine, a.reads + CcStage::early);
     if (mine) {
+      tell(vertex, first);
       joined += join(a.parents, vertex, first) ? 1 : 0;
     }
   }
@@ -426,12 +437,17 @@ class ComponentMemory {
 };
 
 // The stages on one GPU, of the lists of some words.
-template <Coding kCoding, bool kCount, class Words>
+template <Coding kCoding, bool kCount, class Words, class Tell>
 class Stages {
  public:
-  Stages(const PlacedView& lists, const ComponentMemory& memory, const Words& words,
+  Stages(const PlacedView& lists, const ComponentMemory& memory, const Words& words, const Tell& tell,
          const cuda::Stream& stream)
-      : lists_(lists), a_(memory.arrays()), words_(words), grid_(memory.grid()), stream_(stream.get()) {}
+      : lists_(lists),
+        a_(memory.arrays()),
+        words_(words),
+        tell_(tell),
+        grid_(memory.grid()),
+        stream_(stream.get()) {}
 
   // What is joined before any list is read: first neighbours, hot or side by side.
   void begin() const {
@@ -441,7 +457,8 @@ class Stages {
       join_hot();
     }
     if (lists_.out.firsts != nullptr) {
-      join_firsts<kCount><<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, lists_.lists_end, a_, words_);
+      join_firsts<kCount>
+          <<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, lists_.lists_end, a_, words_, tell_);
     }
   }
   [[nodiscard]] int phases() const {
@@ -492,6 +509,7 @@ class Stages {
   const PlacedView& lists_;
   ComponentArrays a_;
   Words words_;
+  Tell tell_;
   unsigned grid_;
   cudaStream_t stream_;
 };
@@ -541,7 +559,7 @@ class CudaLeanCc final : public graph::Traversal {
   }
   template <Coding kCoding, bool kCount>
   void submit() {
-    const Stages<kCoding, kCount, AllWords> stages(lists_, memory_, {}, stream_);
+    const Stages<kCoding, kCount, AllWords, TellNobody> stages(lists_, memory_, {}, {}, stream_);
     stages.begin();
     for (int phase = 0; phase < stages.phases(); ++phase) {
       stages.read_phase(phase);
@@ -562,41 +580,78 @@ class CudaLeanCc final : public graph::Traversal {
 
 }  // namespace
 
-// The same by several GPUs. Each joins in a forest of its own what its lists tell, and after every stage and
+// The same by several GPUs. First neighbours are read by one of them and told to all: these join them anew,
+// so their forests tell the same. What else one's lists tell it joins in its own forest, and after a stage or
 // phase what the others' forests tell. A forest stands still while it is looked at: one that grows is not
-// whole. A root is the lowest of its part, so all forests that tell the same have the same roots; and what a
-// forest tells since then stands at these.
+// whole. A root is the lowest of its part, so forests that tell the same have the same roots; and what one
+// tells since then stands at these.
 namespace {
+
+// In their `roots`, which nothing else needs before the samples.
+struct TellOthers {
+  Others<Vertex*> roots;
+  __device__ void operator()(Vertex vertex, Vertex first) const {
+    for (int i = 0; i < roots.count; ++i) {
+      roots.of[i][vertex] = first;
+    }
+  }
+};
+
+__global__ void __launch_bounds__(kLeanThreads)
+    join_told(ListsView lists, Vertex vertices, ComponentArrays a, DealtWords words) {
+  std::uint32_t joined = 0;
+  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
+    if (!words.has(v / kWarpLanes) && has_first(lists, static_cast<Vertex>(v), true)) {
+      joined += join(a.parents, static_cast<Vertex>(v), __ldcg(a.roots + v)) ? 1 : 0;
+    }
+  }
+  __syncwarp();
+  add_joined(a.state->joined, joined);
+}
 
 // Whether lists were read since forests were last joined. `phase`: of a phase's; below 0: of other stages'.
 __device__ inline bool has_grown(const ListPhases& phases, int phase, const ComponentState& state) {
   return phase < 0 || phase_pays(phases, phase, state.joined);
 }
 
-// Where vertices that were roots when forests were last joined, a bit each, hang in another GPU's forest:
-// into `roots`, which nothing else needs then.
+// Of vertices, a bit each: whether it was a root when forests were last joined.
+struct WereRoots {
+  std::uint32_t* bits;  // [words]
+  Vertex vertices;
+  [[nodiscard]] __host__ __device__ std::uint32_t words() const {
+    return (vertices + kWarpLanes - 1) / kWarpLanes;
+  }
+  // This lane's of a word.
+  [[nodiscard]] __device__ static Vertex vertex(std::uint32_t word) {
+    return word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
+  }
+  [[nodiscard]] __device__ bool has(std::uint32_t word) const {
+    return word < words() && vertex(word) < vertices && (bits[word] >> cuda::lane_of_warp() & 1) != 0;
+  }
+};
+
+// Where they hang in another GPU's forest: into `roots`, which nothing else needs then.
 __global__ void __launch_bounds__(kLeanThreads)
     look_at_forest(ComponentArrays a, const Vertex* parents, const ComponentState* theirs,
-                   const std::uint32_t* were_roots, Vertex vertices, ListPhases phases, int phase) {
+                   WereRoots were_roots, ListPhases phases, int phase) {
   constexpr int kAtOnce = 4;
   if (!has_grown(phases, phase, *a.state)) {
     return;
   }
-  const std::uint32_t words = (vertices + kWarpLanes - 1) / kWarpLanes;
-  for (std::uint32_t first = warp_of_grid(); first < words; first += kAtOnce * warps_of_grid()) {
+  for (std::uint32_t first = warp_of_grid(); first < were_roots.words(); first += kAtOnce * warps_of_grid()) {
+    bool asks[kAtOnce];
     Vertex vertex[kAtOnce];
     Vertex parent[kAtOnce];
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       const std::uint32_t word = first + static_cast<std::uint32_t>(i) * warps_of_grid();
-      vertex[i] = word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
-      const std::uint32_t bits = word < words ? were_roots[word] : 0;
-      const bool asks = word < words && vertex[i] < vertices && (bits >> cuda::lane_of_warp() & 1) != 0;
-      parent[i] = asks ? __ldcg(parents + vertex[i]) : vertex[i];
+      vertex[i] = WereRoots::vertex(word);
+      asks[i] = were_roots.has(word);
+      parent[i] = asks[i] ? __ldcg(parents + vertex[i]) : 0;
     }
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
-      if (first + static_cast<std::uint32_t>(i) * warps_of_grid() < words && vertex[i] < vertices) {
+      if (asks[i]) {
         a.roots[vertex[i]] = parent[i];
       }
     }
@@ -608,33 +663,39 @@ __global__ void __launch_bounds__(kLeanThreads)
 
 // What was seen there; what that makes one counts as joined by the phase.
 __global__ void __launch_bounds__(kLeanThreads)
-    join_seen(ComponentArrays a, Vertex vertices, ListPhases phases, int phase) {
+    join_seen(ComponentArrays a, WereRoots were_roots, ListPhases phases, int phase) {
   if (!has_grown(phases, phase, *a.state)) {
     return;
   }
   std::uint32_t joined = 0;
-  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
-    const auto vertex = static_cast<Vertex>(v);
-    const Vertex parent = a.roots[v];
-    if (parent != vertex && parent != __ldcg(a.parents + v)) {
-      joined += join(a.parents, vertex, parent) ? 1 : 0;
+  for (std::uint32_t word = warp_of_grid(); word < were_roots.words(); word += warps_of_grid()) {
+    const Vertex vertex = WereRoots::vertex(word);
+    if (were_roots.has(word)) {
+      const Vertex parent = a.roots[vertex];
+      if (parent != vertex && parent != __ldcg(a.parents + vertex)) {
+        joined += join(a.parents, vertex, parent) ? 1 : 0;
+      }
     }
+    __syncwarp();
   }
-  __syncwarp();
   add_joined(a.state->joined + max(phase + 1, 0), joined);
 }
 
+// Which of them are still. `first`: all were.
 __global__ void __launch_bounds__(kLeanThreads)
-    mark_roots(ComponentArrays a, std::uint32_t* roots, Vertex vertices, ListPhases phases, int phase) {
+    mark_roots(ComponentArrays a, WereRoots were_roots, bool first, ListPhases phases, int phase) {
   if (!has_grown(phases, phase, *a.state)) {
     return;
   }
-  const std::uint32_t words = (vertices + kWarpLanes - 1) / kWarpLanes;
-  for (std::uint32_t word = warp_of_grid(); word < words; word += warps_of_grid()) {
-    const Vertex vertex = word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
-    const std::uint32_t bits = __ballot_sync(kAllLanes, vertex < vertices && a.parents[vertex] == vertex);
-    if (cuda::lane_of_warp() == 0) {
-      roots[word] = bits;
+  for (std::uint32_t word = warp_of_grid(); word < were_roots.words(); word += warps_of_grid()) {
+    const std::uint32_t before = first ? ~0U : were_roots.bits[word];
+    if (before != 0) {
+      const Vertex vertex = WereRoots::vertex(word);
+      const bool is_root = vertex < were_roots.vertices && a.parents[vertex] == vertex;
+      const std::uint32_t bits = before & __ballot_sync(kAllLanes, is_root);
+      if (cuda::lane_of_warp() == 0) {
+        were_roots.bits[word] = bits;
+      }
     }
   }
 }
@@ -691,15 +752,14 @@ class TeamCc final : public graph::Traversal {
 
   template <Coding kCoding, bool kCount>
   void submit() {
-    std::vector<Stages<kCoding, kCount, DealtWords>> stages;
+    std::vector<Stages<kCoding, kCount, DealtWords, TellOthers>> stages;
     for (std::size_t i = 0; i < run_.size(); ++i) {
-      stages.emplace_back(run_.view(i), *memories_[i], run_.words(i), run_.stream(i));
+      const TellOthers tell{
+          run_.others<Vertex*>(i, [&](std::size_t other) { return memories_[other]->arrays().roots; })};
+      stages.emplace_back(run_.view(i), *memories_[i], run_.words(i), tell, run_.stream(i));
     }
-    run_.each([&](std::size_t i, const cuda::Stream& stream) {
-      roots_[i]->fill_bytes(0xff, stream);  // every vertex is one
-      stages[i].begin();
-    });
-    join_forests(-1);
+    run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].begin(); });
+    join_firsts();
     for (int phase = 0; phase < stages.front().phases(); ++phase) {
       run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].read_phase(phase); });
       join_forests(phase);
@@ -712,6 +772,32 @@ class TeamCc final : public graph::Traversal {
     stages.front().end();
   }
 
+  [[nodiscard]] WereRoots were_roots(std::size_t i) const {
+    return {roots_[i]->data(), run_.view(i).lists_end};
+  }
+  void mark_all_roots(bool first, int phase) {
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      mark_roots<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
+          memories_[i]->arrays(), were_roots(i), first, run_.view(i).phases, phase);
+    });
+  }
+  void join_firsts() {
+    const ListsView& lists = run_.view(0).out;
+    if (lists.firsts != nullptr) {
+      run_.meet();  // all are told
+      run_.each([&](std::size_t i, const cuda::Stream& stream) {
+        join_told<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
+            run_.view(i).out, run_.view(i).lists_end, memories_[i]->arrays(), run_.words(i));
+      });
+    }
+    if (lists.hot_offsets == nullptr) {
+      mark_all_roots(true, -1);
+      return;
+    }
+    // What is hot each joined of its own words.
+    run_.each([&](std::size_t i, const cuda::Stream& stream) { roots_[i]->fill_bytes(0xff, stream); });
+    join_forests(-1);
+  }
   // `phase`: after which; below 0: after another stage. Twice as many GPUs know of each other after each
   // turn.
   void join_forests(int phase) {
@@ -720,19 +806,15 @@ class TeamCc final : public graph::Traversal {
       run_.each([&](std::size_t i, const cuda::Stream& stream) {
         const ComponentArrays other = memories_[(i + apart) % run_.size()]->arrays();
         look_at_forest<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
-            memories_[i]->arrays(), other.parents, other.state, roots_[i]->data(), run_.view(i).lists_end,
-            run_.view(i).phases, phase);
+            memories_[i]->arrays(), other.parents, other.state, were_roots(i), run_.view(i).phases, phase);
       });
       run_.meet();
       run_.each([&](std::size_t i, const cuda::Stream& stream) {
         join_seen<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
-            memories_[i]->arrays(), run_.view(i).lists_end, run_.view(i).phases, phase);
+            memories_[i]->arrays(), were_roots(i), run_.view(i).phases, phase);
       });
     }
-    run_.each([&](std::size_t i, const cuda::Stream& stream) {
-      mark_roots<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
-          memories_[i]->arrays(), roots_[i]->data(), run_.view(i).lists_end, run_.view(i).phases, phase);
-    });
+    mark_all_roots(false, phase);
   }
 
   TeamRun run_;

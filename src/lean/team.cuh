@@ -88,52 +88,62 @@ struct TeamPlace {
    public:
     __device__ explicit Meeting(const TeamPlace& place) : place_(place) {}
     __device__ void here() {
-      static_cast<void>(pass([] {
-        __threadfence();
-        return true;
-      }));
+      static_cast<void>(pass(
+          [] {
+            __threadfence();
+            return true;
+          },
+          [] {}));
     }
     __device__ bool all() {
-      return pass([&] { return wait_for_others(); });
+      return pass([&] { return wait_for_others(); }, [] {});
     }
     // Joined in the order of the GPUs, so that all know the same to the last bit.
     template <class Total, class Read>
     __device__ bool tell(const Read& read) {
       TeamBoard& board = *place_.board;
       TeamBoard::Told* const told = board.told[totals_ % 2];
-      const bool came = pass([&] {
-        const Total own = read();
-        for (int i = 0; i < place_.others.count; ++i) {
-          place(own, place_.others.of[i]->told[totals_ % 2][place_.dealt.of]);
-        }
-        if (!wait_for_others()) {
-          return false;
-        }
-        Total all = place_.dealt.of == 0 ? own : read_told<Total>(told[0]);
-        for (unsigned gpu = 1; gpu < place_.dealt.among; ++gpu) {
-          all.join(gpu == place_.dealt.of ? own : read_told<Total>(told[gpu]));
-        }
-        place(all, board.total);
-        __threadfence();
-        return true;
-      });
+      const bool came = pass(
+          [&] {
+            const Total own = read();
+            for (int i = 0; i < place_.others.count; ++i) {
+              place(own, place_.others.of[i]->told[totals_ % 2][place_.dealt.of]);
+            }
+            if (!wait_for_others()) {
+              return false;
+            }
+            Total all = place_.dealt.of == 0 ? own : read_told<Total>(told[0]);
+            for (unsigned gpu = 1; gpu < place_.dealt.among; ++gpu) {
+              all.join(gpu == place_.dealt.of ? own : read_told<Total>(told[gpu]));
+            }
+            place(all, board.total);
+            __threadfence();
+            return true;
+          },
+          [&] { place(read_told<Total>(board.total), of_block()); });
       ++totals_;
       return came;
     }
     template <class Total, class Read>
     [[nodiscard]] __device__ Total total(const Read& /*read*/) const {
-      return read_told<Total>(place_.board->total);
+      return *reinterpret_cast<const Total*>(of_block().bytes);
     }
 
    private:
+    // One load of a block, not of each of its warps: they would stand in line.
+    __device__ static TeamBoard::Told& of_block() {
+      __shared__ TeamBoard::Told told;
+      return told;
+    }
     template <class T>
     __device__ static void place(const T& value, TeamBoard::Told& to) {
       *reinterpret_cast<T*>(to.bytes) = value;
     }
     // One thread of the block that came last calls `close()`, with all writes of this GPU before it, and
-    // tells the other blocks; it says whether the meeting was held.
-    template <class Close>
-    __device__ bool pass(const Close& close) {
+    // tells the other blocks; it says whether the meeting was held. `then()`: by one thread of each block,
+    // before the others go on.
+    template <class Close, class Then>
+    __device__ bool pass(const Close& close, const Then& then) {
       TeamBoard& board = *place_.board;
       ++meetings_;
       bool failed = false;
@@ -153,6 +163,7 @@ struct TeamPlace {
           __threadfence();
           failed = __ldcg(&board.gone) != 0;
         }
+        then();
       }
       return __syncthreads_or(failed ? 1 : 0) == 0;
     }
