@@ -280,11 +280,8 @@ __global__ void __launch_bounds__(kLeanThreads)
 
 // The lists of a phase, a warp each, so that addresses rise; then what was handed out of them.
 template <Coding kCoding, bool kCount, class Words>
-__global__ void __launch_bounds__(kLeanThreads)
-    join_phase(ListsView lists, ListPhases phases, int phase, ComponentArrays a, Words words) {
-  if (!phase_pays(phases, phase, a.state->joined)) {
-    return;
-  }
+__device__ void read_phase(const ListsView& lists, const ListPhases& phases, int phase,
+                           const ComponentArrays& a, const Words& words) {
   const graph::Vertex first = phases.begins[phase];
   const graph::Vertex last = phases.begins[phase + 1];
   Join join{a.parents};
@@ -301,13 +298,27 @@ __global__ void __launch_bounds__(kLeanThreads)
 }
 
 template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
-    join_phase_pieces(ListsView lists, ListPhases phases, int phase, ComponentArrays a) {
+__device__ void read_phase_pieces(const ListsView& lists, const ListPhases& phases, int phase,
+                                  const ComponentArrays& a, unsigned long long pieces) {
   const graph::Vertex first = phases.begins[phase];
   const HandOut out{a.pieces, nullptr, long_list(phases.begins[phase + 1] - first)};
   Join join{a.parents};
-  visit_pieces<kCoding, kCount>(lists, out, a.state->pieces[phase], a.reads + CcStage::early, join);
+  visit_pieces<kCoding, kCount>(lists, out, pieces, a.reads + CcStage::early, join);
   add_joined(a.state->joined + phase + 1, join.joined);
+}
+
+template <Coding kCoding, bool kCount, class Words>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_phase(ListsView lists, ListPhases phases, int phase, ComponentArrays a, Words words) {
+  if (phase_pays(phases, phase, a.state->joined)) {
+    read_phase<kCoding, kCount>(lists, phases, phase, a, words);
+  }
+}
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_phase_pieces(ListsView lists, ListPhases phases, int phase, ComponentArrays a) {
+  read_phase_pieces<kCoding, kCount>(lists, phases, phase, a, a.state->pieces[phase]);
 }
 
 // Whether anything was joined before the samples over the link.
@@ -597,8 +608,35 @@ struct TellOthers {
   }
 };
 
-__global__ void __launch_bounds__(kLeanThreads)
-    join_told(ListsView lists, Vertex vertices, ComponentArrays a, DealtWords words) {
+// Of vertices, a bit each: whether it was a root when forests were last joined.
+struct WereRoots {
+  std::uint32_t* bits;  // [words]
+  Vertex vertices;
+  [[nodiscard]] __device__ std::uint32_t words() const { return (vertices + kWarpLanes - 1) / kWarpLanes; }
+  // This lane's of a word.
+  [[nodiscard]] __device__ static Vertex vertex(std::uint32_t word) {
+    return word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
+  }
+  [[nodiscard]] __device__ bool has(std::uint32_t word) const {
+    return word < words() && vertex(word) < vertices && (bits[word] >> cuda::lane_of_warp() & 1) != 0;
+  }
+};
+
+struct ForestsOfTeam : TeamPlace {
+  struct Forest {
+    const Vertex* parents;
+    const ComponentState* state;
+  };
+  Others<Forest> forests;
+  // So many GPUs after this one.
+  [[nodiscard]] __device__ const Forest& after(unsigned apart) const {
+    const unsigned gpu = (dealt.of + apart) % dealt.among;
+    return forests.of[gpu < dealt.of ? gpu : gpu - 1];
+  }
+};
+
+__device__ inline void join_told(const ListsView& lists, const ComponentArrays& a, Vertex vertices,
+                                 const DealtWords& words) {
   std::uint32_t joined = 0;
   for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
     if (!words.has(v / kWarpLanes) && has_first(lists, static_cast<Vertex>(v), true)) {
@@ -609,36 +647,12 @@ __global__ void __launch_bounds__(kLeanThreads)
   add_joined(a.state->joined, joined);
 }
 
-// Whether lists were read since forests were last joined. `phase`: of a phase's; below 0: of other stages'.
-__device__ inline bool has_grown(const ListPhases& phases, int phase, const ComponentState& state) {
-  return phase < 0 || phase_pays(phases, phase, state.joined);
-}
-
-// Of vertices, a bit each: whether it was a root when forests were last joined.
-struct WereRoots {
-  std::uint32_t* bits;  // [words]
-  Vertex vertices;
-  [[nodiscard]] __host__ __device__ std::uint32_t words() const {
-    return (vertices + kWarpLanes - 1) / kWarpLanes;
-  }
-  // This lane's of a word.
-  [[nodiscard]] __device__ static Vertex vertex(std::uint32_t word) {
-    return word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
-  }
-  [[nodiscard]] __device__ bool has(std::uint32_t word) const {
-    return word < words() && vertex(word) < vertices && (bits[word] >> cuda::lane_of_warp() & 1) != 0;
-  }
-};
-
-// Where they hang in another GPU's forest: into `roots`, which nothing else needs then.
-__global__ void __launch_bounds__(kLeanThreads)
-    look_at_forest(ComponentArrays a, const Vertex* parents, const ComponentState* theirs,
-                   WereRoots were_roots, ListPhases phases, int phase) {
+// Where vertices that were roots hang in another GPU's forest: into `roots`, which nothing else needs then.
+__device__ inline void look_at_forest(const ComponentArrays& a, const ForestsOfTeam::Forest& forest,
+                                      const WereRoots& were_roots) {
   constexpr int kAtOnce = 4;
-  if (!has_grown(phases, phase, *a.state)) {
-    return;
-  }
-  for (std::uint32_t first = warp_of_grid(); first < were_roots.words(); first += kAtOnce * warps_of_grid()) {
+  const std::uint32_t words = were_roots.words();
+  for (std::uint32_t first = warp_of_grid(); first < words; first += kAtOnce * warps_of_grid()) {
     bool asks[kAtOnce];
     Vertex vertex[kAtOnce];
     Vertex parent[kAtOnce];
@@ -647,7 +661,7 @@ __global__ void __launch_bounds__(kLeanThreads)
       const std::uint32_t word = first + static_cast<std::uint32_t>(i) * warps_of_grid();
       vertex[i] = WereRoots::vertex(word);
       asks[i] = were_roots.has(word);
-      parent[i] = asks[i] ? __ldcg(parents + vertex[i]) : 0;
+      parent[i] = asks[i] ? __ldcg(forest.parents + vertex[i]) : 0;
     }
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
@@ -656,48 +670,99 @@ __global__ void __launch_bounds__(kLeanThreads)
       }
     }
   }
-  if (cuda::thread_of_grid() == 0 && __ldcg(&theirs->sampled) != 0) {
+  if (cuda::thread_of_grid() == 0 && __ldcg(&forest.state->sampled) != 0) {
     a.state->sampled = 1;
   }
 }
 
-// What was seen there; what that makes one counts as joined by the phase.
-__global__ void __launch_bounds__(kLeanThreads)
-    join_seen(ComponentArrays a, WereRoots were_roots, ListPhases phases, int phase) {
-  if (!has_grown(phases, phase, *a.state)) {
-    return;
-  }
-  std::uint32_t joined = 0;
+// What was seen there, by the same warps; what that makes one counts as joined in `joined`.
+__device__ inline void join_seen(const ComponentArrays& a, const WereRoots& were_roots,
+                                 unsigned long long* joined) {
+  std::uint32_t count = 0;
   for (std::uint32_t word = warp_of_grid(); word < were_roots.words(); word += warps_of_grid()) {
     const Vertex vertex = WereRoots::vertex(word);
     if (were_roots.has(word)) {
       const Vertex parent = a.roots[vertex];
       if (parent != vertex && parent != __ldcg(a.parents + vertex)) {
-        joined += join(a.parents, vertex, parent) ? 1 : 0;
+        count += join(a.parents, vertex, parent) ? 1 : 0;
       }
     }
     __syncwarp();
   }
-  add_joined(a.state->joined + max(phase + 1, 0), joined);
+  add_joined(joined, count);
 }
 
 // Which of them are still. `first`: all were.
-__global__ void __launch_bounds__(kLeanThreads)
-    mark_roots(ComponentArrays a, WereRoots were_roots, bool first, ListPhases phases, int phase) {
-  if (!has_grown(phases, phase, *a.state)) {
-    return;
-  }
+__device__ inline void mark_roots(const ComponentArrays& a, const WereRoots& were_roots, bool first) {
   for (std::uint32_t word = warp_of_grid(); word < were_roots.words(); word += warps_of_grid()) {
     const std::uint32_t before = first ? ~0U : were_roots.bits[word];
     if (before != 0) {
       const Vertex vertex = WereRoots::vertex(word);
-      const bool is_root = vertex < were_roots.vertices && a.parents[vertex] == vertex;
+      const bool is_root = vertex < were_roots.vertices && __ldcg(a.parents + vertex) == vertex;
       const std::uint32_t bits = before & __ballot_sync(kAllLanes, is_root);
       if (cuda::lane_of_warp() == 0) {
         were_roots.bits[word] = bits;
       }
     }
   }
+}
+
+// After each turn twice as many GPUs know of each other. False: some did not come.
+__device__ inline bool join_forests(TeamPlace::Meeting& meeting, const ForestsOfTeam& place,
+                                    const ComponentArrays& a, const WereRoots& were_roots,
+                                    unsigned long long* joined) {
+  for (unsigned apart = 1; apart < place.dealt.among; apart *= 2) {
+    if (!meeting.all()) {
+      return false;
+    }
+    look_at_forest(a, place.after(apart), were_roots);
+    if (!meeting.all()) {
+      return false;
+    }
+    join_seen(a, were_roots, joined);
+  }
+  meeting.here();
+  mark_roots(a, were_roots, false);
+  meeting.here();
+  return true;
+}
+
+// What is joined before the samples, once each GPU has told the others its first neighbours and joined what
+// is hot of its words: the first neighbours of others, and whole lists, phase by phase.
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_early(PlacedView lists, ComponentArrays a, WereRoots were_roots, ForestsOfTeam place) {
+  TeamPlace::Meeting meeting(place);
+  if (!meeting.all()) {
+    return;
+  }
+  if (lists.out.firsts != nullptr) {
+    join_told(lists.out, a, lists.lists_end, place.dealt);
+    meeting.here();
+  }
+  if (lists.out.hot_offsets == nullptr) {
+    mark_roots(a, were_roots, true);
+    meeting.here();
+  } else if (!join_forests(meeting, place, a, were_roots, a.state->joined)) {
+    return;
+  }
+  for (int phase = 0; phase < kListPhases; ++phase) {
+    if (!phase_pays(lists.phases, phase, a.state->joined)) {
+      continue;
+    }
+    read_phase<kCoding, kCount>(lists.out, lists.phases, phase, a, place.dealt);
+    meeting.here();
+    read_phase_pieces<kCoding, kCount>(lists.out, lists.phases, phase, a, __ldcg(a.state->pieces + phase));
+    if (!join_forests(meeting, place, a, were_roots, a.state->joined + phase + 1)) {
+      return;
+    }
+  }
+}
+
+__global__ void __launch_bounds__(kLeanThreads)
+    join_stage(ComponentArrays a, WereRoots were_roots, ForestsOfTeam place) {
+  TeamPlace::Meeting meeting(place);
+  join_forests(meeting, place, a, were_roots, a.state->joined);
 }
 
 class TeamCc final : public graph::Traversal {
@@ -718,6 +783,7 @@ class TeamCc final : public graph::Traversal {
       submit<false>();  // and loads the kernels, for which a stream must not be captured
     }
     const double seconds = run_.finish();
+    boards_.require_met();
     if (!stages_ && !cuda::is_counted()) {  // a profiler's ranges are of launches
       stages_.emplace(run_.graph_of([&] { submit<false>(); }));
     }
@@ -728,6 +794,7 @@ class TeamCc final : public graph::Traversal {
         [&](std::size_t i, const cuda::Stream& stream) { memories_[i]->reads().fill_bytes(0, stream); });
     submit<true>();
     run_.synchronize();
+    boards_.require_met();
     std::vector<LinkReads> reads(kCcStages);
     for (const auto& memory : memories_) {
       const std::vector<ReadNote> notes = memory->reads().read(kCcStages);
@@ -758,16 +825,18 @@ class TeamCc final : public graph::Traversal {
           run_.others<Vertex*>(i, [&](std::size_t other) { return memories_[other]->arrays().roots; })};
       stages.emplace_back(run_.view(i), *memories_[i], run_.words(i), tell, run_.stream(i));
     }
-    run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].begin(); });
-    join_firsts();
-    for (int phase = 0; phase < stages.front().phases(); ++phase) {
-      run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].read_phase(phase); });
-      join_forests(phase);
-    }
+    boards_.clear();
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      roots_[i]->fill_bytes(0xff, stream);
+      stages[i].begin();
+    });
+    boards_.launch(join_early<kCoding, kCount>, [&](std::size_t i) {
+      return std::make_tuple(run_.view(i), memories_[i]->arrays(), were_roots(i), place(i, 0));
+    });
     run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].sample(); });
-    join_forests(-1);
+    join_stages(1);
     run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].read_outside(); });
-    join_forests(-1);
+    join_stages(2);
     const cuda::DeviceGuard guard(run_.gpu(0));
     stages.front().end();
   }
@@ -775,50 +844,21 @@ class TeamCc final : public graph::Traversal {
   [[nodiscard]] WereRoots were_roots(std::size_t i) const {
     return {roots_[i]->data(), run_.view(i).lists_end};
   }
-  void mark_all_roots(bool first, int phase) {
-    run_.each([&](std::size_t i, const cuda::Stream& stream) {
-      mark_roots<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
-          memories_[i]->arrays(), were_roots(i), first, run_.view(i).phases, phase);
+  [[nodiscard]] ForestsOfTeam place(std::size_t i, std::size_t kernel) const {
+    return {boards_.place(i, kernel), run_.others<ForestsOfTeam::Forest>(i, [&](std::size_t other) {
+              const ComponentArrays a = memories_[other]->arrays();
+              return ForestsOfTeam::Forest{a.parents, a.state};
+            })};
+  }
+  void join_stages(std::size_t kernel) {
+    boards_.launch(join_stage, [&](std::size_t i) {
+      return std::make_tuple(memories_[i]->arrays(), were_roots(i), place(i, kernel));
     });
-  }
-  void join_firsts() {
-    const ListsView& lists = run_.view(0).out;
-    if (lists.firsts != nullptr) {
-      run_.meet();  // all are told
-      run_.each([&](std::size_t i, const cuda::Stream& stream) {
-        join_told<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
-            run_.view(i).out, run_.view(i).lists_end, memories_[i]->arrays(), run_.words(i));
-      });
-    }
-    if (lists.hot_offsets == nullptr) {
-      mark_all_roots(true, -1);
-      return;
-    }
-    // What is hot each joined of its own words.
-    run_.each([&](std::size_t i, const cuda::Stream& stream) { roots_[i]->fill_bytes(0xff, stream); });
-    join_forests(-1);
-  }
-  // `phase`: after which; below 0: after another stage. Twice as many GPUs know of each other after each
-  // turn.
-  void join_forests(int phase) {
-    for (std::size_t apart = 1; apart < run_.size(); apart *= 2) {
-      run_.meet();
-      run_.each([&](std::size_t i, const cuda::Stream& stream) {
-        const ComponentArrays other = memories_[(i + apart) % run_.size()]->arrays();
-        look_at_forest<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
-            memories_[i]->arrays(), other.parents, other.state, were_roots(i), run_.view(i).phases, phase);
-      });
-      run_.meet();
-      run_.each([&](std::size_t i, const cuda::Stream& stream) {
-        join_seen<<<memories_[i]->grid(), kLeanThreads, 0, stream.get()>>>(
-            memories_[i]->arrays(), were_roots(i), run_.view(i).phases, phase);
-      });
-    }
-    mark_all_roots(false, phase);
   }
 
   TeamRun run_;
   Vertex vertices_;
+  TeamBoards boards_{run_, 3, "connected components"};
   std::vector<std::unique_ptr<ComponentMemory>> memories_;
   std::vector<std::unique_ptr<cuda::DeviceArray<std::uint32_t>>> roots_;  // a bit each, when last joined
   std::optional<cuda::GraphExec> stages_;                                 // once they have run

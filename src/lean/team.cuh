@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "../cuda/launch.cuh"
@@ -364,13 +365,79 @@ std::uint64_t bytes_of(const States& states) {
   return bytes;
 }
 
+// Boards for so many kernels of a run, each of which runs on all GPUs at once.
+class TeamBoards {
+ public:
+  // `run` outlives it. `what`: "a search", for errors.
+  TeamBoards(const TeamRun& run, std::size_t kernels, std::string what)
+      : run_(run), kernels_(kernels), what_(std::move(what)) {
+    run_.each([&](std::size_t i, const cuda::Stream&) {
+      boards_.push_back(std::make_unique<cuda::DeviceArray<TeamBoard>>(run_.gpu(i), kernels));
+    });
+  }
+  // Before a run.
+  void clear() const {
+    run_.each([&](std::size_t i, const cuda::Stream& stream) { boards_[i]->fill_bytes(0, stream); });
+    run_.meet();
+  }
+  // Where kernel number `kernel` of the run is on GPU number i.
+  [[nodiscard]] TeamPlace place(std::size_t i, std::size_t kernel) const {
+    const auto board = [&](std::size_t other) { return boards_[other]->data() + kernel; };
+    return {board(i), run_.others<TeamBoard*>(i, board), run_.words(i), kPatience_s * 1'000'000'000};
+  }
+  // A kernel on each GPU, all blocks of which are at work at once. `arguments(i)`: those of number i's.
+  template <class... Parameters, class Arguments>
+  void launch(void (*kernel)(Parameters...), const Arguments& arguments) const {
+    const void* const function = reinterpret_cast<const void*>(kernel);
+    std::vector<unsigned> grids;  // known, and the kernels loaded, before the first one waits for the others
+    run_.each([&](std::size_t i, const cuda::Stream&) {
+      grids.push_back(std::max(1U, cuda::full_grid(function, kLeanThreads, run_.gpu(i)) / run_.sharing(i)));
+    });
+    run_.each([&](std::size_t i, const cuda::Stream& stream) {
+      std::tuple<Parameters...> values = arguments(i);
+      std::apply(
+          [&](auto&... each) {
+            void* addresses[] = {&each...};
+            if (run_.sharing(i) == 1) {
+              cuda::launch_together(function, grids[i], kLeanThreads, addresses, stream);
+            } else {  // beside others of the same GPU
+              cuda::check(
+                  cudaLaunchKernel(function, dim3(grids[i]), dim3(kLeanThreads), addresses, 0, stream.get()),
+                  "launch a kernel beside another");
+            }
+          },
+          values);
+    });
+  }
+  // After a run. Throws FailedError where kernels did not run at the same time.
+  void require_met() const {
+    for (const auto& of_gpu : boards_) {
+      for (const TeamBoard& board : of_gpu->read(kernels_)) {
+        if (board.gone != 0) {
+          throw FailedError(what_ + " by several GPUs: their kernels did not run at the same time for " +
+                            std::to_string(kPatience_s) +
+                            " s; unset CUDA_LAUNCH_BLOCKING, and let nothing else use these GPUs");
+        }
+      }
+    }
+  }
+
+ private:
+  // No phase of a step takes that long.
+  static constexpr std::uint64_t kPatience_s = 60;
+
+  const TeamRun& run_;
+  std::size_t kernels_;
+  std::string what_;
+  std::vector<std::unique_ptr<cuda::DeviceArray<TeamBoard>>> boards_;
+};
+
 // A traversal that is one kernel on each GPU of a team; they meet between the phases of a step.
 class TeamSteps {
  public:
-  // `run` outlives it. `what`: "a search", for errors.
-  TeamSteps(TeamRun& run, std::uint32_t most, const std::string& what) : run_(run), what_(what), most_(most) {
+  TeamSteps(TeamRun& run, std::uint32_t most, const std::string& what)
+      : run_(run), most_(most), boards_(run, 1, what) {
     run_.each([&](std::size_t i, const cuda::Stream&) {
-      boards_.push_back(std::make_unique<cuda::DeviceArray<TeamBoard>>(run_.gpu(i), 1));
       notes_.push_back(std::make_unique<SteppedRun>(run_.gpu(i), most, what));
     });
   }
@@ -410,56 +477,20 @@ class TeamSteps {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_of(notes_); }
 
  private:
-  // No phase of a step takes that long.
-  static constexpr std::uint64_t kPatience_s = 60;
-
-  [[nodiscard]] TeamPlace place(std::size_t i) const {
-    const auto board = [&](std::size_t other) { return boards_[other]->data(); };
-    return {board(i), run_.others<TeamBoard*>(i, board), run_.words(i), kPatience_s * 1'000'000'000};
-  }
-
   template <class BoardOf, class... Parameters, class Arguments>
   double run_on(const BoardOf& board_of, void (*kernel)(Parameters...), const Arguments& arguments) {
-    const void* const function = reinterpret_cast<const void*>(kernel);
-    std::vector<unsigned> grids;  // known before the first kernel waits for the others
-    run_.each([&](std::size_t i, const cuda::Stream& stream) {
-      grids.push_back(std::max(1U, cuda::full_grid(function, kLeanThreads, run_.gpu(i)) / run_.sharing(i)));
-      boards_[i]->fill_bytes(0, stream);
-    });
-    run_.meet();
+    boards_.clear();
     run_.begin();
-    run_.each([&](std::size_t i, const cuda::Stream& stream) {
-      std::tuple<Parameters...> values = arguments(i, place(i), board_of(i));
-      std::apply(
-          [&](auto&... each) {
-            void* addresses[] = {&each...};
-            if (run_.sharing(i) == 1) {
-              cuda::launch_together(function, grids[i], kLeanThreads, addresses, stream);
-            } else {  // kernels of one GPU that must all be at work
-              cuda::check(
-                  cudaLaunchKernel(function, dim3(grids[i]), dim3(kLeanThreads), addresses, 0, stream.get()),
-                  "launch a kernel beside another");
-            }
-          },
-          values);
-    });
+    boards_.launch(kernel, [&](std::size_t i) { return arguments(i, boards_.place(i, 0), board_of(i)); });
     const double seconds = run_.finish();
-    for (std::size_t i = 0; i < run_.size(); ++i) {
-      if (boards_[i]->read(1).front().gone != 0) {
-        throw FailedError(what_ +
-                          " by several GPUs: kernels on two of them did not run at the same time for " +
-                          std::to_string(kPatience_s) +
-                          " s; unset CUDA_LAUNCH_BLOCKING, and let nothing else use these GPUs");
-      }
-    }
+    boards_.require_met();
     notes_.front()->read_steps();
     return seconds;
   }
 
   TeamRun& run_;
-  std::string what_;
   std::uint32_t most_;
-  std::vector<std::unique_ptr<cuda::DeviceArray<TeamBoard>>> boards_;
+  TeamBoards boards_;
   std::vector<std::unique_ptr<SteppedRun>> notes_;  // of each GPU
 };
 
