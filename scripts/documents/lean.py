@@ -340,13 +340,16 @@ ASKED = {
 }
 
 
-TOGETHER = "two-h100-lean24.json.gz"
+# Runs of two GPUs by graph, and those that cc is taken from: its code is newer.
+TOGETHER = {graph: f"two-h200-lean-{graph}.json.gz" for graph in ("kron24", "kron26", "urand24")}
+TOGETHER_CC = {"kron24": "two-h200-lean-cc24.json.gz", "kron26": "two-h200-lean-cc26.json.gz"}
 
 
-def by_two(algorithm: str, lists: str):
-    """The row of two GPUs over pinned memory."""
+def by_two(algorithm: str, lists: str, graph: str, run: str | None = None):
+    """The row of two GPUs over pinned memory, of a run or of the one in the table."""
     axes = {"lists": lists, "gpus": 2, "memory": None}
-    (row,) = found(rows_of(TOGETHER), LEAN + algorithm, "kron24", axes)
+    run = run or (TOGETHER_CC if algorithm == "cc" else TOGETHER)[graph]
+    (row,) = found(rows_of(run), LEAN + algorithm, graph, axes)
     return row
 
 
@@ -354,30 +357,44 @@ def by_two(algorithm: str, lists: str):
 def together() -> str:
     """What two GPUs take beside one."""
     cells = []
-    for algorithm in ALGORITHMS:
-        line = [algorithm]
-        for lists in ("plain", "compressed"):
-            counters = by_two(algorithm, lists).counters
-            times = 2 * counters["scaling"]
-            line += [clock(counters["alone_s"]), clock(counters["alone_s"] / times), f"{times:.2f}"]
-        cells.append(line)
+    for graph in TOGETHER:
+        for algorithm in ALGORITHMS:
+            if algorithm == "cc" and graph not in TOGETHER_CC:
+                continue
+            line = [f"{graph[:-2]} {graph[-2:]}, {algorithm}"]
+            for lists in ("plain", "compressed"):
+                counters = by_two(algorithm, lists, graph).counters
+                times = 2 * counters["scaling"]
+                line += [clock(counters["alone_s"]), clock(counters["alone_s"] / times), f"{times:.2f}"]
+            cells.append(line)
     heading = ["", "plain: alone", "two", "×", "compressed: alone", "two", "×"]
     return table(heading, cells, right=True)
 
 
 @part("lean.together_later")
-def together_later(*algorithms: str) -> str:
-    """By how many percent these rows' other visit was above the one in the table: the least and the most."""
+def together_later() -> str:
+    """By how many percent these rows' other visit was from the one in the table: the least and the most."""
     later = []
-    for row in (by_two(algorithm, lists) for algorithm in algorithms for lists in ("plain", "compressed")):
-        one, other = (visit.median_s for visit in row.visits)
-        later.append(100 * ((other if row.middle == 0 else one) / row.median_s - 1))
+    for graph in TOGETHER:
+        for algorithm in ALGORITHMS:
+            for lists in ("plain", "compressed"):
+                if algorithm != "cc" or graph in TOGETHER_CC:
+                    row = by_two(algorithm, lists, graph)
+                    one, other = (visit.median_s for visit in row.visits)
+                    later.append(100 * ((other if row.middle == 0 else one) / row.median_s - 1))
     return f"{min(later):.0f} to {max(later):.0f}"
 
 
+@part("lean.together_other")
+def together_other(algorithm: str, graph: str) -> str:
+    """How many times as fast two other GPUs were as one, by plain lists."""
+    other = TOGETHER[graph].replace(graph, f"{graph}-other")
+    return f"{2 * by_two(algorithm, 'plain', graph, other).counters['scaling']:.2f}"
+
+
 @part("lean.together_steps")
-def together_steps(algorithm: str) -> str:
-    return f"{by_two(algorithm, 'plain').counters['levels']:.0f}"
+def together_steps(algorithm: str, graph: str) -> str:
+    return f"{by_two(algorithm, 'plain', graph).counters['levels']:.0f}"
 
 
 def asked_of(algorithm: str, graph: str, what: Mapping[str, object]) -> list:
