@@ -591,10 +591,10 @@ class CudaLeanCc final : public graph::Traversal {
 
 }  // namespace
 
-// The same by several GPUs. First neighbours are read by one of them and told to all: these join them anew,
-// so their forests tell the same. What else one's lists tell it joins in its own forest, and after a stage or
-// phase what the others' forests tell. A forest stands still while it is looked at: one that grows is not
-// whole. A root is the lowest of its part, so forests that tell the same have the same roots; and what one
+// The same by several GPUs. First neighbours are read by one of them and told to all, which join them anew,
+// so their forests tell the same. What further lists tell, a GPU joins in its own forest, and the others look
+// it up after each stage and phase. A forest stands still while it is looked at: one that grows is not whole.
+// A root is the lowest vertex of its part, so forests that tell the same have the same roots, and what one
 // tells since then stands at these.
 namespace {
 
@@ -692,10 +692,10 @@ __device__ inline void join_seen(const ComponentArrays& a, const WereRoots& were
   add_joined(joined, count);
 }
 
-// Which of them are still. `first`: all were.
-__device__ inline void mark_roots(const ComponentArrays& a, const WereRoots& were_roots, bool first) {
+// Which of them are still.
+__device__ inline void mark_roots(const ComponentArrays& a, const WereRoots& were_roots) {
   for (std::uint32_t word = warp_of_grid(); word < were_roots.words(); word += warps_of_grid()) {
-    const std::uint32_t before = first ? ~0U : were_roots.bits[word];
+    const std::uint32_t before = were_roots.bits[word];
     if (before != 0) {
       const Vertex vertex = WereRoots::vertex(word);
       const bool is_root = vertex < were_roots.vertices && __ldcg(a.parents + vertex) == vertex;
@@ -722,7 +722,7 @@ __device__ inline bool join_forests(TeamPlace::Meeting& meeting, const ForestsOf
     join_seen(a, were_roots, joined);
   }
   meeting.here();
-  mark_roots(a, were_roots, false);
+  mark_roots(a, were_roots);
   meeting.here();
   return true;
 }
@@ -741,7 +741,7 @@ __global__ void __launch_bounds__(kLeanThreads)
     meeting.here();
   }
   if (lists.out.hot_offsets == nullptr) {
-    mark_roots(a, were_roots, true);
+    mark_roots(a, were_roots);
     meeting.here();
   } else if (!join_forests(meeting, place, a, were_roots, a.state->joined)) {
     return;
@@ -827,7 +827,7 @@ class TeamCc final : public graph::Traversal {
     }
     boards_.clear();
     run_.each([&](std::size_t i, const cuda::Stream& stream) {
-      roots_[i]->fill_bytes(0xff, stream);
+      roots_[i]->fill_bytes(0xff, stream);  // every vertex is one
       stages[i].begin();
     });
     boards_.launch(join_early<kCoding, kCount>, [&](std::size_t i) {

@@ -49,7 +49,8 @@ struct TeamBoard {
   Told total;
 };
 
-// Of a number that others count on: their writes are seen, and the own ones, by a fence before or behind.
+// A number that others wait for. What was written before is there for them by a fence before the number is
+// set and one behind the read that saw it.
 __device__ inline void set_number(unsigned* address, unsigned number) {
   asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(address), "r"(number) : "memory");
 }

@@ -88,7 +88,7 @@ TEST_F(LeanTeams, find_the_distances_of_dijkstra) {
     }
     const Vertex source = busiest(both.graph);
     const auto expected = graph::serial_sssp(both.graph, source);
-    // Every step is the host's: many of them take long.
+    // Many steps take long.
     std::vector<std::uint32_t> deltas{usual_delta(both.graph), 100'000};
     if (both.graph.vertices() < 500) {
       deltas.push_back(1);
