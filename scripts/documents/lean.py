@@ -341,8 +341,17 @@ ASKED = {
 
 
 # Runs of two GPUs by graph, and those that cc is taken from: its code is newer.
-TOGETHER = {graph: f"two-h200-lean-{graph}.json.gz" for graph in ("kron24", "kron26", "urand24")}
+TOGETHER = {
+    "kron24": "two-h200-lean-kron24.json.gz",
+    "kron26": "two-h200-lean-kron26.json.gz",
+    "urand24": "two-h200-lean-urand24.json.gz",
+}
 TOGETHER_CC = {"kron24": "two-h200-lean-cc24.json.gz", "kron26": "two-h200-lean-cc26.json.gz"}
+# Of other GPUs.
+TOGETHER_OTHER = {
+    "kron24": "two-h200-lean-kron24-other.json.gz",
+    "urand24": "two-h200-lean-urand24-other.json.gz",
+}
 
 
 def by_two(algorithm: str, lists: str, graph: str, run: str | None = None):
@@ -388,8 +397,8 @@ def together_later() -> str:
 @part("lean.together_other")
 def together_other(algorithm: str, graph: str) -> str:
     """How many times as fast two other GPUs were as one, by plain lists."""
-    other = TOGETHER[graph].replace(graph, f"{graph}-other")
-    return f"{2 * by_two(algorithm, 'plain', graph, other).counters['scaling']:.2f}"
+    row = by_two(algorithm, "plain", graph, TOGETHER_OTHER[graph])
+    return f"{2 * row.counters['scaling']:.2f}"
 
 
 @part("lean.together_steps")
