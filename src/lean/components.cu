@@ -784,7 +784,7 @@ class TeamCc final : public graph::Traversal {
     }
     const double seconds = run_.finish();
     boards_.require_met();
-    if (!stages_ && !cuda::is_counted()) {  // a profiler's ranges are of launches
+    if (!stages_) {
       stages_.emplace(run_.graph_of([&] { submit<false>(); }));
     }
     return seconds;

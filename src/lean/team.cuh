@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -20,6 +22,7 @@
 #include "grainscope/core/operation.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/runtime.hpp"
 #include "grainscope/lean/run.hpp"
 #include "lists.cuh"
 #include "stepped_run.cuh"
@@ -196,8 +199,9 @@ struct TeamPlace {
 
 class TeamRun {
  public:
-  // `lists` outlives it.
+  // `lists` outlives it. Throws SkipError where the environment lets kernels run only one by one.
   explicit TeamRun(LeanTeam lists) : lists_(lists.begin(), lists.end()), guard_(require(lists)) {
+    require_side_by_side();
     std::vector<int> gpus;
     for (const LeanLists* each : lists_) {
       const cuda::DeviceGuard guard(each->gpu());
@@ -316,6 +320,16 @@ class TeamRun {
     }
   }
 
+  static void require_side_by_side() {
+    if (cuda::is_counted()) {
+      throw SkipError("a profiler counts one kernel at a time: those of several GPUs wait for each other");
+    }
+    const char* const blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
+    if (blocking != nullptr && std::string_view(blocking) != "0") {
+      throw SkipError("kernels of several GPUs wait for each other: unset CUDA_LAUNCH_BLOCKING");
+    }
+  }
+
   // The first one's GPU.
   static int require(LeanTeam lists) {
     if (lists.empty() || lists.size() > kMostOfTeam) {
@@ -416,8 +430,7 @@ class TeamBoards {
       for (const TeamBoard& board : of_gpu->read(kernels_)) {
         if (board.gone != 0) {
           throw FailedError(what_ + " by several GPUs: their kernels did not run at the same time for " +
-                            std::to_string(kPatience_s) +
-                            " s; unset CUDA_LAUNCH_BLOCKING, and let nothing else use these GPUs");
+                            std::to_string(kPatience_s) + " s; let nothing else use these GPUs");
         }
       }
     }

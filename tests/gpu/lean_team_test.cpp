@@ -1,5 +1,6 @@
 // Lean traversals by several GPUs, against oracles and against what one GPU reads.
 
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -147,6 +148,18 @@ TEST_F(LeanTeams, of_one_are_what_one_gpu_runs) {
   EXPECT_NE(make_lean_pr(placed.team())->answer_on_gpu(), nullptr);
   const TeamOfLists weighted(Lists(both).weighted(), 1);
   EXPECT_NE(make_lean_sssp(weighted.team(), 1)->answer_on_gpu(), nullptr);
+}
+
+TEST_F(LeanTeams, are_skipped_where_kernels_run_one_by_one) {
+  const BothWays both = graph::star(100);
+  const TeamOfLists placed(Lists(both), 2);
+  for (const char* name : {"CUDA_LAUNCH_BLOCKING", "GRAINSCOPE_COUNT"}) {
+    ASSERT_EQ(setenv(name, "1", 1), 0);
+    EXPECT_THROW(static_cast<void>(make_lean_bfs(placed.team(), {})), SkipError) << name;
+    EXPECT_THROW(static_cast<void>(make_lean_cc(placed.team())), SkipError) << name;
+    unsetenv(name);
+    EXPECT_NO_THROW(static_cast<void>(make_lean_bfs(placed.team(), {}))) << name;
+  }
 }
 
 TEST_F(LeanTeams, refuse_lists_that_are_not_shared) {

@@ -50,6 +50,7 @@ RESULT = {
         row("lean/bfs/none/plain/graph:kron10", "lean/bfs", segments="read"),
         row("lean/sssp/none/plain/graph:web1.5/weights:8-72", "lean/sssp", segments="read"),
         row("lean/pr/none/plain/hybrid/graph:kron10", "lean/pr", segments="hybrid"),
+        row("lean/cc/none/plain/graph:kron10/gpus:2", "lean/cc", segments="read", gpus=2),
         row("gather/masked/mapped", "gather", store="mapped"),
         {**row("gather/row_dma/pinned", "gather", store="pinned"), "traffic": None},
         row("reach/gather/host_alloc/sorted", "reach/gather", memory="host_alloc"),
