@@ -58,7 +58,7 @@ struct StepTotal {
   unsigned long long active;
   unsigned long long edges;
   unsigned int nearest;
-  unsigned int unused;
+  unsigned int none;  // what is told has no padding
 
   __device__ void join(const StepTotal& other) {
     active += other.active;
@@ -225,10 +225,10 @@ __global__ void __launch_bounds__(kLeanThreads) relax_steps(PlacedView lists, Pa
     const auto own = [&] {
       return StepTotal{__ldcg(&counters.active), __ldcg(&counters.edges), __ldcg(&counters.nearest), 0};
     };
-    if (!meeting.template tell<StepTotal>(own)) {
+    if (!meeting.tell(own)) {
       return;
     }
-    const StepTotal total = meeting.template total<StepTotal>(own);
+    const StepTotal total = meeting.total(own);
     const std::uint64_t active = total.active;
     const std::uint64_t edges = total.edges;
     const std::uint32_t nearest = total.nearest;

@@ -243,10 +243,10 @@ __global__ void __launch_bounds__(kLeanThreads)
       a.counters[(sweep + 1) % 2] = {};
     }
     const auto own = [&] { return SweepTotal{__ldcg(&counters.mass), __ldcg(&counters.changed)}; };
-    if (!meeting.template tell<SweepTotal>(own)) {
+    if (!meeting.tell(own)) {
       return;
     }
-    const auto total = meeting.template total<SweepTotal>(own);
+    const SweepTotal total = meeting.total(own);
     const double factor = keeps && total.mass > 0 ? ranked_share / total.mass : 1;
     const double bound = rank_bound(total.changed, factor, ranked_share);
     scale(a, lists.vertices, static_cast<float>(factor));

@@ -305,33 +305,35 @@ struct LevelTotal {
   }
 };
 
-// By all lanes, each of what it found.
-__device__ inline void add_found(LevelCounters& level, unsigned long long active, unsigned long long edges) {
-  active = cuda::sum_of_warp(active);
-  edges = cuda::sum_of_warp(edges);
-  if (cuda::lane_of_warp() == 0 && active > 0) {
-    atomicAdd(&level.active, active);
-    atomicAdd(&level.edges, edges);
-  }
-}
-
-// Takes what was found of each word by `take_found(word)`, which are vertices that this level reaches.
-template <bool kParents, class TakeFound>
-__device__ void settle_found(const ListsView& out, const SearchArrays<kParents>& a, std::uint32_t depth,
-                             LevelCounters& level, const TakeFound& take_found) {
+// Vertices that a level reaches, as far as a lane takes them: their depths, and what they come to.
+template <bool kParents>
+struct Reached {
+  const ListsView& out;
+  const SearchArrays<kParents>& a;
+  std::uint32_t depth;
   unsigned long long active = 0;
   unsigned long long edges = 0;
-  const int lane = cuda::lane_of_warp();
-  for_words({0, a.words}, take_found, [&](std::uint32_t word, std::uint32_t fresh) {
+
+  // This lane's of a word.
+  __device__ void take(std::uint32_t word, std::uint32_t fresh) {
+    const int lane = cuda::lane_of_warp();
     if ((fresh >> lane & 1) != 0) {
       const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(lane);
       a.depths[vertex] = depth;
       edges += degree_of(out, vertex);
       ++active;
     }
-  });
-  add_found(level, active, edges);
-}
+  }
+  // By all lanes of a warp.
+  __device__ void finish(LevelCounters& level) const {
+    const unsigned long long all_active = cuda::sum_of_warp(active);
+    const unsigned long long all_edges = cuda::sum_of_warp(edges);
+    if (cuda::lane_of_warp() == 0 && all_active > 0) {
+      atomicAdd(&level.active, all_active);
+      atomicAdd(&level.edges, all_edges);
+    }
+  }
+};
 
 // On one GPU: what was found is reached, and becomes the frontier.
 struct SearchAlone : Alone {
@@ -340,7 +342,8 @@ struct SearchAlone : Alone {
   template <bool kParents>
   __device__ void settle(const ListsView& out, const SearchArrays<kParents>& a, std::uint32_t depth,
                          LevelCounters& level) const {
-    settle_found(out, a, depth, level, [&](std::uint32_t word) {
+    Reached<kParents> reached{out, a, depth};
+    const auto take_found = [&](std::uint32_t word) {
       const std::uint32_t fresh = a.next[word];
       a.front[word] = fresh;
       if (fresh != 0) {
@@ -348,7 +351,10 @@ struct SearchAlone : Alone {
         a.next[word] = 0;
       }
       return fresh;
-    });
+    };
+    for_words({0, a.words}, take_found,
+              [&](std::uint32_t word, std::uint32_t fresh) { reached.take(word, fresh); });
+    reached.finish(level);
   }
 };
 
@@ -456,14 +462,14 @@ __global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
       a.counters[(level + 1) % 2] = {};
     }
     const auto own = [&] { return LevelTotal{__ldcg(&counters.active), __ldcg(&counters.edges)}; };
-    if (!meeting.template tell<LevelTotal>(own)) {
+    if (!meeting.tell(own)) {
       return;
     }
     if (notes) {
       board.note(level, choice.ahead.active, choice.ahead.edges, choice.pull);
     }
     if (threadIdx.x == 0) {
-      choice.turn(meeting.template total<LevelTotal>(own), turning);
+      choice.turn(meeting.total(own), turning);
     }
     __syncthreads();
     if (choice.ahead.active == 0) {
@@ -601,8 +607,7 @@ struct SearchOfTeam : TeamPlace {
     const std::uint64_t of_level = (depth - 1) % 2 * std::uint64_t{a.words};
     std::uint32_t* const later = found + depth % 2 * std::uint64_t{a.words};
     const int lane = cuda::lane_of_warp();
-    unsigned long long active = 0;
-    unsigned long long edges = 0;
+    Reached<false> reached{out, a, depth};
     for (std::uint64_t first = std::uint64_t{warp_of_grid()} * kWarpLanes; first < a.words;
          first += std::uint64_t{warps_of_grid()} * kWarpLanes) {
       const std::uint64_t word = first + static_cast<std::uint32_t>(lane);
@@ -610,17 +615,11 @@ struct SearchOfTeam : TeamPlace {
       const std::uint32_t own = dealt.has(word) ? fresh : 0;
       for (std::uint32_t with = __ballot_sync(kAllLanes, own != 0); with != 0; with &= with - 1) {
         const int of = __ffs(static_cast<int>(with)) - 1;
-        if ((__shfl_sync(kAllLanes, own, of) >> lane & 1) != 0) {
-          const auto vertex =
-              static_cast<std::uint32_t>((first + static_cast<std::uint32_t>(of)) * kWarpLanes) +
-              static_cast<std::uint32_t>(lane);
-          a.depths[vertex] = depth;
-          edges += degree_of(out, vertex);
-          ++active;
-        }
+        reached.take(static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(of),
+                     __shfl_sync(kAllLanes, own, of));
       }
     }
-    add_found(level, active, edges);
+    reached.finish(level);
   }
 
  private:

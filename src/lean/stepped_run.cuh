@@ -56,15 +56,15 @@ struct Alone {
       grid_.sync();
       return true;
     }
-    // The same, and tells what `read()` says on each GPU, which is a Total.
-    template <class Total, class Read>
+    // The same, and tells what `read()` says on each GPU.
+    template <class Read>
     __device__ bool tell(const Read& /*read*/) const {
       grid_.sync();
       return true;
     }
-    // What was told last, joined.
-    template <class Total, class Read>
-    [[nodiscard]] __device__ Total total(const Read& read) const {
+    // What was told last, joined: `one.join(other)`.
+    template <class Read>
+    [[nodiscard]] __device__ auto total(const Read& read) const {
       return read();
     }
 

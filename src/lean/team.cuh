@@ -104,8 +104,9 @@ struct TeamPlace {
       return pass([&] { return wait_for_others(); }, [] {});
     }
     // Joined in the order of the GPUs, so that all know the same to the last bit.
-    template <class Total, class Read>
+    template <class Read>
     __device__ bool tell(const Read& read) {
+      using Total = decltype(read());
       TeamBoard& board = *place_.board;
       TeamBoard::Told* const told = board.told[totals_ % 2];
       const bool came = pass(
@@ -129,9 +130,9 @@ struct TeamPlace {
       ++totals_;
       return came;
     }
-    template <class Total, class Read>
-    [[nodiscard]] __device__ Total total(const Read& /*read*/) const {
-      return *reinterpret_cast<const Total*>(of_block().bytes);
+    template <class Read>
+    [[nodiscard]] __device__ auto total(const Read& read) const {
+      return *reinterpret_cast<const decltype(read())*>(of_block().bytes);
     }
 
    private:
@@ -390,7 +391,7 @@ class TeamBoards {
       boards_.push_back(std::make_unique<cuda::DeviceArray<TeamBoard>>(run_.gpu(i), kernels));
     });
   }
-  // Before a run.
+  // Before the kernels of a run, within its time.
   void clear() const {
     run_.each([&](std::size_t i, const cuda::Stream& stream) { boards_[i]->fill_bytes(0, stream); });
     run_.meet();
@@ -493,8 +494,8 @@ class TeamSteps {
  private:
   template <class BoardOf, class... Parameters, class Arguments>
   double run_on(const BoardOf& board_of, void (*kernel)(Parameters...), const Arguments& arguments) {
-    boards_.clear();
     run_.begin();
+    boards_.clear();
     boards_.launch(kernel, [&](std::size_t i) { return arguments(i, boards_.place(i, 0), board_of(i)); });
     const double seconds = run_.finish();
     boards_.require_met();
