@@ -40,8 +40,9 @@ __device__ inline void note_began(ComponentState& state, int stage) {
 }
 
 struct ComponentArrays {
-  graph::Vertex* parents;  // [V]: no higher than the vertex; a root is its own
-  graph::Vertex* roots;    // [V]: as the last stage left them
+  graph::Vertex* parents;    // [V]: no higher than the vertex; a root is its own
+  graph::Vertex* roots;      // [V]: as the last stage left them
+  std::uint32_t* root_bits;  // [words] a bit each: which vertices were roots
   ComponentState* state;
   PieceItem* pieces;  // [most_pieces]
   ReadNote* reads;    // [kCcStages]; null: nothing is counted
@@ -176,24 +177,150 @@ __device__ inline std::uint32_t outside_of(const ListsView& lists, std::uint32_t
   return __ballot_sync(kAllLanes, outside);
 }
 
-// The kernels of connected components, in the order in which components.cu launches them; those that have
-// nothing to do find that out themselves.
-// From `lists_end` on no vertex has a neighbour: it is its own root, whatever is joined.
-__global__ static void __launch_bounds__(kLeanThreads)
-    clear_components(ComponentArrays a, graph::Vertex vertices, graph::Vertex lists_end,
-                     graph::Vertex read_from) {
-  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
-    a.parents[v] = static_cast<graph::Vertex>(v);
-    if (v >= lists_end) {
-      a.roots[v] = static_cast<graph::Vertex>(v);
+// Calls `body(vertex)` for those of vertices [begin, end) that are this GPU's, each by a lane.
+template <class Words, class Body>
+__device__ void for_vertices(graph::Vertex begin, graph::Vertex end, const Words& words, const Body& body) {
+  for (std::uint64_t word = words.from(begin / kWarpLanes) + words.step() * warp_of_grid();
+       word * kWarpLanes < end; word += words.step() * warps_of_grid()) {
+    const std::uint64_t v = word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
+    if (v >= begin && v < end) {
+      body(static_cast<graph::Vertex>(v));
     }
   }
+}
+
+// For vertices below `vertices` that have a bit, several of a lane at once: `use(word, vertex, has, value)`
+// by all lanes, with the value that `load(vertex)` had for those that have one. Every word with a bit comes.
+template <class Load, class Use>
+__device__ void for_bits(const std::uint32_t* bits, graph::Vertex vertices, const Load& load,
+                         const Use& use) {
+  constexpr int kAtOnce = 4;
+  const std::uint32_t words = (vertices + kWarpLanes - 1) / kWarpLanes;
+  const auto lane = static_cast<std::uint32_t>(cuda::lane_of_warp());
+  for (std::uint32_t first = warp_of_grid(); first < words; first += kAtOnce * warps_of_grid()) {
+    std::uint32_t of_word[kAtOnce];
+    graph::Vertex value[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const std::uint32_t word = first + static_cast<std::uint32_t>(i) * warps_of_grid();
+      of_word[i] = word < words ? bits[word] : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const graph::Vertex vertex =
+          (first + static_cast<std::uint32_t>(i) * warps_of_grid()) * kWarpLanes + lane;
+      of_word[i] = vertex < vertices ? of_word[i] >> lane & 1 : 0;
+      value[i] = of_word[i] != 0 ? load(vertex) : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const std::uint32_t word = first + static_cast<std::uint32_t>(i) * warps_of_grid();
+      if (__any_sync(kAllLanes, of_word[i] != 0)) {
+        use(word, word * kWarpLanes + lane, of_word[i] != 0, value[i]);
+      }
+    }
+  }
+}
+
+// The kernels of connected components, in the order in which components.cu launches them; those that have
+// nothing to do find that out themselves.
+// A vertex without a list, from `lists_end` on, is its own root whatever is joined, and its GPU alone need
+// know. So is every other where none hangs from its first neighbour.
+template <class Words>
+__global__ static void __launch_bounds__(kLeanThreads)
+    clear_components(ComponentArrays a, graph::Vertex vertices, graph::Vertex lists_end, bool hang,
+                     graph::Vertex read_from, Words words) {
+  if (!hang) {
+    for_vertices(0, lists_end, AllWords{}, [&](graph::Vertex vertex) { a.parents[vertex] = vertex; });
+  }
+  for_vertices(lists_end, vertices, words, [&](graph::Vertex vertex) { a.parents[vertex] = vertex; });
   if (cuda::thread_of_grid() == 0) {
     *a.state = {};
     a.state->largest = kNoComponent;
     a.state->read_from = read_from;
   }
   note_began(*a.state, CcStage::early);
+}
+
+// Whether a vertex, which is `there`, has a first neighbour that lies with those of others.
+__device__ inline bool has_first(const ListsView& lists, graph::Vertex vertex, bool there) {
+  return there && degree_of(lists, vertex) > 0 && hot_of(lists, vertex).count == 0;
+}
+
+// What first neighbours of a word's vertices tell: what each hangs from, and of those that are roots then a
+// bit, and in `roots` what is to be joined to them.
+struct WordOfFirsts {
+  std::uint32_t word;
+  std::uint32_t root_bits;
+  graph::Vertex vertex;  // this lane's
+  bool there;
+  graph::Vertex parent;
+  graph::Vertex joined;
+  // By all lanes.
+  __device__ void note(const ComponentArrays& a) const {
+    if (there) {
+      a.parents[vertex] = parent;
+      if (parent == vertex) {
+        a.roots[vertex] = joined;
+      }
+    }
+    if (cuda::lane_of_warp() == 0) {
+      a.root_bits[word] = root_bits;
+    }
+  }
+};
+
+// First neighbours that lie side by side, those of 32 vertices by a warp. Each vertex hangs from its own
+// where that is lower, which no other vertex decides: so it is stored, and nobody waited for. `tell`: other
+// GPUs know the same.
+template <bool kCount, class Words, class Tell>
+__global__ void __launch_bounds__(kLeanThreads)
+    hang_from_firsts(ListsView lists, graph::Vertex vertices, ComponentArrays a, Words words, Tell tell) {
+  std::uint32_t joined = 0;
+  const std::uint64_t blocks = (std::uint64_t{vertices} + kWarpLanes - 1) / kWarpLanes;
+  for (std::uint64_t block = words.from(0) + words.step() * warp_of_grid(); block < blocks;
+       block += words.step() * warps_of_grid()) {
+    const std::uint64_t v = block * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
+    const auto vertex = static_cast<graph::Vertex>(v);
+    const bool mine = has_first(lists, vertex, v < vertices);
+    graph::Vertex first = vertex;
+    if (__any_sync(kAllLanes, mine)) {
+      const graph::Vertex read = first_of<kCount>(lists, block, mine, a.reads + CcStage::early);
+      first = mine ? read : vertex;
+    }
+    joined += first < vertex ? 1 : 0;
+    const graph::Vertex parent = min(first, vertex);
+    const unsigned roots = __ballot_sync(kAllLanes, v < vertices && parent == vertex);
+    const WordOfFirsts told{static_cast<std::uint32_t>(block), roots, vertex, v < vertices, parent, first};
+    told.note(a);
+    tell.note(told);
+  }
+  add_joined(a.state->joined, joined);
+  tell.add_joined(joined);
+}
+
+// Who else is told of first neighbours.
+struct TellNobody {
+  __device__ void note(const WordOfFirsts& /*word*/) const {}
+  __device__ void add_joined(std::uint32_t /*joined*/) const {}
+};
+
+// First neighbours that are higher, once all others hang from theirs.
+__device__ inline void join_higher_firsts(const ComponentArrays& a, graph::Vertex vertices) {
+  std::uint32_t joined = 0;
+  for_bits(
+      a.root_bits, vertices, [&](graph::Vertex vertex) { return a.roots[vertex]; },
+      [&](std::uint32_t /*word*/, graph::Vertex vertex, bool has, graph::Vertex first) {
+        if (has && first != vertex) {
+          joined += join(a.parents, vertex, first) ? 1 : 0;
+        }
+        __syncwarp();
+      });
+  add_joined(a.state->joined, joined);
+}
+__global__ static void __launch_bounds__(kLeanThreads)
+    join_higher(ComponentArrays a, graph::Vertex vertices) {
+  join_higher_firsts(a, vertices);
 }
 
 // Hot neighbours that are sampled, of vertices [begin, end): the first one, then the second.
@@ -217,39 +344,6 @@ __global__ void __launch_bounds__(kLeanThreads)
   add_joined(a.state->joined, joined);
 }
 
-// Whether a vertex, which is `there`, has a first neighbour that lies with those of others.
-__device__ inline bool has_first(const ListsView& lists, graph::Vertex vertex, bool there) {
-  return there && degree_of(lists, vertex) > 0 && hot_of(lists, vertex).count == 0;
-}
-
-// Who else is told of first neighbours.
-struct TellNobody {
-  __device__ void operator()(graph::Vertex /*vertex*/, graph::Vertex /*first*/) const {}
-};
-
-// First neighbours that lie side by side, those of 32 vertices by a warp.
-template <bool kCount, class Words, class Tell>
-__global__ void __launch_bounds__(kLeanThreads)
-    join_firsts(ListsView lists, graph::Vertex vertices, ComponentArrays a, Words words, Tell tell) {
-  std::uint32_t joined = 0;
-  const std::uint64_t blocks = (std::uint64_t{vertices} + kWarpLanes - 1) / kWarpLanes;
-  for (std::uint64_t block = words.from(0) + words.step() * warp_of_grid(); block < blocks;
-       block += words.step() * warps_of_grid()) {
-    const std::uint64_t v = block * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
-    const auto vertex = static_cast<graph::Vertex>(v);
-    const bool mine = has_first(lists, vertex, v < vertices);
-    if (!__any_sync(kAllLanes, mine)) {
-      continue;
-    }
-    const graph::Vertex first = first_of<kCount>(lists, block, mine, a.reads + CcStage::early);
-    if (mine) {
-      tell(vertex, first);
-      joined += join(a.parents, vertex, first) ? 1 : 0;
-    }
-  }
-  add_joined(a.state->joined, joined);
-}
-
 // First neighbours and second ones over the link, of each vertex by a pair of lanes. Some warps join while
 // others wait for what they read.
 template <Coding kCoding, bool kCount, class Words>
@@ -258,8 +352,11 @@ __global__ void __launch_bounds__(kLeanThreads)
   note_began(*a.state, CcStage::samples);
   const std::uint64_t turns = (std::uint64_t{vertices} * kPairLanes + kWarpLanes - 1) / kWarpLanes;
   bool sampled = false;  // the same in all of a warp
-  for (std::uint64_t turn = words.from(0) + words.step() * warp_of_grid(); turn < turns;
-       turn += words.step() * warps_of_grid()) {
+  for (std::uint64_t i = warp_of_grid();; i += warps_of_grid()) {
+    const std::uint64_t turn = words.word(i / kPairLanes) * kPairLanes + i % kPairLanes;
+    if (turn >= turns) {
+      break;
+    }
     const std::uint64_t v = (turn * kWarpLanes + cuda::lane_of_warp()) / kPairLanes;
     const auto vertex = static_cast<graph::Vertex>(v);
     const bool there = v < vertices && is_sampled(a, vertex);
@@ -332,39 +429,56 @@ __device__ inline bool is_through(const ComponentState& state) {
   return state.sampled == 0 && is_joined(state);
 }
 
-// Every vertex hangs from its root, which is copied to `roots` too, unless that is null: after the last
-// stage.
+// Every vertex of this GPU's hangs from its root, which is copied to `roots` too, unless that is null: after
+// the last stage. What is passed is hung one step higher, so that a long way is halved by each that climbs
+// it.
+template <class Words>
 __global__ static void __launch_bounds__(kLeanThreads)
-    settle(ComponentArrays a, graph::Vertex vertices, graph::Vertex* roots, bool after_samples) {
+    settle(ComponentArrays a, graph::Vertex vertices, graph::Vertex* roots, bool after_samples, Words words) {
   if (roots == nullptr) {
     note_began(*a.state, kCcStages);
   }
   if (after_samples ? is_through(*a.state) : !is_joined(*a.state)) {
     return;
   }
-  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
-    graph::Vertex root = a.parents[v];
+  for_vertices(0, vertices, words, [&](graph::Vertex vertex) {
+    graph::Vertex below = vertex;
+    graph::Vertex root = a.parents[vertex];
     for (graph::Vertex above = __ldcg(a.parents + root); above != root; above = __ldcg(a.parents + root)) {
+      if (below != vertex) {
+        atomicMin(a.parents + below, above);  // its own lane may have hung it from the root since
+      }
+      below = root;
       root = above;
     }
-    a.parents[v] = root;
+    a.parents[vertex] = root;
     if (roots != nullptr) {
-      roots[v] = root;
+      roots[vertex] = root;
     }
-  }
+  });
 }
 
 // One block: the root that most of the sampled vertices have; of several the lowest. `sure`: as
 // surely_sampled.
 __global__ static void __launch_bounds__(kSampledVertices)
-    find_largest(ComponentArrays a, graph::Vertex vertices, std::uint32_t sure, bool after_samples) {
+    find_largest(ComponentArrays a, graph::Vertex vertices, graph::Vertex lists_end, std::uint32_t sure,
+                 bool after_samples) {
   __shared__ graph::Vertex roots[kSampledVertices];
   __shared__ unsigned long long best;
   if (after_samples ? is_through(*a.state) : !is_joined(*a.state)) {
     return;
   }
+  const auto root_of = [&](graph::Vertex vertex) {  // which need not be this GPU's
+    if (vertex < lists_end) {
+      for (graph::Vertex above = __ldcg(a.parents + vertex); above != vertex;
+           above = __ldcg(a.parents + vertex)) {
+        vertex = above;
+      }
+    }
+    return vertex;
+  };
   const std::uint32_t i = threadIdx.x;
-  roots[i] = a.roots[sampled_vertex(i, vertices)];
+  roots[i] = root_of(sampled_vertex(i, vertices));
   if (i == 0) {
     best = 0;
   }
@@ -379,7 +493,7 @@ __global__ static void __launch_bounds__(kSampledVertices)
   if (i == 0) {
     const graph::Vertex before = a.state->largest;
     a.state->largest = 0xffffffffU - static_cast<std::uint32_t>(best);
-    a.state->sure = before == kNoComponent || a.roots[before] == a.state->largest ? sure : 0;
+    a.state->sure = before == kNoComponent || root_of(before) == a.state->largest ? sure : 0;
   }
 }
 
@@ -417,15 +531,18 @@ class ComponentMemory {
   ComponentMemory(const PlacedView& lists, int gpu)
       : parents_(gpu, lists.vertices),
         roots_(gpu, lists.vertices),
+        root_bits_(gpu, (lists.lists_end + kWarpLanes - 1) / kWarpLanes + 1),
         pieces_(gpu, lists.most_pieces),
         state_(gpu, 1),
         reads_(gpu, kCcStages),
         grid_(static_cast<unsigned>(cuda::sm_count(gpu)) * kBlocksPerSm) {}
 
   [[nodiscard]] ComponentArrays arrays() const {
-    return {parents_.data(), roots_.data(), state_.data(), pieces_.data(), reads_.data()};
+    return {parents_.data(), roots_.data(), root_bits_.data(), state_.data(), pieces_.data(), reads_.data()};
   }
   [[nodiscard]] const cuda::DeviceArray<ReadNote>& reads() const { return reads_; }
+  // Every vertex may be one.
+  void mark_all_roots(const cuda::Stream& stream) const { root_bits_.fill_bytes(0xff, stream); }
   [[nodiscard]] std::vector<LevelResult> stages() const {
     const ComponentState state = state_.read(1).front();
     std::vector<LevelResult> stages(kCcStages);
@@ -436,11 +553,14 @@ class ComponentMemory {
   }
   [[nodiscard]] std::vector<Vertex> parents(Vertex vertices) const { return parents_.read(vertices); }
   [[nodiscard]] unsigned grid() const { return grid_; }
-  [[nodiscard]] std::uint64_t bytes() const { return parents_.bytes() + roots_.bytes() + pieces_.bytes(); }
+  [[nodiscard]] std::uint64_t bytes() const {
+    return parents_.bytes() + roots_.bytes() + root_bits_.bytes() + pieces_.bytes();
+  }
 
  private:
   cuda::DeviceArray<Vertex> parents_;
   cuda::DeviceArray<Vertex> roots_;
+  cuda::DeviceArray<std::uint32_t> root_bits_;
   cuda::DeviceArray<PieceItem> pieces_;
   cuda::DeviceArray<ComponentState> state_;
   cuda::DeviceArray<ReadNote> reads_;
@@ -460,16 +580,32 @@ class Stages {
         grid_(memory.grid()),
         stream_(stream.get()) {}
 
-  // What is joined before any list is read: first neighbours, hot or side by side.
-  void begin() const {
-    clear_components<<<grid_, kLeanThreads, 0, stream_>>>(a_, lists_.vertices, lists_.lists_end,
-                                                          lists_.phases.begins[0]);
-    if (lists_.out.hot_offsets != nullptr) {
-      join_hot();
-    }
-    if (lists_.out.firsts != nullptr) {
-      join_firsts<kCount>
+  void clear() const {
+    clear_components<<<grid_, kLeanThreads, 0, stream_>>>(a_, lists_.vertices, lists_.lists_end, has_firsts(),
+                                                          lists_.phases.begins[0], words_);
+  }
+  // What is joined before any list is read: first neighbours, side by side or hot. Between these other GPUs,
+  // if any, must have told theirs, and `join_higher` is behind them.
+  void hang_from_firsts() const {
+    if (has_firsts()) {
+      lean::hang_from_firsts<kCount>
           <<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, lists_.lists_end, a_, words_, tell_);
+    }
+  }
+  void join_higher() const {
+    if (has_firsts()) {
+      lean::join_higher<<<grid_, kLeanThreads, 0, stream_>>>(a_, lists_.lists_end);
+    }
+  }
+  // As many vertices at a time as are through. Nothing here waits for the link: joined all at once they would
+  // climb trees that are still growing, and take longer.
+  void join_hot() const {
+    const Vertex all = lists_.out.hot_offsets != nullptr ? lists_.lists_end : 0;
+    Vertex begin = 0;
+    for (Vertex end = std::min(kFirstJoined, all); begin < end;
+         end = static_cast<Vertex>(std::min<std::uint64_t>(std::uint64_t{end} * 2, all))) {
+      join_hot_samples<kCount><<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, begin, end, a_, words_);
+      begin = end;
     }
   }
   [[nodiscard]] int phases() const {
@@ -496,25 +632,19 @@ class Stages {
         <<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, lists_.lists_end, a_, words_);
     join_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, a_);
   }
-  void end() const { settle<<<grid_, kLeanThreads, 0, stream_>>>(a_, lists_.lists_end, nullptr, true); }
+  void end() const {
+    settle<<<grid_, kLeanThreads, 0, stream_>>>(a_, lists_.lists_end, nullptr, true, words_);
+  }
 
  private:
   static constexpr Vertex kFirstJoined = 1 << 14;
 
-  // As many vertices at a time as are through. Nothing here waits for the link: joined all at once they would
-  // climb trees that are still growing, and take longer.
-  void join_hot() const {
-    Vertex begin = 0;
-    for (Vertex end = std::min(kFirstJoined, lists_.lists_end); begin < end;
-         end = static_cast<Vertex>(std::min<std::uint64_t>(std::uint64_t{end} * 2, lists_.lists_end))) {
-      join_hot_samples<kCount><<<grid_, kLeanThreads, 0, stream_>>>(lists_.out, begin, end, a_, words_);
-      begin = end;
-    }
-  }
+  [[nodiscard]] bool has_firsts() const { return lists_.out.firsts != nullptr; }
   void find_the_largest(bool after_samples) const {
     const auto sure = static_cast<std::uint32_t>(surely_sampled(lists_.out.id_bits));
-    settle<<<grid_, kLeanThreads, 0, stream_>>>(a_, lists_.lists_end, a_.roots, after_samples);
-    find_largest<<<1, kSampledVertices, 0, stream_>>>(a_, lists_.vertices, sure, after_samples);
+    settle<<<grid_, kLeanThreads, 0, stream_>>>(a_, lists_.lists_end, a_.roots, after_samples, words_);
+    find_largest<<<1, kSampledVertices, 0, stream_>>>(a_, lists_.vertices, lists_.lists_end, sure,
+                                                      after_samples);
   }
 
   const PlacedView& lists_;
@@ -571,7 +701,10 @@ class CudaLeanCc final : public graph::Traversal {
   template <Coding kCoding, bool kCount>
   void submit() {
     const Stages<kCoding, kCount, AllWords, TellNobody> stages(lists_, memory_, {}, {}, stream_);
-    stages.begin();
+    stages.clear();
+    stages.hang_from_firsts();
+    stages.join_higher();
+    stages.join_hot();
     for (int phase = 0; phase < stages.phases(); ++phase) {
       stages.read_phase(phase);
     }
@@ -591,34 +724,25 @@ class CudaLeanCc final : public graph::Traversal {
 
 }  // namespace
 
-// The same by several GPUs. First neighbours are read by one of them and told to all, which join them anew,
-// so their forests tell the same. What further lists tell, a GPU joins in its own forest, and the others look
-// it up after each stage and phase. A forest stands still while it is looked at: one that grows is not whole.
-// A root is the lowest vertex of its part, so forests that tell the same have the same roots, and what one
-// tells since then stands at these.
+// The same by several GPUs. First neighbours are read by one of them, which stores in the memory of all what
+// hangs from them, so their forests tell the same. What further lists tell, a GPU joins in its own forest,
+// and the others look it up after each stage and phase. A forest stands still while it is looked at: one that
+// grows is not whole. A root is the lowest vertex of its part, so forests that tell the same have the same
+// roots, and what one tells since then stands at these. Only a GPU's own vertices hang from their roots at
+// the end of a stage.
 namespace {
 
-// In their `roots`, which nothing else needs before the samples.
 struct TellOthers {
-  Others<Vertex*> roots;
-  __device__ void operator()(Vertex vertex, Vertex first) const {
-    for (int i = 0; i < roots.count; ++i) {
-      roots.of[i][vertex] = first;
+  Others<ComponentArrays> others;
+  __device__ void note(const WordOfFirsts& word) const {
+    for (int i = 0; i < others.count; ++i) {
+      word.note(others.of[i]);
     }
   }
-};
-
-// Of vertices, a bit each: whether it was a root when forests were last joined.
-struct WereRoots {
-  std::uint32_t* bits;  // [words]
-  Vertex vertices;
-  [[nodiscard]] __device__ std::uint32_t words() const { return (vertices + kWarpLanes - 1) / kWarpLanes; }
-  // This lane's of a word.
-  [[nodiscard]] __device__ static Vertex vertex(std::uint32_t word) {
-    return word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
-  }
-  [[nodiscard]] __device__ bool has(std::uint32_t word) const {
-    return word < words() && vertex(word) < vertices && (bits[word] >> cuda::lane_of_warp() & 1) != 0;
+  __device__ void add_joined(std::uint32_t joined) const {
+    for (int i = 0; i < others.count; ++i) {
+      lean::add_joined(others.of[i].state->joined, joined);
+    }
   }
 };
 
@@ -628,6 +752,7 @@ struct ForestsOfTeam : TeamPlace {
     const ComponentState* state;
   };
   Others<Forest> forests;
+  Vertex vertices;  // that have lists
   // So many GPUs after this one.
   [[nodiscard]] __device__ const Forest& after(unsigned apart) const {
     const unsigned gpu = (dealt.of + apart) % dealt.among;
@@ -635,115 +760,84 @@ struct ForestsOfTeam : TeamPlace {
   }
 };
 
-__device__ inline void join_told(const ListsView& lists, const ComponentArrays& a, Vertex vertices,
-                                 const DealtWords& words) {
-  std::uint32_t joined = 0;
-  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
-    if (!words.has(v / kWarpLanes) && has_first(lists, static_cast<Vertex>(v), true)) {
-      joined += join(a.parents, static_cast<Vertex>(v), __ldcg(a.roots + v)) ? 1 : 0;
-    }
-  }
-  __syncwarp();
-  add_joined(a.state->joined, joined);
-}
-
 // Where vertices that were roots hang in another GPU's forest: into `roots`, which nothing else needs then.
 __device__ inline void look_at_forest(const ComponentArrays& a, const ForestsOfTeam::Forest& forest,
-                                      const WereRoots& were_roots) {
-  constexpr int kAtOnce = 4;
-  const std::uint32_t words = were_roots.words();
-  for (std::uint32_t first = warp_of_grid(); first < words; first += kAtOnce * warps_of_grid()) {
-    bool asks[kAtOnce];
-    Vertex vertex[kAtOnce];
-    Vertex parent[kAtOnce];
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      const std::uint32_t word = first + static_cast<std::uint32_t>(i) * warps_of_grid();
-      vertex[i] = WereRoots::vertex(word);
-      asks[i] = were_roots.has(word);
-      parent[i] = asks[i] ? __ldcg(forest.parents + vertex[i]) : 0;
-    }
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      if (asks[i]) {
-        a.roots[vertex[i]] = parent[i];
-      }
-    }
-  }
+                                      Vertex vertices) {
+  for_bits(
+      a.root_bits, vertices, [&](Vertex vertex) { return __ldcg(forest.parents + vertex); },
+      [&](std::uint32_t /*word*/, Vertex vertex, bool has, Vertex parent) {
+        if (has) {
+          a.roots[vertex] = parent;
+        }
+      });
   if (cuda::thread_of_grid() == 0 && __ldcg(&forest.state->sampled) != 0) {
     a.state->sampled = 1;
   }
 }
 
 // What was seen there, by the same warps; what that makes one counts as joined in `joined`.
-__device__ inline void join_seen(const ComponentArrays& a, const WereRoots& were_roots,
-                                 unsigned long long* joined) {
+__device__ inline void join_seen(const ComponentArrays& a, Vertex vertices, unsigned long long* joined) {
   std::uint32_t count = 0;
-  for (std::uint32_t word = warp_of_grid(); word < were_roots.words(); word += warps_of_grid()) {
-    const Vertex vertex = WereRoots::vertex(word);
-    if (were_roots.has(word)) {
-      const Vertex parent = a.roots[vertex];
-      if (parent != vertex && parent != __ldcg(a.parents + vertex)) {
-        count += join(a.parents, vertex, parent) ? 1 : 0;
-      }
-    }
-    __syncwarp();
-  }
+  for_bits(
+      a.root_bits, vertices, [&](Vertex vertex) { return a.roots[vertex]; },
+      [&](std::uint32_t /*word*/, Vertex vertex, bool has, Vertex parent) {
+        if (has && parent != vertex && parent != __ldcg(a.parents + vertex)) {
+          count += join(a.parents, vertex, parent) ? 1 : 0;
+        }
+        __syncwarp();
+      });
   add_joined(joined, count);
 }
 
 // Which of them are still.
-__device__ inline void mark_roots(const ComponentArrays& a, const WereRoots& were_roots) {
-  for (std::uint32_t word = warp_of_grid(); word < were_roots.words(); word += warps_of_grid()) {
-    const std::uint32_t before = were_roots.bits[word];
-    if (before != 0) {
-      const Vertex vertex = WereRoots::vertex(word);
-      const bool is_root = vertex < were_roots.vertices && __ldcg(a.parents + vertex) == vertex;
-      const std::uint32_t bits = before & __ballot_sync(kAllLanes, is_root);
-      if (cuda::lane_of_warp() == 0) {
-        were_roots.bits[word] = bits;
-      }
-    }
-  }
+__device__ inline void mark_roots(const ComponentArrays& a, Vertex vertices) {
+  for_bits(
+      a.root_bits, vertices, [&](Vertex vertex) { return __ldcg(a.parents + vertex); },
+      [&](std::uint32_t word, Vertex vertex, bool has, Vertex parent) {
+        const unsigned roots = __ballot_sync(kAllLanes, has && parent == vertex);
+        if (cuda::lane_of_warp() == 0) {
+          a.root_bits[word] = roots;
+        }
+      });
 }
 
 // After each turn twice as many GPUs know of each other. False: some did not come.
 __device__ inline bool join_forests(TeamPlace::Meeting& meeting, const ForestsOfTeam& place,
-                                    const ComponentArrays& a, const WereRoots& were_roots,
-                                    unsigned long long* joined) {
+                                    const ComponentArrays& a, unsigned long long* joined) {
   for (unsigned apart = 1; apart < place.dealt.among; apart *= 2) {
     if (!meeting.all()) {
       return false;
     }
-    look_at_forest(a, place.after(apart), were_roots);
+    look_at_forest(a, place.after(apart), place.vertices);
     if (!meeting.all()) {
       return false;
     }
-    join_seen(a, were_roots, joined);
+    join_seen(a, place.vertices, joined);
   }
   meeting.here();
-  mark_roots(a, were_roots);
+  mark_roots(a, place.vertices);
   meeting.here();
   return true;
 }
 
-// What is joined before the samples, once each GPU has told the others its first neighbours and joined what
-// is hot of its words: the first neighbours of others, and whole lists, phase by phase.
+// Once all GPUs have told what hangs from first neighbours.
+__global__ static void __launch_bounds__(kLeanThreads)
+    join_higher_of_team(ComponentArrays a, Vertex vertices, TeamPlace place) {
+  if (TeamPlace::Meeting(place).all()) {
+    join_higher_firsts(a, vertices);
+  }
+}
+
+// What else is joined before the samples, once each GPU has joined what is hot of its words: whole lists,
+// phase by phase.
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
-    join_early(PlacedView lists, ComponentArrays a, WereRoots were_roots, ForestsOfTeam place) {
+    join_early(PlacedView lists, ComponentArrays a, ForestsOfTeam place) {
   TeamPlace::Meeting meeting(place);
-  if (!meeting.all()) {
-    return;
-  }
-  if (lists.out.firsts != nullptr) {
-    join_told(lists.out, a, lists.lists_end, place.dealt);
-    meeting.here();
-  }
   if (lists.out.hot_offsets == nullptr) {
-    mark_roots(a, were_roots);
+    mark_roots(a, place.vertices);
     meeting.here();
-  } else if (!join_forests(meeting, place, a, were_roots, a.state->joined)) {
+  } else if (!join_forests(meeting, place, a, a.state->joined)) {
     return;
   }
   for (int phase = 0; phase < kListPhases; ++phase) {
@@ -753,16 +847,15 @@ __global__ void __launch_bounds__(kLeanThreads)
     read_phase<kCoding, kCount>(lists.out, lists.phases, phase, a, place.dealt);
     meeting.here();
     read_phase_pieces<kCoding, kCount>(lists.out, lists.phases, phase, a, __ldcg(a.state->pieces + phase));
-    if (!join_forests(meeting, place, a, were_roots, a.state->joined + phase + 1)) {
+    if (!join_forests(meeting, place, a, a.state->joined + phase + 1)) {
       return;
     }
   }
 }
 
-__global__ void __launch_bounds__(kLeanThreads)
-    join_stage(ComponentArrays a, WereRoots were_roots, ForestsOfTeam place) {
+__global__ static void __launch_bounds__(kLeanThreads) join_stage(ComponentArrays a, ForestsOfTeam place) {
   TeamPlace::Meeting meeting(place);
-  join_forests(meeting, place, a, were_roots, a.state->joined);
+  join_forests(meeting, place, a, a.state->joined);
 }
 
 class TeamCc final : public graph::Traversal {
@@ -770,8 +863,6 @@ class TeamCc final : public graph::Traversal {
   explicit TeamCc(LeanTeam team) : run_(team), vertices_(run_.view(0).vertices) {
     for (std::size_t i = 0; i < run_.size(); ++i) {
       memories_.push_back(std::make_unique<ComponentMemory>(run_.view(i), run_.gpu(i)));
-      roots_.push_back(
-          std::make_unique<cuda::DeviceArray<std::uint32_t>>(run_.gpu(i), vertices_ / kWarpLanes + 1));
     }
   }
 
@@ -806,8 +897,10 @@ class TeamCc final : public graph::Traversal {
   }
   // By the first GPU's clock.
   [[nodiscard]] std::vector<LevelResult> levels() const override { return memories_.front()->stages(); }
-  [[nodiscard]] std::vector<Vertex> answer() const override { return memories_.front()->parents(vertices_); }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(memories_) + bytes_of(roots_); }
+  [[nodiscard]] std::vector<Vertex> answer() const override {
+    return run_.gathered<Vertex>([&](std::size_t i) { return memories_[i]->parents(vertices_); });
+  }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return bytes_of(memories_); }
 
  private:
   template <bool kCount>
@@ -822,46 +915,49 @@ class TeamCc final : public graph::Traversal {
     std::vector<Stages<kCoding, kCount, DealtWords, TellOthers>> stages;
     for (std::size_t i = 0; i < run_.size(); ++i) {
       const TellOthers tell{
-          run_.others<Vertex*>(i, [&](std::size_t other) { return memories_[other]->arrays().roots; })};
+          run_.others<ComponentArrays>(i, [&](std::size_t other) { return memories_[other]->arrays(); })};
       stages.emplace_back(run_.view(i), *memories_[i], run_.words(i), tell, run_.stream(i));
     }
-    boards_.clear();
-    run_.each([&](std::size_t i, const cuda::Stream& stream) {
-      roots_[i]->fill_bytes(0xff, stream);  // every vertex is one
-      stages[i].begin();
-    });
+    run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].clear(); });
+    boards_.clear();  // behind it nobody clears what others tell
+    run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].hang_from_firsts(); });
+    if (run_.view(0).out.firsts != nullptr) {
+      boards_.launch(join_higher_of_team, [&](std::size_t i) {
+        return std::make_tuple(memories_[i]->arrays(), run_.view(i).lists_end, boards_.place(i, 0));
+      });
+    } else {
+      run_.each([&](std::size_t i, const cuda::Stream& stream) { memories_[i]->mark_all_roots(stream); });
+    }
+    run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].join_hot(); });
     boards_.launch(join_early<kCoding, kCount>, [&](std::size_t i) {
-      return std::make_tuple(run_.view(i), memories_[i]->arrays(), were_roots(i), place(i, 0));
+      return std::make_tuple(run_.view(i), memories_[i]->arrays(), place(i, 1));
     });
     run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].sample(); });
-    join_stages(1);
-    run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].read_outside(); });
     join_stages(2);
-    const cuda::DeviceGuard guard(run_.gpu(0));
-    stages.front().end();
+    run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].read_outside(); });
+    join_stages(3);
+    run_.each([&](std::size_t i, const cuda::Stream&) { stages[i].end(); });
   }
 
-  [[nodiscard]] WereRoots were_roots(std::size_t i) const {
-    return {roots_[i]->data(), run_.view(i).lists_end};
-  }
   [[nodiscard]] ForestsOfTeam place(std::size_t i, std::size_t kernel) const {
-    return {boards_.place(i, kernel), run_.others<ForestsOfTeam::Forest>(i, [&](std::size_t other) {
-              const ComponentArrays a = memories_[other]->arrays();
-              return ForestsOfTeam::Forest{a.parents, a.state};
-            })};
+    return {boards_.place(i, kernel),
+            run_.others<ForestsOfTeam::Forest>(i,
+                                               [&](std::size_t other) {
+                                                 const ComponentArrays a = memories_[other]->arrays();
+                                                 return ForestsOfTeam::Forest{a.parents, a.state};
+                                               }),
+            run_.view(i).lists_end};
   }
   void join_stages(std::size_t kernel) {
-    boards_.launch(join_stage, [&](std::size_t i) {
-      return std::make_tuple(memories_[i]->arrays(), were_roots(i), place(i, kernel));
-    });
+    boards_.launch(join_stage,
+                   [&](std::size_t i) { return std::make_tuple(memories_[i]->arrays(), place(i, kernel)); });
   }
 
   TeamRun run_;
   Vertex vertices_;
-  TeamBoards boards_{run_, 3, "connected components"};
+  TeamBoards boards_{run_, 4, "connected components"};
   std::vector<std::unique_ptr<ComponentMemory>> memories_;
-  std::vector<std::unique_ptr<cuda::DeviceArray<std::uint32_t>>> roots_;  // a bit each, when last joined
-  std::optional<cuda::GraphExec> stages_;                                 // once they have run
+  std::optional<cuda::GraphExec> stages_;  // once they have run
   TeamDrain drain_{run_};
 };
 

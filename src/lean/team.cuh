@@ -226,6 +226,14 @@ class TeamRun {
     return static_cast<unsigned>(std::count_if(lists_.begin(), lists_.end(),
                                                [&](const LeanLists* each) { return each->gpu() == gpu(i); }));
   }
+  [[nodiscard]] bool shares() const {
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (sharing(i) > 1) {
+        return true;
+      }
+    }
+    return false;
+  }
   // What `get(other)` says of every GPU but number i.
   template <class T, class Get>
   [[nodiscard]] Others<T> others(std::size_t i, const Get& get) const {
@@ -409,6 +417,9 @@ class TeamBoards {
     run_.each([&](std::size_t i, const cuda::Stream&) {
       grids.push_back(std::max(1U, cuda::full_grid(function, kLeanThreads, run_.gpu(i)) / run_.sharing(i)));
     });
+    if (run_.shares()) {
+      run_.meet();  // what waits on a multiprocessor keeps kernels off it that divide its memory otherwise
+    }
     run_.each([&](std::size_t i, const cuda::Stream& stream) {
       std::tuple<Parameters...> values = arguments(i);
       std::apply(
