@@ -151,6 +151,30 @@ def webs() -> str:
     return by_access(heads, cells, WEBS)
 
 
+@part("traversal.webs_of_peers")
+def webs_of_peers() -> str:
+    """Milliseconds over edges that lie in the other GPU or in both, by one GPU and by both."""
+    columns = {"`peer`": ("peer", 1), "`interleaved`": ("interleaved", 1), "by both": ("interleaved", 2)}
+    times: dict[tuple[str, str], dict[tuple[str, str], str]] = defaultdict(dict)
+    for row in raw("two-h200-webs.json.gz"):
+        axes = row["case"]["axes"]
+        if row["status"] == "ok" and row["case"]["site"]["gpu"] == 0:
+            line = (row["case"]["family"].removeprefix("traversal/"), axes["access"])
+            column = (axes["placement"], axes.get("gpus", 1))
+            times[line][axes["graph"], column] = digits(1e3 * row["median_s"])
+    rows = [
+        [
+            algorithm,
+            f"`{access}`",
+            *(of.get((graph, column), "") for graph in WEBS for column in columns.values()),
+        ]
+        for (algorithm, access), of in times.items()
+    ]
+    return table(
+        ["", "access", *(f"{graph}: {head}" for graph in WEBS.values() for head in columns)], rows, right=True
+    )
+
+
 @part("traversal.fastest")
 def fastest(graph: str, placement: str) -> str:
     """The access that takes the least time."""

@@ -129,10 +129,11 @@ ABSENT = {
         case["family"].startswith("traversal/")
         and case["axes"].get("hint", "none") not in ("none", *HINTS_OF.get(case["family"], ()))
     ),
-    "dense on a GPU, but of bfs": lambda case: (
+    "dense on a GPU, but of bfs and over edges in peers": lambda case: (
         case["axes"].get("graph", "").startswith("dense")
         and not case["family"].startswith("model/")
         and case["family"] != "traversal/bfs"
+        and case["axes"].get("placement") not in ("peer", "interleaved")
     ),
     "real graphs on a GPU": lambda case: (
         case["axes"].get("graph") in ("power", "pgp") and case["family"].startswith(("traversal/", "lean/"))
