@@ -13,6 +13,15 @@ function(grainscope_precompile target)
   endforeach()
 endfunction()
 
+# grainscope_together(<target> <group> <source>...): these C++ sources of a target are compiled as one, which
+# takes half as long. Not beside ccache, where one that changed would bring the others with it.
+function(grainscope_together target group)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
+  endif()
+endfunction()
+
 # GCC tidies its own memory at 128 MiB, for a fifteenth of the time that a large source takes.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>")
