@@ -8,6 +8,7 @@ import json
 import math
 import os
 from collections import defaultdict
+from collections.abc import Callable, Container
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -679,6 +680,77 @@ def relayed_copies() -> str:
 
 
 PATHS_OF_RELAY = {"pinned_to_gpu": "host to GPU", "gpu_to_pinned": "GPU to host"}
+
+
+# In turns with nccl-tests, a file a round.
+COLLECTIVE_RUNS = (
+    "two-h200-collective-1.json.gz",
+    "two-h200-collective-2.json.gz",
+    "two-h200-collective-3.json.gz",
+    "two-h200-collective-4.json.gz",
+    "two-h200-collective-5.json.gz",
+)
+SIZES_OF_COLLECTIVES = (256, 256 << 10, 8 << 20, 256 << 20)
+
+
+@cache
+def beside_nccl_tests() -> dict[tuple[str, str, int], tuple[list[float], list[float]]]:
+    """Microseconds in each round, by the suite and by nccl-tests, by kind, place and bytes."""
+    found: dict[tuple[str, str, int], tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
+    for name in COLLECTIVE_RUNS:
+        for row in documents.rows_of(name):
+            place, size = axes_of(row, "place", "bytes")
+            found[row.case.family.removeprefix("collective/"), place, size][0].append(1e6 * row.median_s)
+    with (documents.REFERENCE / "nccl-tests.csv").open(newline="") as file:
+        for line in csv.DictReader(file):
+            key = (line["operation"], line["place"], int(line["bytes"]))
+            if key in found:
+                found[key][1].append(float(line["time_us"]))
+    return found
+
+
+@part("collective.beside")
+def collectives_beside() -> str:
+    """Medians of the rounds, by the suite and by nccl-tests."""
+    lines = []
+    for kind, place in dict.fromkeys(key[:2] for key in beside_nccl_tests()):
+        cells = [f"`{kind}`", place]
+        for size in SIZES_OF_COLLECTIVES:
+            ours, theirs = (median(times) for times in beside_nccl_tests()[kind, place, size])
+            cells += [documents.digits(ours), documents.digits(theirs), f"{ours / theirs:.3f}"]
+        lines.append(cells)
+    heads = ["", "place"]
+    for size in map(format_bytes, SIZES_OF_COLLECTIVES):
+        heads += [f"{size}: µs", "nccl-tests", "×"]
+    return table(heads, lines, right=True)
+
+
+def over_nccl_tests(summed: Callable[[list[float]], float], sizes: Container[int]) -> list[float]:
+    """The suite's time over that of nccl-tests, each of all rounds, for every operation of these sizes."""
+    return [
+        summed(ours) / summed(theirs)
+        for (_, _, size), (ours, theirs) in beside_nccl_tests().items()
+        if size in sizes and theirs
+    ]
+
+
+@part("collective.over")
+def collectives_over(size: str, which: str) -> str:
+    """By medians, the least or the most of all operations."""
+    return f"{(min if which == 'least' else max)(over_nccl_tests(median, [int(size)])):.3f}"
+
+
+@part("collective.fastest")
+def fastest_collectives(below: str, which: str) -> str:
+    """By the fastest rounds, the least or the most of all operations of fewer bytes."""
+    return f"{(min if which == 'least' else max)(over_nccl_tests(min, range(int(below)))):.2f}"
+
+
+@part("collective.spread")
+def spread_of_nccl_tests(below: str) -> str:
+    """The slowest round of nccl-tests over its fastest, the most of all operations of fewer bytes."""
+    small = [theirs for key, (_, theirs) in beside_nccl_tests().items() if theirs and key[2] < int(below)]
+    return f"{max(max(times) / min(times) for times in small):.1f}"
 
 
 MANY_RUN = "four-h200-transfers.json.gz"
