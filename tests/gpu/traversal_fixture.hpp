@@ -8,6 +8,7 @@
 
 #include "../testing/replay_oracle.hpp"
 #include "../testing/sample_graphs.hpp"
+#include "../testing/serial_oracles.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/cuda/budget.hpp"
 #include "grainscope/graph/access.hpp"

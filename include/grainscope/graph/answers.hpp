@@ -1,9 +1,9 @@
 #ifndef GRAINSCOPE_GRAPH_ANSWERS_HPP
 #define GRAINSCOPE_GRAPH_ANSWERS_HPP
 
-// What the four algorithms answer: serial oracles, slow and obviously right; certificates that prove an
-// answer in parallel, in a time of the order of one pass over the edges; and the frontiers that an algorithm
-// goes through, level by level, which the model replays and a GPU's own are compared with.
+// What the four algorithms answer: certificates that prove an answer in parallel, in a time of the order of
+// one pass over the edges; and the frontiers that an algorithm goes through, level by level, which the model
+// replays and a GPU's own are compared with.
 
 #include <array>
 #include <cstdint>
@@ -20,15 +20,6 @@ inline constexpr std::uint32_t kUnreached = 0xffffffffU;  // depth or distance o
 
 inline constexpr double kDamping = 0.85;
 inline constexpr double kRankTolerance = 1e-4;  // GAP's: L1 norm of what one more step would change
-
-// Serial oracles.
-[[nodiscard]] std::vector<std::uint32_t> serial_bfs(const Csr& graph, Vertex source);   // depths
-[[nodiscard]] std::vector<std::uint32_t> serial_sssp(const Csr& graph, Vertex source);  // Dijkstra
-// Each vertex's component by its lowest vertex. Throws UsageError for a directed graph, saying why.
-[[nodiscard]] std::vector<Vertex> serial_cc(const Csr& graph);
-// Ranks by power iteration (damping 0.85, teleport 0.15 / V, the mass of vertices without out-edges dropped)
-// until one more step changes less than `tolerance` in the L1 norm.
-[[nodiscard]] std::vector<double> serial_pr(const Csr& graph, double tolerance = kRankTolerance);
 
 // Certificates: throw FailedError saying which vertex or edge proves the answer wrong; otherwise the sentence
 // that a row's `verification` holds. `depths` etc.: [V], host memory. All threads.

@@ -10,6 +10,7 @@
 
 #include "../../testing/golden.hpp"
 #include "../../testing/sample_graphs.hpp"
+#include "../../testing/serial_oracles.hpp"
 #include "grainscope/graph/answers.hpp"
 
 namespace grainscope::graph {

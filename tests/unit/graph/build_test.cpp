@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../../testing/sample_graphs.hpp"
+#include "../../testing/serial_oracles.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"

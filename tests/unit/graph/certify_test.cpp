@@ -9,6 +9,7 @@
 #include <random>
 
 #include "../../testing/sample_graphs.hpp"
+#include "../../testing/serial_oracles.hpp"
 #include "answers.hpp"
 #include "grainscope/graph/generate.hpp"
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "../../testing/serial_oracles.hpp"
 #include "child.hpp"
 #include "fakes.hpp"
 #include "families.hpp"

@@ -1,51 +1,18 @@
-// The serial oracles, and what every algorithm asks of its arguments.
+#include "serial_oracles.hpp"
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <queue>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "answers.hpp"
+#include "../../src/graph/answers.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/graph/answers.hpp"
-#include "parallel.hpp"
 
 namespace grainscope::graph {
-
-void require_source(const Csr& graph, Vertex source) {
-  if (source >= graph.vertices()) {
-    throw UsageError("graph " + graph.name + " has no vertex " + std::to_string(source) + ": it has " +
-                     std::to_string(graph.vertices()) + " vertices, counted from 0");
-  }
-}
-
-void require_undirected(const Csr& graph, const std::string& what) {
-  if (graph.directed) {
-    throw UsageError(what + " is for undirected graphs, and " + graph.name +
-                     " is directed: labels that follow edges one way would not be components");
-  }
-}
-
-void require_weights(const Csr& graph, const std::string& what) {
-  if (!graph.weighted() && graph.edges() != 0) {
-    throw UsageError(what + " needs weights, and graph " + graph.name + " has none");
-  }
-}
-
-void require_an_entry_each(const Csr& graph, std::uint64_t entries, const std::string& what) {
-  if (entries != graph.vertices()) {
-    throw FailedError(what + ": " + std::to_string(entries) + " entries for the " +
-                      std::to_string(graph.vertices()) + " vertices of graph " + graph.name);
-  }
-}
-
-void require_in_edges(const Csr& graph, const Csr& in_edges) {
-  if (in_edges.vertices() != graph.vertices() || in_edges.edges() != graph.edges()) {
-    throw UsageError("the in-edges of graph " + graph.name + " are " + std::to_string(in_edges.edges()) +
-                     " entries of " + std::to_string(in_edges.vertices()) + " vertices, its out-edges " +
-                     std::to_string(graph.edges()) + " of " + std::to_string(graph.vertices()));
-  }
-}
 
 // Breadth-first search with a queue: the depth of every vertex that is reached from a source.
 
@@ -64,16 +31,6 @@ std::vector<std::uint32_t> serial_bfs(const Csr& graph, Vertex source) {
     }
   }
   return depths;
-}
-
-Edge entries_reached(const Csr& graph, std::span<const std::uint32_t> depths) {
-  require_an_entry_each(graph, depths.size(), "bfs");
-  Edge entries = 0;
-#pragma omp parallel for reduction(+ : entries) if (graph.vertices() > kFewVertices)
-  for (Vertex v = 0; v < graph.vertices(); ++v) {
-    entries += depths[v] == kUnreached ? 0 : graph.degree(v);
-  }
-  return entries;
 }
 
 // Dijkstra's algorithm with a heap: the distance of every vertex that is reached from a source.
@@ -157,7 +114,7 @@ namespace {
 
 // What one step makes of the ranks: 0.15 / V each, and 0.85 of what the in-neighbours hand out. Vertices
 // without out-edges hand out nothing, and the mass is lost.
-std::vector<double> step(const Csr& graph, const std::vector<double>& ranks) {
+std::vector<double> power_step(const Csr& graph, const std::vector<double>& ranks) {
   std::vector<double> next(ranks.size(), (1 - kDamping) / static_cast<double>(ranks.size()));
   for (Vertex v = 0; v < graph.vertices(); ++v) {
     const double share = kDamping * ranks[v] / static_cast<double>(graph.degree(v));
@@ -174,7 +131,7 @@ std::vector<double> serial_pr(const Csr& graph, double tolerance) {
   constexpr int kMostSteps = 1000;  // 0.85^1000 is far below what a double tells from 0
   std::vector<double> ranks(graph.vertices(), 1 / static_cast<double>(graph.vertices()));
   for (int i = 0; i < kMostSteps; ++i) {
-    std::vector<double> next = step(graph, ranks);
+    std::vector<double> next = power_step(graph, ranks);
     double change = 0;
     for (std::size_t v = 0; v < ranks.size(); ++v) {
       change += std::abs(next[v] - ranks[v]);
