@@ -14,7 +14,7 @@ function(grainscope_precompile target)
 endfunction()
 
 # grainscope_together(<target> <group> <source>...): these C++ sources of a target are compiled as one, which
-# takes half as long. Not beside ccache, where one that changed would bring the others with it.
+# reads headers once. Not beside ccache, where one that changed would bring the others with it.
 function(grainscope_together target group)
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

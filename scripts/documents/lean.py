@@ -340,13 +340,13 @@ ASKED = {
 }
 
 
-# Runs of two GPUs by graph, and those that cc is taken from: its code is newer.
+# Runs of two GPUs by graph.
 TOGETHER = {
     "kron24": "two-h200-lean-kron24.json.gz",
     "kron26": "two-h200-lean-kron26.json.gz",
     "urand24": "two-h200-lean-urand24.json.gz",
 }
-# Of code that tells first neighbours by stores.
+# For cc, whose newer code tells first neighbours by stores.
 TOGETHER_CC = TOGETHER | {
     "kron26": "two-h200-lean-cc26.json.gz",
     "urand24": "two-h200-lean-urand24-third.json.gz",
@@ -364,6 +364,25 @@ def by_two(algorithm: str, lists: str, graph: str, run: str | None = None):
     run = run or (TOGETHER_CC if algorithm == "cc" else TOGETHER)[graph]
     (row,) = found(rows_of(run), LEAN + algorithm, graph, axes)
     return row
+
+
+# cc of one GPU by either code, in turns.
+BY_JOINS = ("h200-cc22-joins-1.json.gz", "h200-cc22-joins-2.json.gz")
+BY_STORES = ("h200-cc22-stores-1.json.gz", "h200-cc22-stores-2.json.gz")
+
+
+@part("lean.by_stores")
+def by_stores(which: str) -> str:
+    """How many times as long rows of cc take whose vertices hang by stores, or how many `rows` there are."""
+    logs = {}
+    for runs in (BY_JOINS, BY_STORES):
+        for row in (row for run in runs for row in rows_of(run) if row.ok):
+            sign = 1 if runs is BY_STORES else -1
+            logs[row.name] = logs.get(row.name, 0) + sign * math.log(row.median_s) / len(runs)
+    if which == "rows":
+        return str(len(logs))
+    of = {"mean": statistics.fmean, "least": min, "most": max}[which]
+    return f"{math.exp(of(logs.values())):.3f}"
 
 
 @part("lean.together")

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 import documents
-from documents import gather, lean, paging, papers, programs, suite, training, traversal
+from documents import gather, lean, paging, papers, programs, suite, training, transfers, traversal
 from grainscope_report.cli import parser
 from planted import gpu_file
 from synthetic_busy import add_pages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PARTS = (gather, lean, paging, papers, programs, suite, training, traversal)
+PARTS = (gather, lean, paging, papers, programs, suite, training, transfers, traversal)
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
 REFERENCE = ROOT / "results" / "reference" / "README.md"
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *GUIDES, ROOT / "docs" / "figures" / "README.md", REFERENCE]

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 import documents
-from documents import COUNTERS, gather, only, raw, result, rows_of, suite, training, traversal
+from documents import COUNTERS, gather, only, raw, result, rows_of, suite, training, transfers, traversal
 from documents.lean import (
     BESIDE,
     BESIDE_EMOGI,
@@ -714,11 +714,11 @@ def test_bulk_copies_on_a_share_leave_less_to_the_computation():
 
 FROM_HOST, TO_HOST, BOTH_WAYS = ("host_to_all", "all_to_host", "all_host_duplex")
 ENGINE, KERNEL = "copy_engine", "kernel_copy"
-SMALL, LARGE = suite.SIZES_OF_MANY
+SMALL, LARGE = transfers.SIZES_OF_MANY
 
 
 def of_alone(pattern: str, method: str, size: int) -> float:
-    rate, alone, _ = suite.many()[pattern, method, size]
+    rate, alone, _ = transfers.many()[pattern, method, size]
     return rate / alone
 
 
@@ -730,7 +730,7 @@ def test_four_gpus_bring_three_times_one_gpu_s_rate_by_every_algorithm():
         more = four.counters["edges_read"] / alone.counters["edges_read"]
         assert (more > 1.1) == (name in ("sssp", "cc"))
         assert more == pytest.approx(1, abs=0.2)
-        kernels, _, _ = suite.many()[FROM_HOST, KERNEL, LARGE]
+        kernels, _, _ = transfers.many()[FROM_HOST, KERNEL, LARGE]
         assert 0.88 * kernels < four.bandwidth_gb_s < kernels
 
 
@@ -739,9 +739,9 @@ def test_the_links_of_four_gpus_carry_more_than_the_host_s_side_gives():
         assert of_alone(TO_HOST, method, SMALL) > 3.9
         assert of_alone(TO_HOST, method, LARGE) < 2.8
         assert 2.9 < of_alone(FROM_HOST, method, LARGE) < 3.3
-    one_way, both = (suite.many()[pattern, ENGINE, LARGE][0] for pattern in (FROM_HOST, BOTH_WAYS))
+    one_way, both = (transfers.many()[pattern, ENGINE, LARGE][0] for pattern in (FROM_HOST, BOTH_WAYS))
     assert both == pytest.approx(one_way, rel=0.02)
-    cache = max(each["bytes"] for each in result(suite.MANY_RUN).environment.cpu["caches"])
+    cache = max(each["bytes"] for each in result(transfers.MANY_RUN).environment.cpu["caches"])
     assert 4 * SMALL < cache < 4 * LARGE
     two = next(
         one
@@ -752,19 +752,19 @@ def test_the_links_of_four_gpus_carry_more_than_the_host_s_side_gives():
 
 
 def test_one_gpu_sends_to_three_what_it_sends_to_one():
-    links = [link.peak_gb_s for link in result(suite.MANY_RUN).links if link.peer is not None]
+    links = [link.peak_gb_s for link in result(transfers.MANY_RUN).links if link.peer is not None]
     for pattern in ("one_to_all", "all_to_one", "all_from_one", "one_from_all"):
-        rate, _, copies = suite.many()[pattern, ENGINE, LARGE]
+        rate, _, copies = transfers.many()[pattern, ENGINE, LARGE]
         assert copies == 3
         assert rate == pytest.approx(max(links), rel=0.01)
-    shares = {row.name: row.link_fraction for row in rows_of(suite.MANY_RUN)}
+    shares = {row.name: row.link_fraction for row in rows_of(transfers.MANY_RUN)}
     told = shares[f"transfer/collective/one_to_all/{ENGINE}/gpu:0/gpus:4/bytes:{LARGE}"]
     assert told == pytest.approx(1 / 3, rel=0.02)  # as the README of the runs says
 
 
 def test_each_neighbour_at_a_switch_helps_alike():
     for path in ("pinned_to_gpu", "gpu_to_pinned"):
-        times = suite.by_each_neighbour(path)
+        times = transfers.by_each_neighbour(path)
         assert len(times) == 3
         assert max(times) < 1.01 * min(times)
 

@@ -74,6 +74,22 @@ TEST(LeanCcModel, is_worth_what_it_reads_before_samples) {
   }
 }
 
+// What hangs from its first neighbour by a store: nearly all.
+TEST(LeanCcModel, has_few_vertices_whose_first_neighbour_is_higher) {
+  for (const char* spec : {"kron:17", "urand:17"}) {
+    const Csr graph = hubs_first(spec);
+    std::uint64_t higher = 0;
+    std::uint64_t listed = 0;
+    for (Vertex v = 0; v < graph.vertices(); ++v) {
+      const auto neighbours = graph.neighbours(v);
+      listed += neighbours.empty() ? 0 : 1;
+      higher += !neighbours.empty() && neighbours.front() > v ? 1 : 0;
+    }
+    EXPECT_GT(higher, 0U) << spec;
+    EXPECT_LT(static_cast<double>(higher), 0.04 * static_cast<double>(listed)) << spec;
+  }
+}
+
 TEST(ListPhases, follow_each_other_and_each_has_as_many_lines_as_all_before) {
   const Csr graph = hubs_first("kron:16");
   const lean::HotTier tier = plan_tier(graph, lean::TierPolicy::lists, graph.edges() / 20);

@@ -1,0 +1,205 @@
+"""docs/transfer.md and docs/collective.md: borrowed links, copies of all GPUs at once, NCCL."""
+
+import csv
+from collections import defaultdict
+from collections.abc import Callable, Container
+from functools import cache
+from statistics import median
+
+import documents
+from documents import axes_of, digits, part, table
+from grainscope_report.units import format_bytes
+
+RELAY_RUN = "two-h100-relay.json.gz"
+RELAY = "transfer/relay"
+
+
+@part("relay.sizes")
+def relayed_copies() -> str:
+    """GB/s of copies alone and with a neighbour's link, by size and way, and the share that it passed on."""
+    lines = []
+    for row in documents.rows_of(RELAY_RUN):
+        if row.case.family != RELAY or row.case.axes["share"] != "found":
+            continue
+        method, path, size = axes_of(row, "method", "path", "bytes")
+        counters = row.counters
+        cells = [f"{counters['alone_gb_s']:.1f}", f"{row.bandwidth_gb_s:.1f}", f"{counters['of_alone']:.2f}"]
+        of_both = f"{counters['of_at_once']:.2f}"
+        share = f"{counters['share']:.0f} %"
+        lines.append([PATHS_OF_RELAY[path], f"`{method}`", format_bytes(size), *cells, of_both, share])
+    heads = [
+        "path",
+        "method",
+        "size",
+        "alone",
+        "with the neighbour",
+        "times",
+        "of both links at once",
+        "share",
+    ]
+    return table(heads, lines)
+
+
+PATHS_OF_RELAY = {"pinned_to_gpu": "host to GPU", "gpu_to_pinned": "GPU to host"}
+
+
+# In turns with nccl-tests, a file a round.
+COLLECTIVE_RUNS = (
+    "two-h200-collective-1.json.gz",
+    "two-h200-collective-2.json.gz",
+    "two-h200-collective-3.json.gz",
+    "two-h200-collective-4.json.gz",
+    "two-h200-collective-5.json.gz",
+)
+SIZES_OF_COLLECTIVES = (256, 256 << 10, 8 << 20, 256 << 20)
+
+
+@cache
+def beside_nccl_tests() -> dict[tuple[str, str, int], tuple[list[float], list[float]]]:
+    """Microseconds in each round, by the suite and by nccl-tests, by kind, place and bytes."""
+    found: dict[tuple[str, str, int], tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
+    for name in COLLECTIVE_RUNS:
+        for row in documents.rows_of(name):
+            place, size = axes_of(row, "place", "bytes")
+            found[row.case.family.removeprefix("collective/"), place, size][0].append(1e6 * row.median_s)
+    with (documents.REFERENCE / "nccl-tests.csv").open(newline="") as file:
+        for line in csv.DictReader(file):
+            key = (line["operation"], line["place"], int(line["bytes"]))
+            if key in found:
+                found[key][1].append(float(line["time_us"]))
+    return found
+
+
+@part("collective.beside")
+def collectives_beside() -> str:
+    """Medians of the rounds, by the suite and by nccl-tests."""
+    lines = []
+    for kind, place in dict.fromkeys(key[:2] for key in beside_nccl_tests()):
+        cells = [f"`{kind}`", place]
+        for size in SIZES_OF_COLLECTIVES:
+            ours, theirs = (median(times) for times in beside_nccl_tests()[kind, place, size])
+            cells += [digits(ours), digits(theirs), f"{ours / theirs:.3f}"]
+        lines.append(cells)
+    heads = ["", "place"]
+    for size in map(format_bytes, SIZES_OF_COLLECTIVES):
+        heads += [f"{size}: µs", "nccl-tests", "×"]
+    return table(heads, lines, right=True)
+
+
+def over_nccl_tests(summed: Callable[[list[float]], float], sizes: Container[int]) -> list[float]:
+    """The suite's time over that of nccl-tests, each of all rounds, for every operation of these sizes."""
+    return [
+        summed(ours) / summed(theirs)
+        for (_, _, size), (ours, theirs) in beside_nccl_tests().items()
+        if size in sizes and theirs
+    ]
+
+
+@part("collective.over")
+def collectives_over(size: str, which: str) -> str:
+    """By medians, the least or the most of all operations."""
+    return f"{(min if which == 'least' else max)(over_nccl_tests(median, [int(size)])):.3f}"
+
+
+@part("collective.fastest")
+def fastest_collectives(below: str, which: str) -> str:
+    """By the fastest rounds, the least or the most of all operations of fewer bytes."""
+    return f"{(min if which == 'least' else max)(over_nccl_tests(min, range(int(below)))):.2f}"
+
+
+@part("collective.spread")
+def spread_of_nccl_tests(below: str) -> str:
+    """The slowest round of nccl-tests over its fastest, the most of all operations of fewer bytes."""
+    small = [theirs for key, (_, theirs) in beside_nccl_tests().items() if theirs and key[2] < int(below)]
+    return f"{max(max(times) / min(times) for times in small):.1f}"
+
+
+MANY_RUN = "four-h200-transfers.json.gz"
+MANY = {"host_to_all": "host → GPUs", "all_to_host": "GPUs → host", "all_host_duplex": "both ways"}
+SIZES_OF_MANY = (8 << 20, 512 << 20)
+
+
+@cache
+def many() -> dict[tuple[str, str, int], tuple[float, float, int]]:
+    """Copies of four GPUs at once, by pattern, method and size: GB/s, of one alone, how many they are."""
+    found = {}
+    for row in documents.rows_of(MANY_RUN):
+        if row.case.family == "transfer/collective":
+            alone = [lane.alone_gb_s for lane in row.lanes]
+            key = axes_of(row, "pattern", "method", "bytes")
+            found.setdefault(key, (row.bandwidth_gb_s, median(alone), len(alone)))
+    return found
+
+
+@part("many.host")
+def many_with_the_host() -> str:
+    """GB/s of copies of four GPUs at once by size, beside one alone, and how many copies alone that is."""
+    lines = []
+    for pattern, name in MANY.items():
+        for method in ("copy_engine", "kernel_copy"):
+            cells = []
+            for size in SIZES_OF_MANY:
+                if (pattern, method, size) in many():
+                    rate, alone, _ = many()[pattern, method, size]
+                    cells += [f"{alone:.1f}", f"{rate:.1f}", f"{rate / alone:.2f}"]
+                else:
+                    cells += ["not run", "", ""]
+            _, _, copies = many()[pattern, method, SIZES_OF_MANY[0]]
+            lines.append([name, f"`{method}`", str(copies), *cells])
+    heads = ["", "method", "copies"]
+    for size in map(format_bytes, SIZES_OF_MANY):
+        heads += [f"{size} each: one alone", "at once", "times"]
+    return table(heads, lines)
+
+
+@part("many.rate")
+def many_rate(pattern: str, method: str, size: str) -> str:
+    return f"{many()[pattern, method, int(size)][0]:.0f}"
+
+
+@part("many.times")
+def many_times(pattern: str, method: str, size: str) -> str:
+    rate, alone, _ = many()[pattern, method, int(size)]
+    return f"{rate / alone:.1f}"
+
+
+@part("many.cache")
+def cache_of_many() -> str:
+    """The largest cache of the CPU."""
+    return format_bytes(max(each["bytes"] for each in documents.result(MANY_RUN).environment.cpu["caches"]))
+
+
+@part("many.one_gpu")
+def many_of_one_gpu(which: str) -> str:
+    """The `least` or the `most` GB/s that one GPU sends to the others or gets of them, 512 MiB a copy."""
+    patterns = ("one_to_all", "all_to_one", "all_from_one", "one_from_all")
+    rates = [many()[pattern, "copy_engine", SIZES_OF_MANY[1]][0] for pattern in patterns]
+    return f"{(min if which == 'least' else max)(rates):.0f}"
+
+
+def by_each_neighbour(path: str) -> list[float]:
+    """How many times as fast 1 GiB is with the link of each neighbour, too."""
+    return [
+        row.counters["of_alone"]
+        for row in documents.rows_of(MANY_RUN)
+        if row.case.family == RELAY and axes_of(row, "path", "bytes") == (path, 1 << 30)
+    ]
+
+
+@part("relay.by_each")
+def of_each_neighbour(path: str) -> str:
+    times = by_each_neighbour(path)
+    return f"{min(times):.2f} to {max(times):.2f}"
+
+
+@part("relay.pays")
+def relay_pays(method: str) -> str:
+    """The smallest size measured from which on a neighbour's link helps by more than a tenth, both ways."""
+    gains: dict[int, list[float]] = {}
+    for row in documents.rows_of(RELAY_RUN):
+        if row.case.family == RELAY and row.case.axes["share"] == "found":
+            found, size = axes_of(row, "method", "bytes")
+            if found == method:
+                gains.setdefault(size, []).append(row.counters["of_alone"])
+    slow = [size for size, times in gains.items() if min(times) < 1.1]
+    return format_bytes(min(size for size in gains if size > max(slow, default=0)))
