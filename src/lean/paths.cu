@@ -26,7 +26,7 @@ struct StepCounters {
   unsigned long long active;
   unsigned long long edges;
   unsigned long long pieces;
-  unsigned int nearest;  // of the vertices that wait, the lowest distance
+  unsigned int nearest;  // of the vertices that wait behind the step, the lowest distance
 };
 
 // All device memory. A set of vertices is a bit each.
@@ -73,6 +73,15 @@ struct PathsAlone : Alone {
     return there ? a.fallen[word] : 0;
   }
 };
+
+// By all lanes.
+__device__ inline void lower_nearest(StepCounters& step, std::uint32_t nearest) {
+  nearest =
+      cuda::all_of_warp(nearest, [](std::uint32_t one, std::uint32_t other) { return min(one, other); });
+  if (cuda::lane_of_warp() == 0 && nearest != graph::kUnreached) {
+    atomicMin(&step.nearest, nearest);
+  }
+}
 
 // What is asked for at a time, of this many words' vertices, before the first answer is looked at.
 inline constexpr int kAtOnce = 4;
@@ -127,15 +136,11 @@ __device__ void choose(const ListsView& lists, const PathArrays& a, const Place&
   }
   active = cuda::sum_of_warp(active);
   edges = cuda::sum_of_warp(edges);
-  nearest =
-      cuda::all_of_warp(nearest, [](std::uint32_t one, std::uint32_t other) { return min(one, other); });
   if (lane == 0 && active > 0) {
     atomicAdd(&step.active, active);
     atomicAdd(&step.edges, edges);
   }
-  if (lane == 0 && nearest != graph::kUnreached) {
-    atomicMin(&step.nearest, nearest);
-  }
+  lower_nearest(step, nearest);
 }
 
 // A list, or a piece of one, is read with the distance that its vertex has then. Where that has fallen since
@@ -143,6 +148,7 @@ __device__ void choose(const ListsView& lists, const PathArrays& a, const Place&
 struct Relax {
   const PathArrays& a;
   std::uint32_t distance = 0;
+  std::uint32_t nearest = graph::kUnreached;  // of what this lane has lowered, the lowest
 
   __device__ void start(std::uint32_t vertex) {
     std::uint32_t read = 0;
@@ -157,6 +163,7 @@ struct Relax {
     if (through < a.distances[neighbour.vertex] &&
         through < atomicMin(a.distances + neighbour.vertex, through)) {
       atomicOr(a.fallen + neighbour.vertex / kWarpLanes, 1U << neighbour.vertex % kWarpLanes);
+      nearest = min(nearest, through);
     }
   }
   __device__ void finish(bool /*whole*/) {}
@@ -216,12 +223,26 @@ __global__ void __launch_bounds__(kLeanThreads) relax_steps(PlacedView lists, Pa
   if (!meeting.all()) {
     return;
   }
-  Relax relax{a};
   std::uint64_t threshold = delta;
   std::uint32_t step = 0;
   for (std::uint32_t round = 0; step < board.most; ++round) {
     StepCounters& counters = a.counters[round % 2];
     choose(lists.out, a, place, threshold, counters);
+    if (!meeting.all()) {  // nobody lowers what another GPU is taking
+      return;
+    }
+    ReadNote* const note = kCount ? board.reads + step : nullptr;
+    const HandOut out{a.pieces, &counters.pieces, long_list(__ldcg(&counters.active))};
+    Relax relax{a};
+    visit_words<kCoding, kCount>(
+        lists.out, a.words, place.words(), [&](std::uint32_t word) { return a.active[word]; }, out, note,
+        relax);
+    meeting.here();
+    visit_pieces<kCoding, kCount>(lists.out, out, __ldcg(&counters.pieces), note, relax);
+    lower_nearest(counters, relax.nearest);
+    if (notes) {
+      a.counters[(round + 1) % 2] = {0, 0, 0, graph::kUnreached};
+    }
     const auto own = [&] {
       return StepTotal{__ldcg(&counters.active), __ldcg(&counters.edges), __ldcg(&counters.nearest), 0};
     };
@@ -229,37 +250,21 @@ __global__ void __launch_bounds__(kLeanThreads) relax_steps(PlacedView lists, Pa
       return;
     }
     const StepTotal total = meeting.total(own);
-    const std::uint64_t active = total.active;
-    const std::uint64_t edges = total.edges;
-    const std::uint32_t nearest = total.nearest;
-    if (active == 0 && nearest == graph::kUnreached) {
+    if (total.active != 0) {
+      if (notes) {
+        board.note(step, total.active, total.edges, false);
+      }
+      ++step;
+    }
+    if (total.nearest == graph::kUnreached) {
       if (notes) {
         *board.steps = step;
       }
       return;
     }
-    if (active == 0) {
-      threshold = (std::uint64_t{nearest} / delta + 1) * delta;
-    } else {
-      ReadNote* const note = kCount ? board.reads + step : nullptr;
-      const HandOut out{a.pieces, &counters.pieces, long_list(active)};
-      visit_words<kCoding, kCount>(
-          lists.out, a.words, place.words(), [&](std::uint32_t word) { return a.active[word]; }, out, note,
-          relax);
-      meeting.here();
-      visit_pieces<kCoding, kCount>(lists.out, out, __ldcg(&counters.pieces), note, relax);
-    }
-    if (notes) {
-      a.counters[(round + 1) % 2] = {0, 0, 0, graph::kUnreached};
-    }
-    if (!meeting.all()) {
-      return;
-    }
-    if (active != 0) {
-      if (notes) {
-        board.note(step, active, edges, false);
-      }
-      ++step;
+    // By several GPUs nobody may be below it: a copy may be lowered to what its own GPU knows to be no news.
+    if (total.nearest >= threshold) {
+      threshold = (std::uint64_t{total.nearest} / delta + 1) * delta;
     }
   }
 }
