@@ -264,7 +264,7 @@ __global__ void __launch_bounds__(kLeanThreads) relax_steps(PlacedView lists, Pa
     }
     // By several GPUs nobody may be below it: a copy may be lowered to what its own GPU knows to be no news.
     if (total.nearest >= threshold) {
-      threshold = (std::uint64_t{total.nearest} / delta + 1) * delta;
+      threshold = std::uint64_t{total.nearest} + delta;
     }
   }
 }
@@ -404,7 +404,7 @@ class HybridSssp final : public graph::Traversal {
         return run_.finish();
       }
       if (counters.active == 0) {
-        threshold = (std::uint64_t{counters.nearest} / delta_ + 1) * delta_;
+        threshold = std::uint64_t{counters.nearest} + delta_;
         continue;
       }
       const StepPlan plan = plan_step(

@@ -71,8 +71,8 @@ std::uint32_t usual_delta(const graph::Csr& graph) {
     sum += graph.weights[i];
   }
   constexpr std::uint64_t kShare = 12;
-  return static_cast<std::uint32_t>(
-      std::max<std::uint64_t>(1, sum / kShare / std::max<std::uint64_t>(1, graph.edges())));
+  const std::uint64_t share = sum / kShare / std::max<std::uint64_t>(1, graph.edges());
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>({1, share, weight_bounds(graph).least}));
 }
 
 }  // namespace grainscope::lean

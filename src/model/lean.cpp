@@ -361,7 +361,7 @@ class NearFar {
       }
       fallen = std::move(far);
       if (active.empty()) {
-        threshold = (std::uint64_t{nearest} / delta_ + 1) * delta_;
+        threshold = std::uint64_t{nearest} + delta_;
         continue;
       }
       step(active, fallen);
