@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -159,6 +160,12 @@ struct Family {
   // Of what it measures: it rises when a kernel, the timed region or the formula changes, and results of two
   // versions do not measure the same. tests/golden/measured_code.json holds the code to it.
   int version = 1;
+  std::map<std::string, int> versions = {};  // of rows' families, such as lean/sssp, that rose by themselves
+
+  [[nodiscard]] int version_of(const std::string& family) const {
+    const auto own = versions.find(family);
+    return own == versions.end() ? version : own->second;
+  }
 };
 
 }  // namespace grainscope::harness

@@ -182,7 +182,7 @@ Listed list_family(const Family& family, const Machine& machine, const Scope& sc
     if (!benchmark.impossible.empty()) {
       grids.leave_out(benchmark.impossible);
     } else if (names.insert(benchmark.id.name()).second) {  // lines of the table may meet
-      benchmark.version = family.version;
+      benchmark.version = family.version_of(benchmark.id.family);
       fill_up(benchmark.explanation, family.about);
       set_units(benchmark.id.axes, family);
       if (benchmark.skip.empty()) {

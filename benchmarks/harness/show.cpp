@@ -98,7 +98,11 @@ std::string family_text(const Family& family) {
                                     std::pair("limits", about.limits)}) {
     text += *said == '\0' ? "" : wrapped(label, said);
   }
-  text += wrapped("version", std::to_string(family.version));
+  std::string versions = std::to_string(family.version);
+  for (const auto& [name, version] : family.versions) {
+    versions += ", " + name + " " + std::to_string(version);
+  }
+  text += wrapped("version", versions);
   for (const DeclaredAxis& axis : family.axes) {
     text += wrapped("axis", axis.key + ": " + axis.means + " (" + values_text(axis) + ")");
   }
@@ -189,6 +193,7 @@ std::string families_json(const std::vector<Family>& families) {
                    {"source", family.about.source},
                    {"limits", family.about.limits},
                    {"version", family.version},
+                   {"versions", family.versions},
                    {"axes", axes},
                    {"presets", presets}});
   }

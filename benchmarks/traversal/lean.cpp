@@ -516,7 +516,12 @@ Family lean_traversal() {
        gpu_axis()},
       [](const Machine& machine, const Scope& scope, const Grids& grids) {
         return Lister(machine, scope, grids).list();
-      }};
+      },
+      false,
+      1,
+      // Its threshold rises by the lowest weight, if that is more, and lists of EMOGI's weights are read
+      // once.
+      {{"lean/sssp", 2}}};
 }
 
 }  // namespace grainscope::harness

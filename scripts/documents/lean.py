@@ -340,28 +340,20 @@ ASKED = {
 }
 
 
-# Runs of two GPUs by graph.
+# Runs of two GPUs by graph: two H100, and two pairs of H200.
 TOGETHER = {
-    "kron24": "two-h200-lean-kron24.json.gz",
+    "kron24": "two-h100-lean-kron24.json.gz",
+    "urand24": "two-h100-lean-urand24.json.gz",
     "kron26": "two-h200-lean-kron26.json.gz",
-    "urand24": "two-h200-lean-urand24.json.gz",
 }
 # For cc, whose newer code tells first neighbours by stores.
-TOGETHER_CC = TOGETHER | {
-    "kron26": "two-h200-lean-cc26.json.gz",
-    "urand24": "two-h200-lean-urand24-third.json.gz",
-}
-# Of urand 24, by other GPUs.
-TOGETHER_OTHER = {
-    "other": "two-h200-lean-urand24-other.json.gz",
-    "third": "two-h200-lean-urand24-third.json.gz",
-}
+TOGETHER_CC = TOGETHER | {"kron26": "two-h200-lean-cc26.json.gz"}
 
 
-def by_two(algorithm: str, lists: str, graph: str, run: str | None = None):
-    """The row of two GPUs over pinned memory, of a run or of the one in the table."""
+def by_two(algorithm: str, lists: str, graph: str):
+    """The row of two GPUs over pinned memory."""
     axes = {"lists": lists, "gpus": 2, "memory": None}
-    run = run or (TOGETHER_CC if algorithm == "cc" else TOGETHER)[graph]
+    run = (TOGETHER_CC if algorithm == "cc" else TOGETHER)[graph]
     (row,) = found(rows_of(run), LEAN + algorithm, graph, axes)
     return row
 
@@ -412,13 +404,6 @@ def together_later() -> str:
                 one, other = (visit.median_s for visit in row.visits)
                 later.append(100 * ((other if row.middle == 0 else one) / row.median_s - 1))
     return f"{min(later):.0f} to {max(later):.0f}"
-
-
-@part("lean.together_other")
-def together_other(which: str) -> str:
-    """How many times as fast as one two other GPUs were at sssp of urand 24, by plain lists."""
-    row = by_two("sssp", "plain", "urand24", TOGETHER_OTHER[which])
-    return f"{2 * row.counters['scaling']:.2f}"
 
 
 @part("lean.together_steps")

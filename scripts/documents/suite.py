@@ -205,7 +205,7 @@ def type_b_table() -> str:
         f"| {machines[one.get('machine', 0)]} | `{one['family']}` | {one['clock']} | "
         f"{100 * one['visit']['standard']:.2g} | {100 * one['run']['standard']:.2g} |"
         for one in made["families"]
-        if "run" in one
+        if "run" in one and "of_version" not in one
     ]
     return "\n".join(parts)
 

@@ -45,13 +45,13 @@ PATHS_OF_RELAY = {"pinned_to_gpu": "host to GPU", "gpu_to_pinned": "GPU to host"
 
 # In turns with nccl-tests, a file a round.
 COLLECTIVE_RUNS = (
-    "two-h200-collective-1.json.gz",
-    "two-h200-collective-2.json.gz",
-    "two-h200-collective-3.json.gz",
-    "two-h200-collective-4.json.gz",
-    "two-h200-collective-5.json.gz",
+    "two-h100-collective-1.json.gz",
+    "two-h100-collective-2.json.gz",
+    "two-h100-collective-3.json.gz",
+    "two-h100-collective-4.json.gz",
+    "two-h100-collective-5.json.gz",
 )
-SIZES_OF_COLLECTIVES = (256, 256 << 10, 8 << 20, 256 << 20)
+SIZES_OF_COLLECTIVES = (8 << 10, 1 << 20, 8 << 20, 64 << 20, 256 << 20)
 
 
 @cache
@@ -105,6 +105,12 @@ def collectives_over(size: str, which: str) -> str:
 def fastest_collectives(below: str, which: str) -> str:
     """By the fastest rounds, the least or the most of all operations of fewer bytes."""
     return f"{(min if which == 'least' else max)(over_nccl_tests(min, range(int(below)))):.2f}"
+
+
+@part("collective.fastest_at")
+def fastest_collectives_at(size: str, which: str) -> str:
+    """The same of all operations of as many bytes."""
+    return f"{(min if which == 'least' else max)(over_nccl_tests(min, [int(size)])):.2f}"
 
 
 @part("collective.spread")

@@ -34,6 +34,9 @@ class Family:
     one GPU, of the host. `odd_requests`: some of its cases ask for short or few
     requests on purpose, by their access, offset or blocks, of which its curves are not named.
     `asks_memory`: what kind of memory does is its question.
+
+    `type_b_until`: type B of runs of older versions stands for it up to this one, whose runs are to be taken.
+    A faster kernel reads over the same links and waits for the same host.
     """
 
     reads: bool = False
@@ -50,6 +53,7 @@ class Family:
     in_host: bool = False
     odd_requests: bool = False
     asks_memory: bool = False
+    type_b_until: int = 1
 
 
 SIZES = (Along(BYTES),)
@@ -84,6 +88,7 @@ FAMILIES: Mapping[str, Family] = {
     "pipeline/graphsage": Family(reads=True, staged=True),
     "traversal": Family(walks=True, each_algorithm=True),
     "lean": Family(walks=True, each_algorithm=True),
+    "lean/sssp": Family(walks=True, each_algorithm=True, type_b_until=2),
     "model": Family(each_algorithm=True),
 }
 UNKNOWN = Family()

@@ -33,7 +33,7 @@ from pathlib import Path
 from statistics import NormalDist, fmean, median
 from typing import Any, NamedTuple
 
-from grainscope_report import loading, uncertainty
+from grainscope_report import families, loading, uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
 from grainscope_report.statistics import median_ranks
@@ -590,6 +590,8 @@ def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
         if key in between:
             row["run"] = {"standard": _short(between[key], DIGITS), "freedom": FREEDOM}
         yield row
+        if (newer := families.of(family).type_b_until) > row["version"]:
+            yield row | {"version": newer, "of_version": row["version"]}
 
 
 def _visits(keys: Iterable[Key], runs: Sequence[Measured]) -> dict[Key, float]:

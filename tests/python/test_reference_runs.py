@@ -258,6 +258,9 @@ def test_cases_without_a_row_of_todays_version_are_missing_wherever_it_was_measu
     families[1]["version"] = 1
     (planted / "families.json").write_text(json.dumps(families))
     assert lacking(planted, capsys)["grain/pieces"] == (1, 0, [])
+    families[1]["versions"] = {"grain/pieces": 2}  # of these rows alone, such as one algorithm's of many
+    (planted / "families.json").write_text(json.dumps(families))
+    assert lacking(planted, capsys)["grain/pieces"] == (1, 1, [RUNNABLE[0]])
 
 
 def test_rows_of_schema_1_count_by_the_version_that_their_file_names(planted, capsys):

@@ -184,7 +184,7 @@ def test_several_gpus_stand_beside_one(tmp_path, capsys, monkeypatch):
 
 def test_several_gpus_that_read_fewer_edges_stand_beside_one_of_their_way(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "140")
-    path = str(Path(__file__).parents[2] / "results/reference/two-h200-lean-kron24.json.gz")
+    path = str(Path(__file__).parents[2] / "results/reference/two-h100-lean-kron24.json.gz")
     assert main(["validate", path]) == 0
     capsys.readouterr()
     assert main(["summary", path, "--json"]) == 0

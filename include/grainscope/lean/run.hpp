@@ -339,9 +339,9 @@ struct WeightBounds {
 };
 [[nodiscard]] WeightBounds weight_bounds(const graph::Csr& graph);
 
-// The first threshold, and how far the next ones lie above the nearest vertex, where nothing else is known: the
-// lowest weight, up to which every list is read once, or, where that is more, a twelfth of the mean weight, up
-// to which lists are read little more than once (docs/lean.md).
+// The first threshold, and how far the next ones lie above the nearest vertex, where nothing else is known:
+// the lowest weight, up to which every list is read once, or, where that is more, a twelfth of the mean
+// weight, up to which lists are read little more than once (docs/lean.md).
 [[nodiscard]] std::uint32_t usual_delta(const graph::Csr& graph);
 
 // Distances fall while lists are read, in no fixed order, so that a run that counts may read a little more or

@@ -223,6 +223,20 @@ TEST(LeanFamily, has_the_budgets_in_bytes_that_are_asked_for_beside_its_own) {
   EXPECT_EQ(with_budgets({64 * kMiB, kGiB}).size(), own + more);
 }
 
+TEST(LeanFamily, has_a_version_of_its_own_where_one_algorithm_rose) {
+  const Family family = lean_traversal();
+  ASSERT_GT(family.versions.at("lean/sssp"), family.version);
+  const Machine machine = test::machine_with_gpus(1);
+  std::map<std::string, int> versions;
+  for (const Benchmark& benchmark :
+       list_all({family}, machine,
+                make_scope(Preset::quick, gpu_targets(machine, {}), false, node_targets(machine, {})))) {
+    versions[benchmark.id.family] = benchmark.version;
+  }
+  EXPECT_EQ(versions.at("lean/sssp"), family.versions.at("lean/sssp"));
+  EXPECT_EQ(versions.at("lean/bfs"), family.version);
+}
+
 TEST(LeanFamily, skips_a_budget_that_the_gpu_has_not) {
   std::size_t skipped = 0;
   for (const Benchmark& benchmark : with_budgets({512 * kGiB})) {
