@@ -35,8 +35,8 @@ class Family:
     requests on purpose, by their access, offset or blocks, of which its curves are not named.
     `asks_memory`: what kind of memory does is its question.
 
-    `type_b_until`: type B of runs of older versions stands for it up to this one, whose runs are to be taken.
-    A faster kernel reads over the same links and waits for the same host.
+    `type_b_until`: type B of runs of older versions stands for it up to this one, whose runs are to be taken:
+    it still goes over the same links and waits for the same host.
     """
 
     reads: bool = False
@@ -77,7 +77,7 @@ FAMILIES: Mapping[str, Family] = {
     "contention": Family(spread_links=True),
     "grain/saturation": Family(curves=(Along("blocks"),)),
     "grain/gpu_memory": Family(asks_memory=True),
-    "grain/pieces": Family(curves=(Along("grain", (BYTES,)),)),
+    "grain/pieces": Family(curves=(Along("grain", (BYTES,)),), type_b_until=2),
     "reach/gather": Family(reads=True, asks_memory=True, curves=(Along("span", ("rows",)),)),
     "gather": Family(
         reads=True, aliases=TABLE_OF_ROWS, curves=(Along("span", ("rows",)), Along("row", ("rows",)))
