@@ -34,9 +34,6 @@ class Family:
     one GPU, of the host. `odd_requests`: some of its cases ask for short or few
     requests on purpose, by their access, offset or blocks, of which its curves are not named.
     `asks_memory`: what kind of memory does is its question.
-
-    `type_b_until`: type B of runs of older versions stands for it up to this one, whose runs are to be taken:
-    it still goes over the same links and waits for the same host.
     """
 
     reads: bool = False
@@ -53,7 +50,6 @@ class Family:
     in_host: bool = False
     odd_requests: bool = False
     asks_memory: bool = False
-    type_b_until: int = 1
 
 
 SIZES = (Along(BYTES),)
@@ -77,7 +73,7 @@ FAMILIES: Mapping[str, Family] = {
     "contention": Family(spread_links=True),
     "grain/saturation": Family(curves=(Along("blocks"),)),
     "grain/gpu_memory": Family(asks_memory=True),
-    "grain/pieces": Family(curves=(Along("grain", (BYTES,)),), type_b_until=2),
+    "grain/pieces": Family(curves=(Along("grain", (BYTES,)),)),
     "reach/gather": Family(reads=True, asks_memory=True, curves=(Along("span", ("rows",)),)),
     "gather": Family(
         reads=True, aliases=TABLE_OF_ROWS, curves=(Along("span", ("rows",)), Along("row", ("rows",)))
@@ -88,10 +84,13 @@ FAMILIES: Mapping[str, Family] = {
     "pipeline/graphsage": Family(reads=True, staged=True),
     "traversal": Family(walks=True, each_algorithm=True),
     "lean": Family(walks=True, each_algorithm=True),
-    "lean/sssp": Family(walks=True, each_algorithm=True, type_b_until=2),
     "model": Family(each_algorithm=True),
 }
 UNKNOWN = Family()
+
+# Up to which version type B of a family's older runs stands for it, until runs of that are taken: it still
+# goes over the same links and waits for the same host.
+TYPE_B_UNTIL = {"grain/pieces": 2, "lean/sssp": 2}
 
 
 @dataclass(frozen=True)

@@ -590,7 +590,7 @@ def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
         if key in between:
             row["run"] = {"standard": _short(between[key], DIGITS), "freedom": FREEDOM}
         yield row
-        if (newer := families.of(family).type_b_until) > row["version"]:
+        if (newer := families.TYPE_B_UNTIL.get(family, 0)) > row["version"]:
             yield row | {"version": newer, "of_version": row["version"]}
 
 

@@ -180,8 +180,7 @@ def family(runs: list[Measured]) -> dict:
 def test_a_family_keeps_what_older_runs_differed_by_until_runs_of_its_version_are_taken(monkeypatch):
     runs = repeated_runs(4, 0.03)
     for until, versions in ((1, [(2, None)]), (2, [(2, None)]), (4, [(2, None), (4, 2)])):
-        known = visits.families.Family(type_b_until=until)
-        monkeypatch.setattr(visits.families, "of", lambda _name, known=known: known)
+        monkeypatch.setitem(visits.families.TYPE_B_UNTIL, "fake", until)
         rows = visits.type_b_table(runs)["families"]
         assert [(row["version"], row.get("of_version")) for row in rows] == versions
         assert {json.dumps([row["visit"], row["run"]]) for row in rows} == {
