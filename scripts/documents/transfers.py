@@ -183,19 +183,20 @@ def many_of_one_gpu(which: str) -> str:
     return f"{(min if which == 'least' else max)(rates):.0f}"
 
 
-def by_each_neighbour(path: str) -> list[float]:
-    """How many times as fast 1 GiB is with the link of each neighbour, too."""
+def by_each_neighbour(path: str, of: str = "of_alone") -> list[float]:
+    """How many times as fast 1 GiB is with the link of each neighbour, too, or of both links at once."""
     return [
-        row.counters["of_alone"]
+        row.counters[of]
         for row in documents.rows_of(MANY_RUN)
         if row.case.family == RELAY and axes_of(row, "path", "bytes") == (path, 1 << 30)
     ]
 
 
 @part("relay.by_each")
-def of_each_neighbour(path: str) -> str:
-    times = by_each_neighbour(path)
-    return f"{min(times):.2f} to {max(times):.2f}"
+def of_each_neighbour(*path_and_of: str) -> str:
+    times = by_each_neighbour(*path_and_of)
+    least, most = f"{min(times):.2f}", f"{max(times):.2f}"
+    return least if least == most else f"{least} to {most}"
 
 
 @part("relay.pays")
