@@ -23,9 +23,9 @@ constexpr About kAboutCollective{
         "`loop`, as nccl-tests does: up to 20 operations are enqueued one behind another and waited for "
         "once, on the host's clock, and a sample is the time of one of them. Operations of several GPUs of a "
         "process are one group. `single`: one operation between two events behind a gate on every GPU, the "
-        "slowest GPU's time. Not timed: communicators, buffers, registration and a first operation of the "
-        "same size. Checked: every element of every rank's output, against values that the GPU computes from "
-        "the ranks' numbers alone",
+        "slowest GPU's time. Not timed: communicators, buffers, registration and an operation of the "
+        "same size before each. Checked: every element of every rank's output, against values that the GPU "
+        "computes from the ranks' numbers alone",
     .formula =
         "bytes: as nccl-tests counts them, those of the larger of a rank's input and output. "
         "bus_bandwidth_gb_s = bandwidth * 2(n-1)/n for all_reduce, * (n-1)/n for all_gather, reduce_scatter "
@@ -299,7 +299,9 @@ Family collective_operations(const std::shared_ptr<Launch>& ranks) {
        members_axis()},
       [cache, ranks](const Machine& machine, const Scope& scope, const Grids& grids) {
         return Lister(machine, scope, grids, cache, ranks).list();
-      }};
+      },
+      false,
+      2};  // an operation goes before each loop
 }
 
 }  // namespace grainscope::harness

@@ -519,9 +519,7 @@ Family lean_traversal() {
       },
       false,
       1,
-      // Its threshold rises by the lowest weight, if that is more, and lists of EMOGI's weights are read
-      // once.
-      {{"lean/sssp", 2}}};
+      {{"lean/sssp", 2}}};  // the threshold rises by the lowest weight, if that is more
 }
 
 }  // namespace grainscope::harness

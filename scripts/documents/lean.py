@@ -416,6 +416,13 @@ def asked_of(algorithm: str, graph: str, what: Mapping[str, object]) -> list:
     return found(rows_of(ANSWERS[graph]), LEAN + algorithm, graph, axes)
 
 
+@part("lean.steps_before")
+def steps_before(graph: str) -> str:
+    """Of sssp of version 1."""
+    (row,) = asked_of("sssp", graph, ASKED["the algorithm"])
+    return f"{row.counters['levels']:.0f}"
+
+
 @part("lean.answers")
 def answers() -> str:
     """What whole answers, other weights and a card that holds all edges take."""

@@ -86,37 +86,33 @@ def collectives_beside() -> str:
     return table(heads, lines, right=True)
 
 
-def over_nccl_tests(summed: Callable[[list[float]], float], sizes: Container[int]) -> list[float]:
-    """The suite's time over that of nccl-tests, each of all rounds, for every operation of these sizes."""
-    return [
-        summed(ours) / summed(theirs)
-        for (_, _, size), (ours, theirs) in beside_nccl_tests().items()
-        if size in sizes and theirs
-    ]
+def sizes_of(text: str) -> Container[int]:
+    """Of a size in bytes that size, of `..SIZE` all below it."""
+    return range(int(text.removeprefix(".."))) if text.startswith("..") else (int(text),)
+
+
+# Of the rounds, and to how many digits.
+ROUNDS: dict[str, tuple[Callable[[list[float]], float], int]] = {"medians": (median, 3), "fastest": (min, 2)}
 
 
 @part("collective.over")
-def collectives_over(size: str, which: str) -> str:
-    """By medians, the least or the most of all operations."""
-    return f"{(min if which == 'least' else max)(over_nccl_tests(median, [int(size)])):.3f}"
-
-
-@part("collective.fastest")
-def fastest_collectives(below: str, which: str) -> str:
-    """By the fastest rounds, the least or the most of all operations of fewer bytes."""
-    return f"{(min if which == 'least' else max)(over_nccl_tests(min, range(int(below)))):.2f}"
-
-
-@part("collective.fastest_at")
-def fastest_collectives_at(size: str, which: str) -> str:
-    """The same of all operations of as many bytes."""
-    return f"{(min if which == 'least' else max)(over_nccl_tests(min, [int(size)])):.2f}"
+def collectives_over(rounds: str, sizes: str, which: str) -> str:
+    """The suite's time over that of nccl-tests, the least or the most of all operations of these sizes."""
+    summed, places = ROUNDS[rounds]
+    times = [
+        summed(ours) / summed(theirs)
+        for (_, _, size), (ours, theirs) in beside_nccl_tests().items()
+        if size in sizes_of(sizes) and theirs
+    ]
+    return f"{(min if which == 'least' else max)(times):.{places}f}"
 
 
 @part("collective.spread")
-def spread_of_nccl_tests(below: str) -> str:
-    """The slowest round of nccl-tests over its fastest, the most of all operations of fewer bytes."""
-    small = [theirs for key, (_, theirs) in beside_nccl_tests().items() if theirs and key[2] < int(below)]
+def spread_of_nccl_tests(sizes: str) -> str:
+    """The slowest round of nccl-tests over its fastest, the most of all operations of these sizes."""
+    small = [
+        theirs for key, (_, theirs) in beside_nccl_tests().items() if theirs and key[2] in sizes_of(sizes)
+    ]
     return f"{max(max(times) / min(times) for times in small):.1f}"
 
 

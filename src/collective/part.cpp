@@ -567,9 +567,7 @@ void Part::start() {
 }
 
 double Part::loop_s(int launches) {
-  // As in nccl-tests: links and GPUs have not been idle when the loop begins.
-  state_->launch();
-  state_->all.complete();
+  start();  // as in nccl-tests: links and GPUs have not been idle when the loop begins
   state_->line_up();
   const double start_s = steady_now_s();
   for (int i = 0; i < launches; ++i) {

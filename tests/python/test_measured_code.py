@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 import measured_code
+from grainscope_report import families
 
 RECORD = json.loads(measured_code.RECORD.read_text())
 SOURCES = ("benchmarks", "include", "src")
@@ -243,3 +244,7 @@ def test_versions_are_the_programs_and_every_family_has_a_record():
     said = subprocess.run([PROGRAM, "--families=json"], check=True, capture_output=True, text=True)
     versions = {family["name"]: family["version"] for family in json.loads(said.stdout)}
     assert {name: family["version"] for name, family in RECORD["families"].items()} == versions
+    for family in json.loads(said.stdout):
+        versions |= family["versions"]
+    for name, until in families.TYPE_B_UNTIL.items():
+        assert until <= versions[name], "type B would stand for what no program measures yet"
