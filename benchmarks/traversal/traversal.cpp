@@ -224,15 +224,16 @@ constexpr const char* kGather = "gather_s";
 constexpr const char* kCopy = "copy_s";
 constexpr const char* kWalk = "walk_s";
 
-// Of managed edges: pages that a trial took from the host.
+// Of managed edges: pages that a trial took from the host. Read-mostly ones stay there too, and nothing that
+// a process may read counts their copies.
 constexpr const char* kMoved = "moved_bytes";
 
 void note_moved(const graph::PlacedGraph& placed, Trial& trial) {
-  const auto moved = placed.moved_bytes();
+  const cuda::Hint hint = placed.request().hint;
+  const auto moved = hint == cuda::Hint::read_mostly ? std::nullopt : placed.moved_bytes();
   if (!moved) {
     return;
   }
-  const cuda::Hint hint = placed.request().hint;
   if (*moved == 0 && cuda::migrates(hint) && trial.link_bytes > 0) {
     throw FailedError(
         std::string("managed edges did not move: all of their pages are on the host after a trial ") +
@@ -532,7 +533,9 @@ constexpr About kAboutTraversal{
         "of the next. In it levels find their lists and cut them, merge_path its tiles, and the host is "
         "waited for. That run counts loads, which slows its walks alone. Of managed edges "
         "counters.moved_bytes are the pages that left the host in a trial: none where a hint has them read "
-        "in place, and read-mostly ones are counted, of which the host keeps its own",
+        "in place. Under read_mostly, where the host keeps its own, nothing counts the copies, and there is "
+        "no "
+        "such counter",
     .source = "EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance",
     .limits =
         "managed edges are cold in each trial, and oversubscribed only where "

@@ -112,21 +112,21 @@ NAMES = {
 }
 HELD_BACK = tuple(NAMES)[1:4]  # gathers that are held to a part of the GPU unless `bounded` is off
 USUAL = {"graph": "pareto22", "fanout": "10x25", "row": 512, "hidden": 128, "gpus": 1}
-ASKED = ("mode", "store", "hot", *USUAL, "bounded", "placement")
+ASKED = ("mode", "store", "hot", *USUAL, "bounded", "placement", "processes", "percent")
 
 
 @cache
-def ways() -> dict[tuple, Row]:
+def ways(run: str = WAYS_RUN) -> dict[tuple, Row]:
     """The measured rows, by what `ASKED` names."""
-    return {axes_of(row, *ASKED): row for row in rows_of(WAYS_RUN) if row.ok}
+    return {axes_of(row, *ASKED): row for row in rows_of(run) if row.ok}
 
 
-def trained(feed: str, **axes) -> Row | None:
+def trained(feed: str, run: str = WAYS_RUN, **axes) -> Row | None:
     """The row of a mode and a store with these axes, others as usual; none where it was not measured."""
     mode, store = feed.split()
     if store in ("tiered", "multi_gpu"):
         axes = {"hot": 10} | axes
-    return ways().get(tuple((USUAL | axes | {"mode": mode, "store": store}).get(name) for name in ASKED))
+    return ways(run).get(tuple((USUAL | axes | {"mode": mode, "store": store}).get(name) for name in ASKED))
 
 
 def time_of(row: Row | None) -> str:
@@ -321,6 +321,38 @@ def models() -> str:
     ]
     heads = ["`masked`", "`tiered`, 10 % hot", "all in the GPU"]
     return table(["fan-out", "hidden size", *heads], rows)
+
+
+# Of `paper`, on one GPU: what the run above has not.
+PAPER_RUN = "h100-paper-training.json.gz"
+
+
+@part("pipeline.paper_ms")
+def paper_ms(feed: str, *axes: str) -> str:
+    """The time of a step of `paper` by `MODE/STORE` and by `AXIS=VALUE`, others as usual."""
+    numbers = {
+        name: int(text) if text.isdigit() else text for name, _, text in (one.partition("=") for one in axes)
+    }
+    return clock(found.median_s) if (found := trained(feed.replace("/", " "), PAPER_RUN, **numbers)) else ""
+
+
+@part("pipeline.shares")
+def shares() -> str:
+    """Of each share of the GPU that MPS gives to sampling and gathering the multiprocessors and the step."""
+    of = {
+        (float(row.case.axes["percent"]), row.case.axes["graph"]): row
+        for row in rows_of(PAPER_RUN)
+        if "percent" in row.case.axes
+    }
+    rows = [
+        [
+            f"{percent:g} %",
+            f"{of[percent, 'kron22'].counters['asked_sms']:.0f}",
+            *(time_of(of.get((percent, graph))) for graph in ("kron22", "pareto22")),
+        ]
+        for percent in sorted({percent for percent, _ in of})
+    ]
+    return table(["share", "multiprocessors", "kron 22", "pareto 22"], rows, right=True)
 
 
 @part("pipeline.wide")

@@ -151,6 +151,26 @@ def webs() -> str:
     return by_access(heads, cells, WEBS)
 
 
+@part("traversal.webs_by_pr")
+def webs_by_pr() -> str:
+    """Milliseconds of pr over a dense graph and a web, by where edges lie, access and bytes of an edge."""
+    times: dict[tuple[str, str], dict[tuple[str, int], str]] = defaultdict(dict)
+    for row in raw("h100-paper-pr.json.gz"):
+        axes = row["case"]["axes"]
+        if axes["graph"] in WEBS:
+            times[axes["placement"], axes["access"]][axes["graph"], axes["edge"]] = digits(
+                1e3 * row["median_s"]
+            )
+    rows = [
+        [f"`{placement}`", f"`{access}`", *(of.get((graph, edge), "") for graph in WEBS for edge in (8, 4))]
+        for placement in ("mapped", "subway", "managed", "device")
+        for (where, access), of in times.items()
+        if where == placement
+    ]
+    heads = [f"{graph}, {edge} B" for graph in WEBS.values() for edge in (8, 4)]
+    return table(["edges in", "access", *heads], rows, right=True)
+
+
 @part("traversal.webs_of_peers")
 def webs_of_peers() -> str:
     """Milliseconds over edges that lie in the other GPU or in both, by one GPU and by both."""

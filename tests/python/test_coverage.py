@@ -129,10 +129,10 @@ ABSENT = {
         case["family"].startswith("traversal/")
         and case["axes"].get("hint", "none") not in ("none", *HINTS_OF.get(case["family"], ()))
     ),
-    "dense on a GPU, but of bfs and over edges in peers": lambda case: (
+    "dense on a GPU, but of bfs and pr and over edges in peers": lambda case: (
         case["axes"].get("graph", "").startswith("dense")
         and not case["family"].startswith("model/")
-        and case["family"] != "traversal/bfs"
+        and case["family"] not in ("traversal/bfs", "traversal/pr")
         and case["axes"].get("placement") not in ("peer", "interleaved")
     ),
     "real graphs on a GPU": lambda case: (
@@ -154,15 +154,6 @@ ABSENT = {
         case["family"] == "pipeline/graphsage"
         and case["axes"]["row"] > 2312
         and "cpu" in case["axes"]["mode"]
-    ),
-    "rows of 8 KiB in training": lambda case: (
-        case["family"] == "pipeline/graphsage" and case["axes"]["row"] == 8192
-    ),
-    "unbounded gathers of other rows than those of 512 and 1260 bytes, or of several KiB": lambda case: (
-        "bounded" in case["axes"] and case["axes"]["row"] not in (512, 1260, 4096, 16384)
-    ),
-    "other hidden sizes in training": lambda case: (
-        case["family"] == "pipeline/graphsage" and case["axes"]["hidden"] in (32, 64, 256)
     ),
     "the papers' fan-outs by gathers of the CPU": lambda case: (
         case["family"] == "pipeline/graphsage"
@@ -235,16 +226,16 @@ def test_stored_runs_have_copies_by_all_hints_and_some_of_gathers():
     assert of["traversal/bfs"]["h100-quick-now.json.gz"] == {"none", "accessed_by"}
 
 
-def test_managed_traversals_of_stored_runs_count_moved_bytes_of_all_four_algorithms():
+def test_moved_bytes_of_stored_traversals_are_of_hints_under_which_pages_leave():
     of = {
-        (row["case"]["family"], row["case"]["axes"]["graph"])
+        (row["case"]["family"], row["case"]["axes"]["graph"], row["case"]["axes"].get("hint", "read_mostly"))
         for name in RUNS
         for row in raw(name)
-        if row["status"] == "ok" and "moved_bytes" in row.get("counters", {})
+        if row["status"] == "ok" and row.get("counters", {}).get("moved_bytes")
         if row["case"]["family"].startswith("traversal/")
     }
-    bfs = {("traversal/bfs", graph) for graph in ("kron19", "urand19", "kron21", "urand21", "web20")}
-    assert of == bfs | {(f"traversal/{algorithm}", "kron21") for algorithm in ("cc", "sssp", "pr")}
+    kron21 = {("traversal/bfs", "kron21", hint) for hint in ("none", "preferred_gpu", "prefetch")}
+    assert of == kron21 | {("traversal/bfs", "kron19", "none")}
 
 
 def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_one_for_each():
@@ -259,6 +250,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
         ("h100-full-1of2.json.gz", 1, None),
         ("h100-full-2of2.json.gz", 1, None),
         ("h100-kron24-tiers.json.gz", 1, None),
+        ("h100-paper-training.json.gz", 1, None),
         ("h100-quick-now.json.gz", 1, None),
         ("h100-quick-short.json.gz", 1, None),
         ("no-gpu-products.json.gz", 1, None),
@@ -280,9 +272,11 @@ MEASURED = (
     {"mode": "naive", "bounded": "off", "gpus": 2, "row": 1260},
     {"mode": "circular_shift", "bounded": "off", "gpus": 2},
     {"row": 4096},
+    {"row": 8192},
     {"row": 16384},
     {"hidden": 16},
-    {"hidden": 512},
+    *({"hidden": size} for size in (32, 64, 256, 512)),
+    *({"percent": share, "processes": "mps"} for share in ("7.5", "15", "20", "30", "40")),
     {"fanout": "12x12x12"},
     {"fanout": "25x15"},
     {"placement": "host", "gpus": 1},
