@@ -7,6 +7,7 @@ import json
 import re
 import stat
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -231,6 +232,7 @@ case "$*" in
   --families=json) cat {tmp_path}/families.json ;;
   *--benchmark_list_tests) cat {tmp_path}/names ;;
   *--plan*) cat {tmp_path}/plan ;;
+  *--out=*|*--resume=*) exec {sys.executable} {tmp_path}/measures.py {tmp_path} "$@" ;;
   *) echo "grainscope: what is that?" >&2; exit 2 ;;
 esac
 """)
@@ -289,29 +291,79 @@ def test_the_screen_says_how_many_are_missing_why_and_what_measures_them(planted
     assert not re.search(r"^ *host/malloc", said, re.M)
     assert "Rows of an older version alone: 1 of grain/pieces" in said
     assert "2 cases skipped here: no driver: install it" in said
-    assert "--preset=paper --shard=K/12 --max-time=10m --out=missing-K" in said
-    assert f'"$(scripts/reference --missing paper --filter --program {planted}/grainscope)"' in said
-    assert "6 h 40 min by the plan, the longest shard 6 h 40 min" in said
-    assert "6 h 20 min more than two commands" in said
+    assert "2 cases can run here. By the same command again, until all are there:" in said
+    command = f"--missing paper --measure missing --max-time 10m --program {planted}/grainscope"
+    assert f"  scripts/reference {command}\n" in said
     assert len(said.splitlines()) <= 40
+
+
+def test_the_filters_find_what_is_missing_and_nothing_else(planted, capsys):
+    assert main(planted, "--missing", "--json") == 0
+    filters = json.loads(capsys.readouterr().out)["filters"]
+    found = [name for name in (*SKIPPED, *RUNNABLE) for text in filters if re.search(text, name)]
+    assert found == [*SKIPPED[2:], *RUNNABLE[:2]]
+
+
+MEASURES = """
+import json, pathlib, sys
+flags = dict(word.partition("=")[::2] for word in sys.argv[2:])
+place = pathlib.Path(sys.argv[1])
+folder = pathlib.Path(flags.get("--out") or flags["--resume"])
+folder.mkdir(exist_ok="--resume" in flags)
+(folder / "journal.jsonl").touch()
+result, how = folder / "result.json", place / "how"
+run = json.loads((result if result.exists() else place / "reference/a.json").read_text())
+run["context"]["run"] |= {"complete": not how.exists()}
+run["context"]["run"] |= {"filter": flags["--benchmark_filter"]} if "--out" in flags else {}
+result.write_text(json.dumps(run))
+sys.exit(int(how.read_text()) if how.exists() else 0)
+"""
+
+
+def asked_to_measure(place: Path) -> list[str]:
+    """Of the runs that the program was asked for their folders, limits left out."""
+    lines = (place / "asked").read_text().splitlines()
+    (place / "asked").write_text("")
+    return [" ".join(re.findall(r"--(?:out|resume)=\S*/(\S+)", line)) for line in lines if "=/" in line]
+
+
+def test_what_is_missing_is_measured_piece_by_piece_and_goes_on(planted, capsys):
+    run = ("--missing", "--measure", str(planted / "made" / "here"))
+    (planted / "measures.py").write_text(MEASURES)
+    (planted / "how").write_text("0")  # its time is up before it is complete
+    assert main(planted, *run, "--max-time", "90s") == 1
+    assert "0 of 2 pieces complete: the same command goes on" in capsys.readouterr().out
     asked = (planted / "asked").read_text()
-    assert all(f"--shard={at}/12 --plan" in asked for at in range(1, 13))
+    assert len(re.findall(r"--preset=paper --benchmark_filter=\S+ --out=\S+ --max-time=\d\ds", asked)) == 2
+    assert asked_to_measure(planted) == ["grain-pieces", "model-bfs"]
+    (planted / "how").unlink()
+    assert main(planted, *run, "--of", "model") == 0
+    assert asked_to_measure(planted) == ["model-bfs"]
+    assert "--max-time" not in (planted / "asked").read_text()
+    assert main(planted, *run) == 0
+    assert asked_to_measure(planted) == ["grain-pieces"]
+    assert "2 of 2 pieces complete\n" in capsys.readouterr().out
+    assert main(planted, *run) == 0
+    assert not asked_to_measure(planted)
 
 
-def test_what_takes_less_than_two_commands_is_no_shards(planted, capsys):
-    text = (planted / "plan").read_text()
-    (planted / "plan").write_text(text.replace("400 min 30 s", "     320 ms "))
-    assert main(planted, "--missing", "quick") == 0
-    said = capsys.readouterr().out
-    assert "--preset=quick --max-time=10m --out=missing \\" in said
-    assert "320 ms by the plan" in said
-    assert "shard" not in said
-
-
-def test_the_filter_finds_what_is_missing_and_nothing_else(planted, capsys):
-    assert main(planted, "--missing", "--filter") == 0
-    (text,) = capsys.readouterr().out.splitlines()
-    assert [name for name in (*SKIPPED, *RUNNABLE) if re.search(text, name)] == [*SKIPPED[2:], *RUNNABLE[:2]]
+def test_a_piece_that_fails_does_not_keep_others_from_being_measured(planted, capsys):
+    run = ("--missing", "--measure", str(planted / "made"))
+    (planted / "measures.py").write_text(MEASURES)
+    (planted / "how").write_text("2")
+    assert main(planted, *run) == 2
+    assert asked_to_measure(planted) == ["grain-pieces", "model-bfs"]
+    (planted / "how").write_text("130")  # but one that is interrupted ends them
+    assert main(planted, *run) == 130
+    assert asked_to_measure(planted) == ["grain-pieces"]
+    found = planted / "made/model-bfs/result.json"
+    found.write_text(found.read_text().replace("model", "mode"))
+    (planted / "how").unlink()
+    capsys.readouterr()
+    assert main(planted, *run) == 2
+    assert "model-bfs is a run of other cases: store or move it" in capsys.readouterr().err
+    assert main(planted, *run, "--of", "transfer/memcpy") == 2
+    assert "nothing that is missing can run here" in capsys.readouterr().err
 
 
 NAMES = [
@@ -330,19 +382,15 @@ def test_an_expression_finds_its_names_alone(left):
     assert not re.search(text, "a/read/gpu:0/share:2x5/bytes:1")
 
 
-def test_where_a_filter_would_be_too_long_families_are_taken_whole(monkeypatch):
-    few = [f"few/{at}" for at in range(100)]
-    many = [f"many/{at}/{at * at}" for at in range(100)]
-    lacks = {
-        "few": reference.Lack(few, few[:1], 100, 1, 0),
-        "many": reference.Lack(many, many[::2], 100, 50, 0),
-    }
-    text, beside = reference.filter_of(lacks)
-    assert beside == 0
+def test_where_a_filter_would_be_too_long_there_are_several(monkeypatch):
+    names = [f"many/one/{at}/{at * at}" for at in range(100)]
+    assert [*reference.pieces("many/one", names)] == ["many-one"]
     monkeypatch.setattr(reference, "FILTER_LETTERS", 100)
-    text, beside = reference.filter_of(lacks)
-    assert text == "^(few/0$|many/)"
-    assert beside == 50
+    found = reference.pieces("many/one", names[::2])
+    assert [*found][:2] == ["many-one-1", "many-one-2"]
+    assert max(map(len, found.values())) <= 100
+    assert [name for name in names if any(re.match(text, name) for text in found.values())] == names[::2]
+    assert reference.pieces("none", []) == {}
 
 
 def test_many_families_stay_a_screen():
@@ -362,8 +410,8 @@ def test_nothing_missing_is_a_sentence(planted, capsys):
     (planted / "plan").write_text("model/bfs   1    1.00 s      0 B       0 B\n")
     assert main(planted, "--missing") == 0
     assert capsys.readouterr().out == "paper: all 1 cases have a row in a stored run\n"
-    assert main(planted, "--missing", "--filter") == 2
-    assert "nothing of paper is missing" in capsys.readouterr().err
+    assert main(planted, "--missing", "--measure", str(planted / "made")) == 0
+    assert capsys.readouterr().out == "paper: all 1 cases have a row in a stored run\n"
     assert lacking(planted, capsys) == {"model/bfs": (1, 0, [])}
 
 
@@ -385,7 +433,16 @@ def test_a_folder_without_runs_is_a_sentence(planted, capsys):
     assert "has no result files: all would be missing" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("flags", [["--json"], ["--filter"], ["--write", "--missing"]])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--json"],
+        ["--measure", "x"],
+        ["--write", "--missing"],
+        ["--missing", "--max-time", "9m"],
+        ["--missing", "--measure", "x", "--max-time", "9"],
+    ],
+)
 def test_flags_of_another_question_are_refused(flags):
     with pytest.raises(SystemExit) as ended:
         reference.main(flags)
@@ -393,15 +450,16 @@ def test_flags_of_another_question_are_refused(flags):
 
 
 @pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM names no program")
-def test_the_program_finds_by_the_filter_what_is_missing_of_paper(capsys):
+def test_the_program_finds_by_a_filter_what_is_missing_of_paper_and_no_more(capsys):
     assert reference.main(["--program", PROGRAM, "--missing", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     missing = {name for each in told["families"].values() for name in each["missing"]}
-    words = [PROGRAM, "--preset=paper", f"--benchmark_filter={told['filter']}"]
+    assert missing  # else paper was run whole, and docs/coverage.md says that it was not
+    text = max(told["filters"], key=len)
+    words = [PROGRAM, "--preset=paper", f"--benchmark_filter={text}"]
     listed = [
         subprocess.run([*words, *more], capture_output=True, text=True, check=True).stdout
         for more in (["--plan", "--full"], ["--benchmark_list_tests"])
     ]
     found = {*re.findall(r"^  (\S+/\S+)$", listed[0], re.M), *listed[1].splitlines()}
-    assert missing  # else paper was run whole, and docs/coverage.md says that it was not
-    assert missing <= found
+    assert found == {name for name in missing if re.match(text, name)}
