@@ -13,13 +13,26 @@ function(grainscope_precompile target)
   endforeach()
 endfunction()
 
-# grainscope_together(<target> <group> <source>...): these C++ sources of a target are compiled as one, which
-# reads headers once. Not beside ccache, where one that changed would bring the others with it.
+# grainscope_together(<target> <group> <source>...): these sources of a target are compiled as one, which reads
+# headers once. They are all C++ or all CUDA, and CMake itself knows only C++. Not beside ccache, where one that
+# changed would bring the others with it.
 function(grainscope_together target group)
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+    return()
+  endif()
+  if(NOT "${ARGN}" MATCHES "\\.cu")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
     set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
+    return()
   endif()
+  set(includes "")
+  foreach(source IN LISTS ARGN)
+    string(APPEND includes "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${source}\"\n")
+  endforeach()
+  set(together ${CMAKE_CURRENT_BINARY_DIR}/${group}.cu)
+  file(CONFIGURE OUTPUT ${together} CONTENT "${includes}")
+  target_sources(${target} PRIVATE ${together})
+  set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES HEADER_FILE_ONLY ON)
 endfunction()
 
 # GCC tidies its own memory at 128 MiB, for a fifteenth of the time that a large source takes.

@@ -377,8 +377,8 @@ OF_EMOGI = (
         "speedup_over_subway_least",
         "zero-copy over Subway's compaction, 4-byte edges",
         faster("compact subway 4", "merged_aligned mapped 4", FULL, "kron21 urand21", "bfs sssp cc"),
-        "The compaction is our own, on the GPU; Subway's, with its CPU, is slower. Its copies need the host, "
-        "and on kron 21 their times differ much from visit to visit.",
+        "The compaction is our own: the GPU finds the lists, and the host's threads gather them, beside "
+        "copies and walks. On kron 21 its times differ much from visit to visit.",
         most="speedup_over_subway_most",
     ),
     Headline(

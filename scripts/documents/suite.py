@@ -68,19 +68,21 @@ HEADLINES = (
     ),
     ("two H200, 18 NVLinks: a copy of 4 GiB from the peer", f"{H}/acceptance/two-h200-1.json.gz", PEER, ""),
     (
-        "BFS over kron 24 in managed memory: time, over EMOGI's zero-copy reads",
+        "H100, BFS over kron 24, 8-byte edges: time in managed memory that the GPU could hold, over "
+        "EMOGI's zero-copy reads",
         f"{H}/h100-kron24.json",
         f"traversal/bfs/merged_aligned/managed/{KRON}/edge:8",
         f"traversal/bfs/merged_aligned/mapped/{KRON}/edge:8",
     ),
     (
-        "EMOGI's reads: time, over a BFS that reads fewer, compressed edges",
+        "the same by EMOGI's reads of 4-byte edges: time, over a BFS that reads fewer, compressed edges",
         f"{H}/h100-lean24-emogi-kron.json.gz",
         f"traversal/bfs/merged_aligned/mapped/{KRON}/edge:4",
         f"lean/bfs/direction_optimising/none/compressed/{KRON}/hot:0",
     ),
     (
-        "a GraphSAGE step fed from host memory: time, over 10 % of the rows kept on the GPU",
+        "H100, a GraphSAGE step over kron 24, rows of 512 B from host memory: time, over 10 % of the rows "
+        "kept on the GPU",
         f"{H}/h100-kron24-tiers.json.gz",
         STEP.format("mapped", ""),
         STEP.format("tiered", "hot:10/"),
