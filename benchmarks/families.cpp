@@ -65,7 +65,7 @@ const std::vector<Headline>& headlines() {
       {"kernel reads host memory in place", "transfer/zero_copy", {{"direction", "read"}}},
       {"GPU loads from host memory", "latency/chase", {{"to", "host_memory"}}},
       {"kernel launch", "call", {{"what", "launch"}}},
-      {"CPUs copy memory", "host/memcpy", {}, true},
+      {"CPUs copy memory", "host/memcpy", {{"flush", "on"}}, true},
       {"CPU loads from memory", "host/latency", {}, true},
   };
   return all;

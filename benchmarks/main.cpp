@@ -3,6 +3,7 @@
 // before any library sees them, and says which they were. A mask of CPUs (taskset, Slurm, a cpuset) stays.
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -208,10 +209,16 @@ int act(Options options) {
   return 0;
 }
 
-// Somebody who closed standard output wants nothing from it.
+// Somebody who closed standard output, or left a pipe, wants nothing more from it.
+bool somebody_reads() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return fcntl(STDOUT_FILENO, F_GETFD) != -1 &&
+         !(poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0);
+}
+
 void require_output_whole() {
   std::cout.flush();
-  if (!std::cout && fcntl(STDOUT_FILENO, F_GETFD) != -1) {
+  if (!std::cout && somebody_reads()) {
     throw EnvironmentError(
         "could not write all of the output: is the disk full? A run with --out has its "
         "results in its folder");
@@ -235,7 +242,9 @@ int main(int argc, char** argv) {
     }
     if (!words.empty() && words.front() == kRepeatCommand) {
       catch_signals();
-      return repeat_command({words.begin() + 1, words.end()});
+      const int status = repeat_command({words.begin() + 1, words.end()});
+      require_output_whole();
+      return status;
     }
     if (!words.empty() && words.front() == kMpsGuardCommand) {
       return guard_mps({words.begin() + 1, words.end()});

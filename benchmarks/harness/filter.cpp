@@ -31,7 +31,11 @@ std::regex compile(const std::string& expression) {
   try {
     return std::regex(expression, how);
   } catch (const std::regex_error& error) {
-    throw UsageError("--benchmark_filter '" + expression + "' is not a regular expression: " + error.what());
+    const bool bare =
+        !expression.empty() && std::string_view("*+?{").find(expression.front()) != std::string::npos;
+    throw UsageError("--benchmark_filter '" + expression + "' is not a regular expression: " +
+                     (bare ? "nothing stands before '" + expression.substr(0, 1) + "'; any letters are '.*'"
+                           : error.what()));
   }
 }
 

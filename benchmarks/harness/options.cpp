@@ -103,6 +103,9 @@ std::vector<std::string> by_commas(const std::string& text) {
   return words;
 }
 
+// Orders of all rounds are made before the first.
+constexpr int kMostVisits = 10000;
+
 std::pair<int, int> parse_shard(const std::string& text) {
   const auto slash = text.find('/');
   if (slash != std::string::npos) {
@@ -115,7 +118,7 @@ std::pair<int, int> parse_shard(const std::string& text) {
   throw UsageError("--shard " + text + " is not a part of a whole: write i/n with 1 <= i <= n, e.g. 2/4");
 }
 
-double parse_duration_s(const std::string& text) {
+double parse_duration_s(const std::string& text, const char* flag) {
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
@@ -124,7 +127,7 @@ double parse_duration_s(const std::string& text) {
                         : unit == "h"                  ? 3600
                                                        : 0;
   if (error != std::errc{} || factor == 0 || !(number > 0) || !std::isfinite(number)) {
-    throw UsageError("--max-time " + text + " is not a time: write e.g. 90s, 10m or 1h");
+    throw UsageError(std::string(flag) + " " + text + " is not a time: write e.g. 90s, 10m or 1h");
   }
   return number * factor;
 }
@@ -559,9 +562,10 @@ void require_text(const std::vector<std::string>& flags) {
     } catch (const nlohmann::json::type_error&) {
       const std::string shown =
           nlohmann::json(flag).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-      throw UsageError(shown +
-                       " is not UTF-8 text, which result files are in: rename the file, or make a link "
-                       "to it with another name");
+      throw UsageError(
+          shown +
+          " is not UTF-8 text, which result files are in: write it otherwise; if it names a file, "
+          "rename the file, or make a link to it with another name");
     }
   }
 }
@@ -569,6 +573,9 @@ void require_text(const std::vector<std::string>& flags) {
 void understand_output(const CLI::App& app, Options& options, const RawOptions& raw) {
   require_one_of(options.display_format, {"console", "json", "csv"}, "--benchmark_format");
   require_one_of(options.file_format, {"json", "csv", "console"}, "--benchmark_out_format");
+  if (app.count("--benchmark_out_format") > 0 && options.file_out.empty()) {
+    throw UsageError("--benchmark_out_format is of --benchmark_out, which names the file");
+  }
   if (options.color == "yes" || options.color == "1") {
     options.color = "true";
   }
@@ -671,8 +678,8 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
     options.ci_target = raw.ci_target;
   }
   if (app.count("--benchmark_repetitions") > 0) {
-    if (raw.visits < 1) {
-      throw UsageError("--benchmark_repetitions must be at least 1");
+    if (raw.visits < 1 || raw.visits > kMostVisits) {
+      throw UsageError("--benchmark_repetitions must lie between 1 and " + std::to_string(kMostVisits));
     }
     options.visits = raw.visits;
   }
@@ -749,10 +756,10 @@ Options parse_options(const std::vector<std::string>& arguments) {
   understand_output(app, options, raw);
   choose_action(app, options, raw);
   if (!raw.max_time.empty()) {
-    options.max_time_s = parse_duration_s(raw.max_time);
+    options.max_time_s = parse_duration_s(raw.max_time, "--max-time");
   }
   if (!raw.rank_timeout.empty()) {
-    options.rank_timeout_s = parse_duration_s(raw.rank_timeout);
+    options.rank_timeout_s = parse_duration_s(raw.rank_timeout, "--rank-timeout");
   }
   options.wait_for_gpu = !raw.no_wait;
   options.selection_flags = selection_flags(app);

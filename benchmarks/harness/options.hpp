@@ -24,7 +24,7 @@ namespace grainscope::harness {
 [[nodiscard]] std::pair<int, int> parse_shard(const std::string& text);
 
 // "90", "90s", "10m", "1h" to seconds.
-[[nodiscard]] double parse_duration_s(const std::string& text);
+[[nodiscard]] double parse_duration_s(const std::string& text, const char* flag);
 
 // "0,2,1" to numbers in order, each once; "all" to none.
 [[nodiscard]] std::vector<int> parse_ids(const std::string& text, const char* flag);

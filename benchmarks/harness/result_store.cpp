@@ -461,7 +461,7 @@ Journal read_journal(const fs::path& directory) {
   for (; file && !file.eof(); std::getline(file, text)) {
     ++journal.lost_lines;
   }
-  if (!has_a_line(journal_path(directory))) {
+  if (!has_begun(directory)) {
     throw UsageError("the run in " + directory.string() +
                      " was ended before it had finished anything: start it again with --out " +
                      directory.string());
@@ -472,6 +472,22 @@ Journal read_journal(const fs::path& directory) {
         " does not begin with the whole header of a run of this version: start a new run with --out");
   }
   return journal;
+}
+
+bool has_begun(const fs::path& directory) {
+  return has_a_line(journal_path(directory));
+}
+
+void require_no_file_of_the_run(const fs::path& directory, const fs::path& file) {
+  if (directory.empty()) {
+    return;
+  }
+  for (const fs::path& own :
+       {journal_path(directory), result_path(directory), directory / "fleet.jsonl.gz"}) {
+    if (fs::weakly_canonical(own) == fs::weakly_canonical(file)) {
+      throw UsageError("--benchmark_out " + file.string() + " is a file of the run itself: choose another");
+    }
+  }
 }
 
 RunLock::RunLock(const fs::path& directory)
@@ -506,7 +522,7 @@ ResultStore ResultStore::begin(const fs::path& directory, const json& header) {
     throw UsageError(directory.string() + " already holds a finished run: choose another folder with --out");
   }
   require_file(journal_path(directory));
-  if (has_a_line(journal_path(directory))) {
+  if (has_begun(directory)) {
     throw UsageError(directory.string() + " holds an unfinished run: go on with --resume " +
                      directory.string() + ", or choose another folder with --out");
   }
@@ -520,7 +536,10 @@ ResultStore ResultStore::begin(const fs::path& directory, const json& header) {
 ResultStore ResultStore::resume(const fs::path& directory, const Journal& journal) {
   const fs::path path = journal_path(directory);
   if (journal.lost_lines > 0) {
-    const std::string damaged = path.string() + ".damaged";
+    std::string damaged = path.string() + ".damaged";
+    for (int at = 2; fs::exists(damaged); ++at) {  // what an earlier damage left
+      damaged = path.string() + ".damaged-" + std::to_string(at);
+    }
     std::ifstream file(path, std::ios::binary);
     file.seekg(static_cast<std::streamoff>(journal.valid_bytes));
     write_whole(damaged, {std::istreambuf_iterator<char>(file), {}});
@@ -578,6 +597,9 @@ void make_folder(const fs::path& directory) {
 }
 
 void require_writable_folder(const fs::path& path) {
+  if (fs::is_directory(path)) {
+    cannot_write(path, EISDIR);
+  }
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (!is_no_file(path) && access(folder.c_str(), W_OK | X_OK) != 0) {
     cannot_write(path, errno);

@@ -83,6 +83,12 @@ struct Journal {
 // line, and where that line is not a header that this version knows.
 [[nodiscard]] Journal read_journal(const std::filesystem::path& directory);
 
+// Whether a run in a folder has begun: its journal has a whole line. What cannot be read is taken for one.
+[[nodiscard]] bool has_begun(const std::filesystem::path& directory);
+
+// Throws UsageError where a file that is to be written is one of the run's own.
+void require_no_file_of_the_run(const std::filesystem::path& directory, const std::filesystem::path& file);
+
 // Keeps other processes from running in the same folder, as long as it lives. Where the folder is not there
 // or its file system has no locks, nothing is kept.
 class RunLock {

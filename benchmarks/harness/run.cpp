@@ -1,5 +1,7 @@
 #include "run.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -9,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "grainscope/core/error.hpp"
@@ -64,8 +67,10 @@ void catch_signals() {
       sigaction(signal, &action, nullptr);
     }
   }
-  // A file that may not grow is an error of writing, which is told.
+  // A file that may not grow is an error of writing, which is told. A reader that leaves wants no more to
+  // read: what is measured goes on into its folder.
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
 }
 
 int signal_received() noexcept {
@@ -111,7 +116,12 @@ Options resumed_options(const Options& given, const Journal& journal, const Mach
 // What is written late should not fail after everything was measured.
 void require_writable(const Options& options) {
   if (!options.file_out.empty()) {
-    require_writable_folder(options.file_out);
+    const std::filesystem::path file(options.file_out);
+    if (options.out_dir.empty() || std::filesystem::weakly_canonical(file.parent_path()) !=
+                                       std::filesystem::weakly_canonical(options.out_dir)) {
+      require_writable_folder(file);  // the run's own is made later
+    }
+    require_no_file_of_the_run(options.out_dir, options.file_out);
   }
   if (!options.graph_cache.empty()) {
     make_folder(options.graph_cache);
@@ -151,11 +161,34 @@ bool has_a_process_each(const Options& options, const Scope& scope) {
 
 }  // namespace
 
+// Before anything is made or measured, like labels.
+void require_file_of(const graph::GraphSpec& spec) {
+  if (spec.kind != graph::GraphSpec::Kind::file) {
+    return;
+  }
+  const std::string named = "--graph file:" + spec.path;
+  std::error_code error;
+  const auto status = std::filesystem::status(spec.path, error);
+  if (!std::filesystem::exists(status)) {
+    throw UsageError(named + ": " + (error ? error.message() : "there is no such file"));
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    throw UsageError(named + " is no file: name one that holds a graph (docs/graphs.md)");
+  }
+  if (access(spec.path.c_str(), R_OK) != 0) {
+    throw UsageError(named + " may not be read by this user: chmod it");
+  }
+  if (std::filesystem::file_size(spec.path, error) == 0 && !error) {
+    throw UsageError(named + " is empty");
+  }
+}
+
 Scope scope_of(const Options& options, const Machine& machine) {
   Scope scope = make_scope(options.preset, gpu_targets(machine, options.gpus),
                            options.all_gpus || !options.gpus.empty(), node_targets(machine, options.nodes));
   scope.min_bytes = options.min_bytes;
   scope.max_bytes = options.max_bytes;
+  std::for_each(options.graphs.begin(), options.graphs.end(), require_file_of);
   scope.graphs = options.graphs;
   if (!options.features.empty()) {
     scope.features = std::make_shared<gnn::NpyFile>(options.features);

@@ -222,7 +222,7 @@ std::string plan_line(const std::string& name, const std::array<std::string, 4>&
   constexpr std::array<std::size_t, 4> kWidths{6, 13, 13, 13};
   std::string line = filled(name, kName);
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    line += filled(cells[i], kWidths[i], true);
+    line += " " + filled(cells[i], kWidths[i] - 1, true);
   }
   return line + "\n";
 }

@@ -425,22 +425,19 @@ class Suite {
     LibraryReport report = report_by_library(options_, std::move(cases),
                                              [this](const auto& visits) { return whole_rows(visits); });
     library_context = std::move(report.context);
-    write_file(std::move(report.file_text), report.rows);
+    note_file(std::move(report.file_text), report.rows);
     std::move(report.rows.begin(), report.rows.end(), std::back_inserter(rows));
     return rows;
   }
 
-  // --benchmark_out. Throws EnvironmentError where it cannot be written.
-  void write_file(std::string text, const std::vector<json>& rows) {
-    if (options_.file_out.empty()) {
-      return;
-    }
+  // What --benchmark_out will hold.
+  void note_file(std::string text, const std::vector<json>& rows) {
     if (file_table_) {
       std::for_each(rows.begin(), rows.end(), [&](const json& row) { file_table_->add(row); });
       file_table_->finish();
       text = file_text_.str();
     }
-    write_whole(options_.file_out, text);
+    file_content_ = std::move(text);
   }
 
   // What the rows come to and what to do with them, under the table.
@@ -481,6 +478,10 @@ class Suite {
       }
       request_.store->finish({{"context", context}, {"benchmarks", rows}});
     }
+    // After the result: it may fail.
+    if (!options_.file_out.empty()) {
+      write_whole(options_.file_out, file_content_);
+    }
     tell_results(rows);
     const std::string directory = request_.store != nullptr ? request_.store->directory().string() : "";
     tell(std::to_string(outcome_.ok) + " ok, " + std::to_string(outcome_.skipped) + " skipped, " +
@@ -514,6 +515,7 @@ class Suite {
   std::optional<Table> table_;
   std::optional<Table> file_table_;  // of --benchmark_out
   std::ostringstream file_text_;
+  std::string file_content_;               // of --benchmark_out
   std::map<std::string, int> late_skips_;  // by reason: when they were visited
   std::map<std::string, std::size_t> places_;
   std::map<std::string, std::vector<json>> rows_;

@@ -204,7 +204,7 @@ std::vector<std::string> without_folder(const std::vector<std::string>& flags) {
 // Runs into a folder, or goes on with the run that is there, and shows what it prints. Its exit status.
 int run_in(const fs::path& folder, const std::vector<std::string>& flags, const Options& options) {
   ChildRequest request{.words = {kOwnProgram}};
-  if (fs::exists(folder / "journal.jsonl")) {
+  if (has_begun(folder)) {
     if (read_journal(folder).header.value("flags", json()) != options.selection_flags) {
       throw UsageError(folder.string() +
                        " was asked for by other flags, so that its runs would not be the same: "
@@ -323,6 +323,9 @@ int repeat_command(const std::vector<std::string>& words) {
     throw UsageError("repeat runs and keeps what it runs: grainscope repeat " + words.front() +
                      " --out DIR, with flags that say what to run");
   }
+  if (!options.file_out.empty()) {
+    throw UsageError("--benchmark_out is of one run, and repeat makes several: leave it out");
+  }
   int status = 0;
   std::vector<json> results;
   for (int run = 1; run <= count; ++run) {
@@ -337,8 +340,16 @@ int repeat_command(const std::vector<std::string>& words) {
   }
   const Screen screen = screen_of(STDOUT_FILENO);
   std::cout << for_screen(spread_text(results, screen), screen) << std::flush;
-  std::cerr << "grainscope: " << count << " runs; grainscope-report takes them as --type-b "
-            << options.out_dir << '\n';
+  const auto incomplete = std::count_if(results.begin(), results.end(), [](const json& result) {
+    return !result.value("/context/run/complete"_json_pointer, false);
+  });
+  if (incomplete > 0) {
+    std::cerr << "grainscope: " << incomplete << " of " << count
+              << " runs are not complete: the same command goes on with them\n";
+  } else {
+    std::cerr << "grainscope: " << count << " runs; grainscope-report takes them as --type-b "
+              << options.out_dir << '\n';
+  }
   return status;
 }
 

@@ -101,6 +101,9 @@ std::string format_bytes(std::uint64_t bytes) {
 std::string format_seconds(double seconds) {
   if (seconds >= 59.95) {
     const auto whole = static_cast<long>(std::lround(seconds));
+    if (whole >= 3600) {
+      return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
+    }
     return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
   }
   static constexpr std::array<std::pair<double, const char*>, 4> kUnits{

@@ -4,6 +4,7 @@ how a round of visits waits for the run that started it.
 
 import json
 import select
+import shlex
 import shutil
 import subprocess
 from collections import Counter
@@ -108,3 +109,11 @@ def test_a_round_of_visits_waits_until_each_line_is_taken():
             process.stdin.write("taken\n")
         assert said == ["starting", "rows"]
         assert line == {"end": ""}
+
+
+def test_a_reader_that_leaves_ends_no_run(tmp_path):
+    words = [PROGRAM, "--preset=smoke", "--benchmark_filter=^host/malloc", f"--out={tmp_path / 'run'}"]
+    command = f"{shlex.join(words)} 2>&1 | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], check=False)
+    assert done.returncode == 0
+    assert result_of(tmp_path / "run")["context"]["run"]["complete"]

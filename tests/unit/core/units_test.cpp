@@ -110,6 +110,9 @@ TEST(FormatSeconds, minutes_and_seconds_from_a_minute_up) {
   EXPECT_EQ(format_seconds(59.99), "1 min 0 s");
   EXPECT_EQ(format_seconds(200), "3 min 20 s");
   EXPECT_EQ(format_seconds(119.7), "2 min 0 s");
+  EXPECT_EQ(format_seconds(3599.4), "59 min 59 s");
+  EXPECT_EQ(format_seconds(3599.6), "1 h 0 min");
+  EXPECT_EQ(format_seconds(124695), "34 h 38 min");
 }
 
 TEST(FormatRate, three_significant_digits) {

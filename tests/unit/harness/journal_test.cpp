@@ -109,6 +109,7 @@ TEST_F(LeftJournal, with_its_header_whole_is_not_begun_over) {
 }
 
 TEST_F(LeftJournal, ends_before_a_line_of_garbage) {
+  int at = 1;
   for (const char* garbage :
        {"%$&", "", "[1, 2]", "{}", "7", "\"text\"", "{\"rows\": [", "null", "\x01\x02"}) {
     const std::string head = journal_line(kHeader) + journal_line(lines()[0]);
@@ -120,9 +121,11 @@ TEST_F(LeftJournal, ends_before_a_line_of_garbage) {
     ResultStore store = ResultStore::resume(folder(), left);
     append(store, lines()[2]);
     EXPECT_EQ(journal_text(), head + journal_line(lines()[2])) << garbage;
-    // Nothing goes without a word.
-    EXPECT_EQ(test::read_text(folder() / "journal.jsonl.damaged"),
+    // Nothing goes without a word, nor over what an earlier damage left.
+    const std::string name = at == 1 ? "" : "-" + std::to_string(at);
+    EXPECT_EQ(test::read_text(folder() / ("journal.jsonl.damaged" + name)),
               garbage + std::string("\n") + journal_line(lines()[2]));
+    ++at;
   }
 }
 

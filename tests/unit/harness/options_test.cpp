@@ -241,8 +241,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{{"--benchmark_out_format=xml"}, {"--benchmark_out_format xml", "json, csv"}},
                     Refused{{"--benchmark_color=red"}, {"--benchmark_color red", "auto, true, false"}},
                     Refused{{"--benchmark_time_unit=h"}, {"--benchmark_time_unit h", "ns, us, ms"}},
-                    Refused{{"--benchmark_repetitions=0"}, {"--benchmark_repetitions", "at least 1"}},
-                    Refused{{"--benchmark_repetitions=-1"}, {"at least 1"}},
+                    Refused{{"--benchmark_repetitions=0"},
+                            {"--benchmark_repetitions", "between 1 and 10000"}},
+                    Refused{{"--benchmark_repetitions=-1"}, {"between 1 and 10000"}},
+                    Refused{{"--benchmark_repetitions=10001"}, {"between 1 and 10000"}},
+                    Refused{{"--rank-timeout=abc"}, {"--rank-timeout abc is not a time"}},
+                    Refused{{"--benchmark_out_format=csv"}, {"is of --benchmark_out"}},
                     Refused{{"--benchmark_repetitions=many"}, {"--benchmark_repetitions"}}));
 
 INSTANTIATE_TEST_SUITE_P(

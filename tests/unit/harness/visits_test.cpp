@@ -271,6 +271,28 @@ TEST_F(Repeated, runs_that_are_there_are_gone_on_with) {
   EXPECT_EQ(result("3")["context"]["run"]["complete"], true);
 }
 
+TEST_F(Repeated, runs_that_are_not_complete_are_told_and_gone_on_with) {
+  auto hurried = command("2");
+  hurried.push_back("--max-time=0.000001");
+  const Ended first = run_program(hurried);
+  EXPECT_TRUE(says(first.err, "2 of 2 runs are not complete: the same command")) << first.err;
+  EXPECT_FALSE(says(first.err, "--type-b"));
+  // As a kill leaves a folder.
+  std::filesystem::remove(directory_ / "1/result.json");
+  test::write_text(directory_ / "1/journal.jsonl", "{\"journal");
+  const Ended second = run_program(command("2"));
+  EXPECT_EQ(second.status, 0) << second.err;
+  EXPECT_TRUE(says(second.err, "--type-b")) << second.err;
+}
+
+TEST_F(Repeated, runs_have_no_file_of_one_of_them) {
+  auto one = command("2");
+  one.push_back("--benchmark_out=" + (directory_ / "x.json").string());
+  const Ended ended = run_program(one);
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_TRUE(says(ended.err, "--benchmark_out is of one run")) << ended.err;
+}
+
 TEST_F(Repeated, runs_that_are_there_by_other_flags_are_refused) {
   EXPECT_EQ(run_program(command("2")).status, 0);
   auto other = command("2");
@@ -509,6 +531,33 @@ TEST_F(BadLuck, folders_that_cannot_be_written_are_told_before_anything_runs) {
     expect(ended, 3, "could not write");
     EXPECT_EQ(ended.out, "");
     EXPECT_FALSE(std::filesystem::exists(path("run")));
+  }
+}
+
+TEST_F(BadLuck, a_result_is_kept_where_the_other_file_cannot_be_written) {
+  const Ended ended =
+      run_program({"--preset=smoke", kFewCases, "--benchmark_out=/dev/full", "--out=" + path("run")});
+  expect(ended, 3, "could not write /dev/full");
+  EXPECT_TRUE(std::filesystem::exists(path("run/result.json")));
+}
+
+TEST_F(BadLuck, a_file_beside_the_result_is_not_one_of_the_run_s) {
+  const auto run = [&](const std::string& file) {
+    return run_program(
+        {"--preset=smoke", kFewCases, "--benchmark_out=" + path("run/" + file), "--out=" + path("run")});
+  };
+  expect(run("journal.jsonl"), 2, "is a file of the run itself");
+  EXPECT_EQ(run("gb.json").status, 0);  // in a folder that the run makes
+  EXPECT_TRUE(std::filesystem::exists(path("run/gb.json")));
+}
+
+TEST_F(BadLuck, a_graph_s_file_is_looked_at_before_anything_runs) {
+  test::write_text(path("empty.el"), "");
+  for (const auto& [file, why] :
+       {std::pair{"none.el", "No such file"}, {"empty.el", "is empty"}, {"", "is no file"}}) {
+    expect(run_program(
+               {"--preset=smoke", "--benchmark_filter=^model/bfs", "--graph=file:" + path(file), "--plan"}),
+           2, why);
   }
 }
 
