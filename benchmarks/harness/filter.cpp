@@ -17,6 +17,33 @@ namespace {
 // Longer expressions overrun the stack of a library that walks them recursively.
 constexpr std::size_t kMostFilterLetters = 4096;
 
+// No part of a name comes often, and each time more makes every match take longer.
+constexpr int kMostTimes = 16;
+
+// `{50}` and the like, but for letters within brackets and escaped ones.
+void require_few_times(const std::string& expression) {
+  bool within_brackets = false;
+  for (std::size_t at = 0; at < expression.size(); ++at) {
+    const char letter = expression[at];
+    if (letter == '\\' && !within_brackets) {
+      ++at;
+    } else if (letter == '[' || letter == ']') {
+      within_brackets = letter == '[';
+    } else if (letter == '{' && !within_brackets) {
+      const auto end = std::min(expression.find('}', at), expression.size());
+      int most = 0;
+      for (std::size_t digit = at + 1; digit < end; ++digit) {
+        const bool is_digit = std::isdigit(static_cast<unsigned char>(expression[digit])) != 0;
+        most = is_digit ? std::min(10 * most + (expression[digit] - '0'), kMostTimes + 1) : 0;
+        if (most > kMostTimes) {
+          throw UsageError("--benchmark_filter has '" + expression.substr(at, end - at + 1) +
+                           "': no part of a name comes more than " + std::to_string(kMostTimes) + " times");
+        }
+      }
+    }
+  }
+}
+
 // Matches in time that grows with the expression and the name, where the library has that: by backtracking
 // `(a*)*b` takes as long as anyone waits.
 std::regex compile(const std::string& expression) {
@@ -24,6 +51,7 @@ std::regex compile(const std::string& expression) {
     throw UsageError("--benchmark_filter has " + std::to_string(expression.size()) + " letters, more than " +
                      std::to_string(kMostFilterLetters));
   }
+  require_few_times(expression);
   auto how = std::regex::extended | std::regex::optimize;
 #ifdef __GLIBCXX__
   how |= std::regex_constants::__polynomial;

@@ -215,7 +215,20 @@ Scope scope_of(const Options& options, const Machine& machine) {
 
 Selection selection_of(const std::vector<Family>& families, const Options& options, const Machine& machine,
                        const Scope& scope) {
-  return select(families, machine, scope, options.filter, options.shard_index, options.shard_count);
+  Selection selection =
+      select(families, machine, scope, options.filter, options.shard_index, options.shard_count);
+  const auto is_of_a_graph = [](const Benchmark& benchmark) {
+    return benchmark.id.name().find("/graph:") != std::string::npos;
+  };
+  // Of a shard others may have these cases.
+  if (!options.graphs.empty() && options.shard_count == 1 &&
+      std::none_of(selection.runnable.begin(), selection.runnable.end(), is_of_a_graph) &&
+      std::none_of(selection.skipped.begin(), selection.skipped.end(), is_of_a_graph)) {
+    throw UsageError(
+        "--graph changes nothing here: no case that is chosen is of a graph; leave it out, or see "
+        "grainscope --families for what reads graphs");
+  }
+  return selection;
 }
 
 int run_families(const std::vector<Family>& families, const Options& given, Machine& machine) {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "grainscope/core/sampler.hpp"
@@ -308,6 +309,21 @@ void Progress::draw() const {
   // The last column stays free: a terminal may go on to the next line when it is written to.
   std::fputs(for_screen(line.substr(0, screen_.width - 1), screen_).c_str(), stderr);
   std::fflush(stderr);
+}
+
+std::string shell_word(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+           std::string_view("_./:=@%+,-").find(letter) != std::string_view::npos;
+  });
+  if (plain && !text.empty()) {
+    return text;
+  }
+  std::string word = "'";
+  for (const char letter : text) {
+    word += letter == '\'' ? "'\\''" : std::string(1, letter);
+  }
+  return word + "'";
 }
 
 }  // namespace grainscope::harness

@@ -110,6 +110,9 @@ class Progress {
   std::string name_;
 };
 
+// A word as a shell takes it: in quotes where it has other than letters, digits and a few signs.
+[[nodiscard]] std::string shell_word(const std::string& text);
+
 }  // namespace grainscope::harness
 
 #endif

@@ -267,6 +267,17 @@ std::string plan_text(const Selection& selection, const Scope& scope, std::size_
                       (scope.visits == 1 ? " visit" : " visits") + " to a case, interval target " +
                       target.data() + "; memory is the most that one case holds",
                   0, width);
+  const bool of_files = std::any_of(scope.graphs.begin(), scope.graphs.end(), [&](const auto& graph) {
+    return graph.kind == graph::GraphSpec::Kind::file &&
+           std::any_of(selection.runnable.begin(), selection.runnable.end(), [&](const Benchmark& benchmark) {
+             return benchmark.id.name().find("/graph:" + graph.name()) != std::string::npos;
+           });
+  });
+  if (of_files) {
+    text +=
+        wrapped("", "how large graphs of files are shows when they are read: time and memory leave them out",
+                0, width);
+  }
   if (selection.skipped.empty()) {
     return text;
   }

@@ -453,7 +453,8 @@ class Suite {
     add("flagged: ", flags_text(rows));
     text += reasons_text(late_skips_, "", screen.width);
     if (request_.store != nullptr && outcome_.complete) {
-      add("next: ", "grainscope-report summary " + (request_.store->directory() / "result.json").string());
+      add("next: ",
+          "grainscope-report summary " + shell_word((request_.store->directory() / "result.json").string()));
     }
     std::cout << (text.empty() ? "" : "\n") << text << std::flush;
   }
@@ -490,7 +491,7 @@ class Suite {
                                     : "; nothing was kept (--out DIR keeps it)"));
     if (!outcome_.complete) {
       tell(outcome_.why_incomplete +
-           (request_.store != nullptr ? "; go on with --resume " + directory : std::string()));
+           (request_.store != nullptr ? "; go on with --resume " + shell_word(directory) : std::string()));
     }
   }
 

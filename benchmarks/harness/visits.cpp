@@ -348,7 +348,7 @@ int repeat_command(const std::vector<std::string>& words) {
               << " runs are not complete: the same command goes on with them\n";
   } else {
     std::cerr << "grainscope: " << count << " runs; grainscope-report takes them as --type-b "
-              << options.out_dir << '\n';
+              << shell_word(options.out_dir) << '\n';
   }
   return status;
 }

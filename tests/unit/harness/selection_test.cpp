@@ -454,6 +454,19 @@ TEST(Filter, what_does_not_compile_is_refused_by_name) {
   }
 }
 
+TEST(Filter, of_parts_that_come_many_times_is_refused) {
+  for (const char* text : {"(.*){50}x", "(a|b|.*){2,500}z", "a{99999999999999999999}"}) {
+    try {
+      Filter{text};
+      FAIL() << "'" << text << "' was accepted";
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find("more than 16 times"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_TRUE(Filter("[0-9]{1,16}$").keeps(kName));
+  EXPECT_FALSE(Filter("[{50}]x").keeps(kName));
+}
+
 // By backtracking each letter of the name would double the time.
 TEST(Filter, takes_no_longer_for_stars_within_stars) {
   const std::string name(300, 'a');

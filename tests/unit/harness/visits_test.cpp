@@ -561,6 +561,25 @@ TEST_F(BadLuck, a_graph_s_file_is_looked_at_before_anything_runs) {
   }
 }
 
+TEST_F(BadLuck, a_graph_that_no_case_reads_is_refused) {
+  expect(run_program({"--preset=smoke", kFewCases, "--graph=kron:4", "--plan"}), 2,
+         "--graph changes nothing here");
+  EXPECT_EQ(run_program({"--preset=smoke", kFewCases, "--graph=kron:4", "--shard=1/2", "--plan"}).status, 0);
+}
+
+TEST_F(BadLuck, a_plan_says_that_it_does_not_know_how_large_a_graph_of_a_file_is) {
+  test::write_text(path("g.el"), "0 1\n1 2\n");
+  const Ended ended = run_program(
+      {"--preset=smoke", "--benchmark_filter=^model/bfs", "--graph=file:" + path("g.el"), "--plan"});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_TRUE(says(ended.out, "graphs of files")) << ended.out;
+}
+
+TEST_F(BadLuck, what_is_said_to_be_done_next_can_be_pasted) {
+  const Ended ended = run_program({"--preset=smoke", kFewCases, "--out=" + path("my run's")});
+  EXPECT_TRUE(says(ended.out, "my run'\\''s/result.json'")) << ended.out;
+}
+
 TEST_F(BadLuck, a_pipe_is_written_into_and_not_replaced) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   const int reader = open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK);
