@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <regex>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -24,6 +25,7 @@ using Held = std::map<std::string, Texts>;
 // Families by name in what is said.
 constexpr std::size_t kShown = 4;
 const char* const kCrossover = "crossover";
+const char* const kPeer = "peer";
 const char* const kGraph = "graph";
 
 bool has(const Texts& all, const std::string& one) {
@@ -386,8 +388,9 @@ class QuestionReader {
       : text_(text), tokens_(tokens_of(text)), question_(question) {}
 
   void read() {
+    require_no_thousands(text_);
     while (at_ < tokens_.size()) {
-      if (!(take_explicit() || take_phrase() || take_size())) {
+      if (!(take_explicit() || take_gpu_to_gpu() || take_phrase() || take_size())) {
         const std::string near = near_word(tokens_[at_]);
         throw UsageError("'" + tokens_[at_] + "' is not a word that is known here" +
                          (near.empty() ? "" : "; did you mean " + near + "?") +
@@ -395,6 +398,13 @@ class QuestionReader {
       }
     }
     bind_sizes();
+    // 'The link' is what most questions are about: it is the subject only where nothing else is.
+    auto& all = question_.words_;
+    if (link_ && std::all_of(all.begin(), all.end(), [](const AskedWord& word) {
+          return word.about == "measure" || word.about == "place";
+        })) {
+      all.push_back(*link_);
+    }
     if (question_.words_.empty() && question_.sizes_.empty() && question_.axes_.empty()) {
       throw UsageError("'" + text_ + "' asks for nothing: write e.g. 'h2d pinned 64MiB' or 'bfs kron'");
     }
@@ -457,22 +467,105 @@ class QuestionReader {
       const Texts parts(tokens_.begin() + static_cast<std::ptrdiff_t>(at_),
                         tokens_.begin() + static_cast<std::ptrdiff_t>(at_ + length));
       const std::string phrase = lower(joined(parts, " "));
-      std::size_t taken = length;
-      if (const auto word = words().phrases.find(phrase); word != words().phrases.end()) {
+      const std::string numbered = axis_of_number(phrase, at_ + length);
+      if (const auto word = words().phrases.find(phrase); phrase == "link" || phrase == "links") {
+        link_ = word->second;
+      } else if (word != words().phrases.end()) {
         add(word->second, at_);
       } else if (const auto want = words().wants.find(phrase); want != words().wants.end()) {
         take_want(want->second);
-      } else if (const auto place = words().places.find(phrase);
-                 length == 1 && place != words().places.end() && is_number(word_at(at_ + 1))) {
-        append(question_.axes_, place->second, {tokens_[at_ + 1]});
-        taken = 2;
-      } else if (!words().passed_over.contains(phrase)) {
+      } else if (numbered.empty() && !words().passed_over.contains(phrase)) {
         continue;
       }
-      at_ += taken;
+      at_ += length;
+      if (!numbered.empty()) {
+        append(question_.axes_, numbered, {tokens_[at_]});
+        ++at_;
+      }
       return true;
     }
     return false;
+  }
+
+  // The axis of the number at `at`, behind a phrase: `to gpu 1` names a GPU, `threads 16` counts threads.
+  [[nodiscard]] std::string axis_of_number(const std::string& phrase, std::size_t at) const {
+    if (!is_bare_number(at)) {
+      return {};
+    }
+    const bool counted = words().counts.contains(word_at(at + 1));
+    const std::string last =
+        words().phrases.contains(phrase) && !counted
+            ? phrase.substr(phrase.find_last_of(' ') + 1)  // all of it where it is one word
+            : phrase;
+    if (const auto place = words().places.find(last); place != words().places.end()) {
+      return place->second;
+    }
+    const auto count = words().counts.find(phrase);
+    return count != words().counts.end() ? count->second : phrase == kPeer ? phrase : std::string();
+  }
+
+  // `gpu 0 to gpu 1`, where the bytes go from the first to the second.
+  bool take_gpu_to_gpu() {
+    const auto place = words().places.find(word_at(at_));
+    if (place == words().places.end() || place->second != "gpu" || word_at(at_ + 2) != "to") {
+      return false;
+    }
+    const bool named = word_at(at_ + 3) == "gpu" || word_at(at_ + 3) == kPeer;
+    const std::size_t other = at_ + (named ? 4 : 3);
+    if (!is_bare_number(at_ + 1) || !is_bare_number(other)) {
+      return false;
+    }
+    const std::string from = word_at(at_ + 1);
+    const std::string to = word_at(other);
+    if (std::any_of(tokens_.begin(), tokens_.end(), [](const std::string& token) {
+          return lower(token) == "compare" || lower(token) == "compared";
+        })) {
+      append(question_.axes_, "gpu", {from, to});
+    } else {
+      add(between(from, to), at_);
+    }
+    at_ = other + 1;
+    return true;
+  }
+
+  // Bytes that go from one GPU to another: the first writes or the second reads.
+  static AskedWord between(const std::string& from, const std::string& to) {
+    const std::string copies = "transfer/peer";
+    return {
+        .about = "ends",
+        .says = "from GPU " + from + " to GPU " + to,
+        .means = {{.families = {copies}, .axes = {{"direction", {"write"}}, {"gpu", {from}}, {kPeer, {to}}}},
+                  {.families = {copies}, .axes = {{"direction", {"read"}}, {"gpu", {to}}, {kPeer, {from}}}},
+                  {.families = {"latency/chase", "latency/flag", "transfer/duplex"},
+                   .axes = {{"gpu", {from}}, {kPeer, {to}}}}},
+        .usually = {copies}};
+  }
+
+  // A number without a unit.
+  [[nodiscard]] bool is_bare_number(std::size_t at) const {
+    const std::string unit = word_at(at + 1);
+    return is_number(word_at(at)) && (unit.empty() || is_digit(unit.front()) || !size_of(word_at(at) + unit));
+  }
+
+  static void require_no_thousands(const std::string& text) {
+    static const std::regex kThousands(R"((^|[^\w,])(\d{1,3}(,\d{3})+)(?![\d,]))");
+    std::smatch found;
+    if (std::regex_search(text, found, kThousands)) {
+      std::string plain = found[2];
+      std::erase(plain, ',');
+      throw UsageError("'" + found[2].str() + "' may be one number or several: write " + plain +
+                       ", or a space after each comma");
+    }
+  }
+
+  void require_no_rate() const {
+    static const std::regex kRate(R"([\d.]+ ?([kmgt]?i?b/s|[kmgt]bps))");
+    const std::string behind = at_ + 1 < tokens_.size() ? " " + tokens_[at_ + 1] : "";
+    for (const std::string& rate : {tokens_[at_], tokens_[at_] + behind}) {
+      if (std::regex_match(lower(rate), kRate)) {
+        throw UsageError("'" + rate + "' is a rate, which is what a run answers: ask for a size or a way");
+      }
+    }
   }
 
   void add(const AskedWord& word, std::size_t at) {
@@ -486,6 +579,12 @@ class QuestionReader {
   }
 
   void take_want(const std::string& want) {
+    if (const std::set<std::string> both{question_.want_, want};
+        both ==
+        std::set<std::string>{"best", kCrossover}) {  // 'from which size is one faster than the other'
+      question_.want_ = kCrossover;
+      return;
+    }
     if (!question_.want_.empty() && question_.want_ != want) {
       throw UsageError("'" + question_.want_ + "' and '" + want + "' are two questions: ask one at a time");
     }
@@ -497,6 +596,7 @@ class QuestionReader {
     if (!is_digit(token.front())) {
       return false;
     }
+    require_no_rate();
     if (const auto axis = words().counts.find(word_at(at_ + 1));
         is_number(token) && axis != words().counts.end()) {
       append(question_.axes_, axis->second, {token});
@@ -519,7 +619,7 @@ class QuestionReader {
         most = one_size();
       }
     }
-    if (!least || !most) {
+    if (!least || !most || *most == 0) {
       throw UsageError("'" + tokens_[begin] + "' is not a size: write e.g. 4096, 64KiB, 16MiB or 2GiB");
     }
     if (*least > *most) {
@@ -584,6 +684,7 @@ class QuestionReader {
   std::vector<FoundSize> sizes_;
   std::vector<Noun> nouns_;
   std::size_t at_ = 0;
+  std::optional<AskedWord> link_;
 };
 
 Question::Question(const std::string& text) {
@@ -642,13 +743,15 @@ void Question::choose_families() {
   if (left.empty()) {
     throw UsageError(contradiction(groups));
   }
-  const bool named = std::any_of(words_.begin(), words_.end(), [](const AskedWord& word) {
+  const auto is_compared = [](const AskedWord& word) {
     return word.about == "way" || word.about == "memory";
-  });
-  const bool compares = !named && (want_ == "best" || want_ == "slowest" || want_ == kCrossover);
+  };
+  const auto named = std::count_if(words_.begin(), words_.end(), is_compared);
+  const bool compares = named == 0 && (want_ == "best" || want_ == "slowest" || want_ == kCrossover);
   for (const std::string& name : left) {
     if (std::any_of(words_.begin(), words_.end(), [&](const AskedWord& word) {
-          return has(compares && !word.compared.empty() ? word.compared : word.usually, name);
+          const bool beside = is_compared(word) ? named > 1 : compares;
+          return has(beside && !word.compared.empty() ? word.compared : word.usually, name);
         })) {
       families_.push_back(name);
     }

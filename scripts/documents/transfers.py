@@ -116,6 +116,17 @@ def spread_of_nccl_tests(sizes: str) -> str:
     return f"{max(max(times) / min(times) for times in small):.1f}"
 
 
+@part("collective.bus")
+def bus_of_collectives(size: str) -> str:
+    """The operations with their bus bandwidths at a size, out of place, the median of the rounds."""
+    rates: dict[str, list[float]] = defaultdict(list)
+    for name in COLLECTIVE_RUNS:
+        for row in documents.rows_of(name):
+            if axes_of(row, "place", "bytes") == ("out", int(size)):
+                rates[row.case.family.removeprefix("collective/")].append(row.counters["bus_bandwidth_gb_s"])
+    return ", ".join(f"`{kind}` {median(each):.0f}" for kind, each in rates.items())
+
+
 MANY_RUN = "four-h200-transfers.json.gz"
 MANY = {"host_to_all": "host → GPUs", "all_to_host": "GPUs → host", "all_host_duplex": "both ways"}
 SIZES_OF_MANY = (8 << 20, 512 << 20)

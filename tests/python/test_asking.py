@@ -325,8 +325,148 @@ def test_help_fits_a_screen(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["ask", "--help"]) == 0
     told = capsys.readouterr().out.splitlines()
-    assert len(told) <= 47
+    assert len(told) <= 48
     assert max(map(len, told)) <= 80
+
+
+TWO_GPUS = RUNS / "acceptance/two-h200-1.json.gz"
+QUICK = RUNS / "h100-quick-now.json.gz"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["gpu 0 to gpu 1 copy 256 MiB", "from gpu 0 to peer 1 copy 256 MiB", "GPU 0 to 1, copy 256MiB"],
+)
+def test_from_one_gpu_to_another_is_what_one_writes_or_the_other_reads(capsys, question):
+    head, _, *lines = ask(capsys, TWO_GPUS, question).splitlines()
+    assert head == "transfer/peer, from GPU 0 to GPU 1, copies, 256 MiB: 3 rows"
+    assert [re.sub(r"\s{2}.*", "", line) for line in lines] == [
+        "write over NVLink, GPU 0, peer 1",
+        "read over NVLink, GPU 1, peer 0",
+        "read peer access off, GPU 1, node 0, peer 0",
+    ]
+
+
+def test_gpus_that_are_compared_are_no_way_from_one_to_the_other(capsys):
+    assert understand("compare gpu 0 to gpu 1").axes == {"gpu": ["0", "1"]}
+    assert "GPU 1 against GPU 0: " in ask(capsys, TWO_GPUS, "compare gpu 0 to gpu 1")
+
+
+def test_gpus_that_the_run_lacks_are_named(capsys):
+    said = ask(capsys, TWO_GPUS, "how fast is pinned host to gpu 1 at 256 MiB", 5)
+    assert said.startswith("transfer/memcpy, pinned, to the device, gpu 1, 256 MiB: 0 rows\n")
+    assert "but none has gpu 1: they have gpu 0." in said
+    assert "none of that kind: from GPU 0 to GPU 3." in ask(capsys, TWO_GPUS, "gpu 0 to gpu 3", 5)
+
+
+@pytest.mark.parametrize(
+    ("question", "axes", "sizes"),
+    [
+        ("bandwidth from gpu 0 to gpu 1", {}, []),
+        ("h2d to gpu 1", {"gpu": ["1"]}, []),
+        ("pinned host to gpu 1 at 64 MiB", {"gpu": ["1"]}, [64 * MIB]),
+        ("pinned to gpu 64 MiB", {}, [64 * MIB]),
+        ("h2d gpu 64 MiB", {}, [64 * MIB]),
+        ("host to gpu with 2 streams", {"streams": ["2"]}, []),
+        ("h2d streams 4", {"streams": ["4"]}, []),
+        ("host memcpy threads 16 4096", {"threads": ["16"]}, [4096]),
+        ("host memcpy 16 threads 4096", {"threads": ["16"]}, [4096]),
+        ("peer 1 zero-copy", {"peer": ["1"]}, []),
+        ("p2p 4096", {}, [4096]),
+    ],
+)
+def test_a_number_belongs_to_the_word_that_takes_one(question, axes, sizes):
+    understood = understand(question)
+    assert understood.axes == axes
+    assert [low for (low, _), _ in understood.sizes] == sizes
+
+
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [
+        ("h2d 0", "'0' is not a size: write e.g. 4096, 64KiB, 16MiB or 2GiB"),
+        ("h2d 0 KiB", "'0' is not a size: write e.g. 4096, 64KiB, 16MiB or 2GiB"),
+        ("h2d 1,024 KiB", "'1,024' may be one number or several: write 1024, or a space after each comma"),
+        ("h2d 50GB/s", "'50GB/s' is a rate, which is what a run answers: ask for a size or a way"),
+        ("faster than 50 GB/s", "'50 GB/s' is a rate, which is what a run answers: ask for a size or a way"),
+        ("h2d 400 Gbps", "'400 Gbps' is a rate, which is what a run answers: ask for a size or a way"),
+    ],
+)
+def test_a_number_that_is_no_size_says_so(question, why):
+    assert why_not(question) == why
+
+
+def test_several_sizes_may_stand_behind_commas():
+    assert [low for (low, _), _ in understand("h2d 64KiB,128KiB, 4096").sizes] == [64 << 10, 128 << 10, 4096]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (
+            "from which size is zero-copy faster than memcpy",
+            "pinned copy is faster than zero-copy write above",
+        ),
+        ("from which size is unified faster than pinned", "None of these ways overtakes another"),
+        (
+            "above which size is pinned copy faster than zero-copy",
+            "pinned copy is faster than zero-copy write",
+        ),
+    ],
+)
+def test_from_which_size_one_is_faster_is_a_crossover(capsys, question, answer):
+    assert understand(question).want == "crossover"
+    assert answer in ask(capsys, QUICK, question)
+
+
+@pytest.mark.parametrize(
+    ("question", "like"),
+    [
+        ("how many SMs saturate the link", "how many SMs fill the link"),
+        ("best way over the link h2d", "best way h2d"),
+        ("zero-copy over the link", "zero-copy"),
+    ],
+)
+def test_the_link_is_the_subject_only_where_nothing_else_is(capsys, question, like):
+    assert ask(capsys, QUICK, question) == ask(capsys, QUICK, like)
+    for links in ("link", "how fast is the link", "bandwidth of the link"):
+        assert "\nLinks " in ask(capsys, QUICK, links)
+
+
+@pytest.mark.parametrize(
+    ("question", "what"),
+    [
+        ("cost of cuda host alloc 64 MiB", "host_alloc"),
+        ("time of cudaHostAlloc 64 MiB", "host_alloc"),
+        ("cost of cudaHostRegister 64 MiB", "host_register"),
+    ],
+)
+def test_a_call_that_takes_memory_is_timed(capsys, question, what):
+    assert understand(question).families == ["call"]
+    assert understand(f"h2d {question}").families == ["transfer/memcpy"]
+    assert understand(f"{question} against pageable").families == ["transfer/memcpy"]
+    case = {"host_alloc": "host_alloc ", "host_register": "4KiB "}[what]
+    lines = ask(capsys, QUICK, question).splitlines()
+    assert re.search(r" 64 MiB +[\d.]+ ms each", next(line for line in lines if line.startswith(case)))
+
+
+def test_stretches_end_where_the_summary_says(capsys):
+    [said] = [line for line in ask(capsys, QUICK, "best d2h").splitlines() if line.startswith("- ")]
+    assert said == "- Fastest GPU → host: zero-copy write up to 2.55 MiB, pinned copy from 52.6 MiB on"
+    assert main(["summary", str(QUICK)]) == 0
+    assert said.removeprefix("- Fastest ") in capsys.readouterr().out
+
+
+def test_what_was_not_measured_is_told_from_what_was(capsys):
+    said = ask(capsys, QUICK, "best d2h 256 B")
+    assert "Not measured at 256 B: transfer/memcpy gpu_to_pinned flush off, " in said
+    assert "fastest is transfer/memcpy gpu_to_pinned flush on, " in said
+
+
+def test_an_axis_or_a_value_that_no_row_has_is_named(capsys):
+    assert "none has an axis 'flsh'; did you mean flush?" in ask(capsys, QUICK, "h2d flsh=on", 5)
+    assert "none has an axis 'elephants'." in ask(capsys, QUICK, "h2d elephants=2", 5)
+    assert "none has flush onn: they have flush off, on." in ask(capsys, QUICK, "h2d flush=onn", 5)
 
 
 def two_gpus(tmp_path, slow: dict[int, float] | None = None) -> Path:

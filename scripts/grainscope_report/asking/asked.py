@@ -3,13 +3,13 @@ first.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from grainscope_report import metrics, naming, statistics, uncertainty
 from grainscope_report.analysis import Analysis
-from grainscope_report.asking.sentence import CROSSOVER, UNCERTAINTY, Sentence, exact, families
+from grainscope_report.asking.sentence import CROSSOVER, UNCERTAINTY, Sentence, exact, families, has, nearest
 from grainscope_report.comparison import sides
 from grainscope_report.families import BYTES
 from grainscope_report.figures import parts
@@ -134,7 +134,23 @@ class Asked:
         run = f"preset {result.run.preset}{asked}"
         if not there:
             return f"Not part of this run ({run}): `grainscope ask` runs it."
-        return f"The run ({run}) has {plural(len(there), 'row')} of these families, but none of that kind."
+        few = f"The run ({run}) has {plural(len(there), 'row')} of these families"
+        return next(self._lacking(there, few), f"{few}, but none of that kind.")
+
+    def _lacking(self, there: Sequence[Row], few: str) -> Iterator[str]:
+        """Which axis, or which value of it, no row has; else what none is."""
+        values = [row.case.axes | row.case.site for row in there]
+        for axis, asked in self.sentence.axes.items():
+            found = {each[axis] for each in values if axis in each}
+            if not found:
+                near = nearest(axis, sorted({name for each in values for name in each}))
+                yield f"{few}, but none has an axis '{axis}'{f'; did you mean {near}?' if near else '.'}"
+            elif not any(has(row.case, axis, asked) for row in there):
+                known = some([str(one) for one in sorted(found, key=lambda one: (str(type(one)), one))], 4)
+                yield f"{few}, but none has {axis} {' or '.join(asked)}: they have {axis} {known}."
+        for words in self.sentence.subjects:
+            if not any(word.matches(row.case) for word in words for row in there):
+                yield f"{few}, but none of that kind: {' or '.join(word.says for word in words)}."
 
     @cached_property
     def curves(self) -> list[list[Row]]:
@@ -196,7 +212,7 @@ class Asked:
             verb = "are" if len(near) > 1 else "is"
             return [f"{wanted} was not measured; the nearest {verb} {_listed(near)}."]
         lacking = [rows for rows in self.curves if not any(self.sentence.matches_size(r.case) for r in rows)]
-        names = dict.fromkeys(naming.words(rows[0].case) or rows[0].case.family for rows in lacking)
+        names = dict.fromkeys(self._named(rows[0]) for rows in lacking)
         if not names or not self.sentence.want:
             return []
         return [f"Not measured at {wanted}: {some(list(names), 4)}."]
@@ -296,8 +312,17 @@ class Asked:
                 both = set.intersection(*(set(rates[name]) for name in first))
                 met = {name: {size: at[size] for size in both & set(at)} for name, at in rates.items()}
                 there = segments.segments(met) or there
-            found[direction] = there
+            found[direction] = segments.bounded(there, partial(self._overtaken, direction))
         return found
+
+    @cached_property
+    def _all_swaps(self) -> list[transfer.Swap]:
+        """Where any way overtakes another."""
+        return [swap for choice in transfer.choices(self.machine) for swap in choice.swaps]
+
+    def _overtaken(self, direction: str, faster: str, slower: str) -> list[Estimate]:
+        asked = (direction, faster, slower)
+        return [one.size for one in self._all_swaps if (one.direction, one.faster, one.slower) == asked]
 
     @property
     def stretches(self) -> list[str]:
@@ -313,8 +338,7 @@ class Asked:
         names = {(direction, name) for direction, ways in self.ways.items() for name, _ in ways}
         return [
             swap
-            for choice in transfer.choices(self.machine)
-            for swap in choice.swaps
+            for swap in self._all_swaps
             if {(swap.direction, swap.faster), (swap.direction, swap.slower)} <= names
         ]
 

@@ -22,6 +22,7 @@ from grainscope_report.units import parse_bytes, some
 
 TABLE = Path(__file__).resolve().parent.parent / "words.json"
 CROSSOVER, UNCERTAINTY = "crossover", "uncertainty"
+PEER, PEER_FAMILY = "peer", "transfer/peer"
 # Of a crossover kinds of memory and ways to move bytes are what is compared.
 COMPARED = ("memory", "way")
 COMPARING = ("best", "slowest", CROSSOVER)
@@ -32,6 +33,10 @@ _EXPLICIT = re.compile(r"([a-z_]+)[=:](.+)")
 _RANGE = re.compile(r"(\d+[a-z]*)\.\.(\d+[a-z]*)")
 _FANOUT = re.compile(r"\d+(x\d+)+")
 _NUMBERED = re.compile(r"([a-z]+):?(\d+)")
+_THOUSANDS = re.compile(r"(?<![\w,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_RATE = re.compile(r"[\d.]+ ?([kmgt]?i?b/s|[kmgt]bps)")
+LINK, BESIDE_LINK = ("link", "links"), ("measure", "place")  # what the other words may be about
+COMPARISON = {"compare", "compared"}
 
 Meaning = Mapping[str, Sequence[str]]
 Sizes = tuple[int, int]
@@ -42,8 +47,8 @@ class Word:
     """A word that people use: what it is about, how it is said again, and what it may mean.
 
     A meaning gives families (`in`) and values of axes. `usually`: the families that are meant where the rest
-    of the sentence allows; `compared`: those where ways are asked for and none is named. `size`: the axes
-    that a size beside the word is of.
+    of the sentence allows; `compared`: those where ways are asked for and none is named, of a way or
+    a kind of memory where it stands beside another. `size`: the axes that a size beside the word is of.
     """
 
     about: str
@@ -101,7 +106,7 @@ class Sentence:
         return (
             case.family in self.families
             and all(any(word.matches(case) for word in words) for words in self.subjects)
-            and all(_has(case, axis, values) for axis, values in self.axes.items())
+            and all(has(case, axis, values) for axis, values in self.axes.items())
             and all(
                 case.axes[axis] in values
                 for axis, values in table()["otherwise"].items()
@@ -167,14 +172,23 @@ class _Reader:
         self.sentence = Sentence()
         self.sizes: list[tuple[int, Sizes]] = []  # with the place of each
         self.nouns: list[tuple[int, Word]] = []
+        self.links: list[Word] = []
         self.at = 0
 
     def read(self) -> Sentence:
+        if found := _THOUSANDS.search(self.text):
+            plain = found[0].replace(",", "")
+            raise ReportError(
+                f"'{found[0]}' may be one number or several: write {plain}, or a space after each comma"
+            )
         while self.at < len(self.tokens):
-            if not (self._explicit() or self._phrase() or self._size()):
+            if not (self._explicit() or self._gpu_to_gpu() or self._phrase() or self._size()):
                 raise ReportError(_unknown(self.tokens[self.at]))
         self._bind_sizes()
         sentence = self.sentence
+        # 'The link' is what most questions are about: it is the subject only where nothing else is.
+        if all(word.about in BESIDE_LINK for word in sentence.words):
+            sentence.words += self.links
         if not (sentence.words or sentence.sizes or sentence.axes):
             raise ReportError(f"'{self.text}' asks for nothing: write e.g. 'h2d pinned 64MiB' or 'bfs kron'")
         return sentence
@@ -201,18 +215,44 @@ class _Reader:
         """The longest phrase from here on."""
         for length in range(min(longest(), len(self.tokens) - self.at), 0, -1):
             phrase = " ".join(self.tokens[self.at : self.at + length]).lower()
-            if phrase in phrases():
+            numbered = self._takes_number(phrase, self.at + length)
+            if phrase in LINK:
+                self.links = [phrases()[phrase]]
+            elif phrase in phrases():
                 self._add(phrases()[phrase], self.at)
             elif phrase in wants():
                 self._want(phrase)
-            elif length == 1 and phrase in places() and self._number(self.at + 1) is not None:
-                self.sentence.axes.setdefault(places()[phrase], []).append(self.tokens[self.at + 1])
-                length = 2
-            elif phrase not in table()["passed_over"]:
+            elif not numbered and phrase not in table()["passed_over"]:
                 continue
             self.at += length
+            if numbered:
+                self.sentence.axes.setdefault(numbered, []).append(self.tokens[self.at])
+                self.at += 1
             return True
         return False
+
+    def _takes_number(self, phrase: str, at: int) -> str:
+        """The axis of the number at `at`: `to gpu 1` names a GPU, `threads 16` counts threads."""
+        if self._number(at) is None:
+            return ""
+        last = phrase.split()[-1] if phrase in phrases() and not self._counted(at) else phrase
+        return places().get(last) or counts().get(phrase) or (PEER if phrase == PEER else "")
+
+    def _gpu_to_gpu(self) -> bool:
+        """`gpu 0 to gpu 1`, where the bytes go from the first to the second."""
+        words = [self._word(at) for at in range(self.at, self.at + 5)]
+        if places().get(words[0]) != "gpu" or words[2] != "to":
+            return False
+        named = words[3] in ("gpu", PEER)
+        one, other = self._number(self.at + 1), self._number(self.at + (4 if named else 3))
+        if one is None or other is None:
+            return False
+        if COMPARISON & {token.lower() for token in self.tokens}:
+            self.sentence.axes.setdefault("gpu", []).extend([one, other])
+        else:
+            self._add(_between(one, other))
+        self.at += 5 if named else 4
+        return True
 
     def _add(self, word: Word, at: int = -1) -> None:
         if word not in self.sentence.words:
@@ -222,6 +262,8 @@ class _Reader:
 
     def _want(self, phrase: str) -> None:
         want = wants()[phrase]
+        if {want, self.sentence.want} == {"best", CROSSOVER}:
+            want = self.sentence.want = CROSSOVER  # 'from which size is one faster than the other'
         if self.sentence.want not in ("", want):
             raise ReportError(f"'{self.sentence.want}' and '{want}' are two questions: ask one at a time")
         self.sentence.want = want
@@ -230,7 +272,11 @@ class _Reader:
         token = self.tokens[self.at].lower()
         if not token[0].isdigit():
             return False
-        if count := self._counted():
+        for end in (1, 2):
+            rate = " ".join(self.tokens[self.at : self.at + end])
+            if _RATE.fullmatch(rate.lower()):
+                raise ReportError(f"'{rate}' is a rate, which is what a run answers: ask for a size or a way")
+        if count := self._counted(self.at):
             self.sentence.axes.setdefault(count, []).append(token)
             self.at += 2
             return True
@@ -243,7 +289,7 @@ class _Reader:
             if ends[0] is not None and self._word(self.at) in ("to", "until") and self._is_size(self.at + 1):
                 self.at += 1
                 ends.append(self._one_size())
-        if None in ends:
+        if None in ends or ends[-1] == 0:
             raise ReportError(f"'{self.tokens[begin]}' is not a size: write e.g. 4096, 64KiB, 16MiB or 2GiB")
         low, high = ends[0], ends[-1]
         if low > high:
@@ -253,23 +299,26 @@ class _Reader:
 
     def _one_size(self) -> int | None:
         """A number with its unit, in one token or two."""
-        token = self.tokens[self.at].lower()
-        unit = self._word(self.at + 1)
-        if token.isdigit() and unit and not unit[0].isdigit() and parse_bytes(token + unit) is not None:
-            self.at += 2
-            return parse_bytes(token + unit)
-        self.at += 1
-        return parse_bytes(token)
+        token = self._word(self.at)
+        size = self._with_unit(self.at)
+        self.at += 1 if size is None else 2
+        return parse_bytes(token) if size is None else size
+
+    def _with_unit(self, at: int) -> int | None:
+        """The size of a number and of a unit that stands apart."""
+        number, unit = self._word(at), self._word(at + 1)
+        return parse_bytes(number + unit) if number.isdigit() and unit and not unit[0].isdigit() else None
 
     def _is_size(self, at: int) -> bool:
         return self._word(at)[:1].isdigit()
 
     def _number(self, at: int) -> str | None:
-        return word if (word := self._word(at)).isdigit() else None
+        """A number without a unit."""
+        return word if (word := self._word(at)).isdigit() and self._with_unit(at) is None else None
 
-    def _counted(self) -> str | None:
+    def _counted(self, at: int) -> str | None:
         """The axis whose values are counted by the word behind a number."""
-        return counts().get(self._word(self.at + 1)) if self._number(self.at) else None
+        return counts().get(self._word(at + 1)) if self._number(at) else None
 
     def _word(self, at: int) -> str:
         return self.tokens[at].lower() if at < len(self.tokens) else ""
@@ -295,6 +344,17 @@ class _Reader:
         )
 
 
+def _between(one: str, other: str) -> Word:
+    """Bytes that go from one GPU to another: the first writes or the second reads."""
+    forth, back = {"gpu": [one], PEER: [other]}, {"gpu": [other], PEER: [one]}
+    means = (
+        {"in": [PEER_FAMILY], "direction": ["write"], **forth},
+        {"in": [PEER_FAMILY], "direction": ["read"], **back},
+        {"in": ["latency/chase", "latency/flag", "transfer/duplex"], **forth},
+    )
+    return Word("ends", f"from GPU {one} to GPU {other}", means, (PEER_FAMILY,))
+
+
 def _choose_families(sentence: Sentence) -> None:
     groups: list[tuple[str, list[str]]] = [
         (words[0].says, [name for name in families() if any(name in word.families for word in words)])
@@ -310,12 +370,13 @@ def _choose_families(sentence: Sentence) -> None:
     ]
     if not left:
         raise ReportError(_contradiction(groups))
-    named = any(word.about in COMPARED for word in sentence.words)
+    named = sum(word.about in COMPARED for word in sentence.words)
     compares = sentence.want in COMPARING and not named
     usual = {
         name
         for word in sentence.words
-        for name in (word.compared if compares and word.compared else word.usually)
+        for name in (word.compared if (named > 1 if word.about in COMPARED else compares) else ())
+        or word.usually
     }
     sentence.families = [name for name in left if name in usual] or left
 
@@ -369,10 +430,13 @@ def _unknown(token: str) -> str:
 
 def near_word(token: str) -> str:
     """The known word nearest to one that is not; empty where none is near."""
-    token = token.lower()
-    most = max(1, len(token) // 3)
     in_order = [phrase for all_of in by_subject().values() for phrase in all_of]
-    known = [*in_order, *sorted(phrases()), *sorted(wants())]
+    return nearest(token.lower(), [*in_order, *sorted(phrases()), *sorted(wants())])
+
+
+def nearest(token: str, known: Sequence[str]) -> str:
+    """The first of those with the fewest letters to change; empty where none is near."""
+    most = max(1, len(token) // 3)
     best = min(known, key=lambda one: distance(token, one), default="")
     return best if best and distance(token, best) <= most else ""
 
@@ -406,11 +470,11 @@ def fits(value: str, pattern: str) -> bool:
 
 def _means(meaning: Meaning, case: Case) -> bool:
     return any(fits(case.family, one) for one in meaning["in"]) and all(
-        _has(case, axis, values) for axis, values in meaning.items() if axis != "in"
+        has(case, axis, values) for axis, values in meaning.items() if axis != "in"
     )
 
 
-def _has(case: Case, axis: str, values: Sequence[str]) -> bool:
+def has(case: Case, axis: str, values: Sequence[str]) -> bool:
     value = case.axes.get(axis, case.site.get(axis))
     if isinstance(value, (int, float)):
         return any(parse_bytes(one) == value or _number(one) == value for one in values)
