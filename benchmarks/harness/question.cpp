@@ -90,6 +90,7 @@ struct Words {
   std::map<std::string, std::string> counts;
   std::map<std::string, std::string> places;
   std::set<std::string> passed_over;
+  std::string from_to;  // the entry of a word, of which {from} and {to} are GPUs
   std::vector<std::pair<std::string, Texts>> otherwise;
   std::size_t longest = 1;
 
@@ -164,6 +165,7 @@ Words read_words() {
     words.wants = by_phrase(table.at("wants"));
     words.counts = by_phrase(table.at("counts"));
     words.places = by_phrase(table.at("places"));
+    words.from_to = table.at("from_to").dump();
     for (const std::string word : table.at("passed_over")) {
       words.passed_over.insert(word);
     }
@@ -530,15 +532,13 @@ class QuestionReader {
 
   // Bytes that go from one GPU to another: the first writes or the second reads.
   static AskedWord between(const std::string& from, const std::string& to) {
-    const std::string copies = "transfer/peer";
-    return {
-        .about = "ends",
-        .says = "from GPU " + from + " to GPU " + to,
-        .means = {{.families = {copies}, .axes = {{"direction", {"write"}}, {"gpu", {from}}, {kPeer, {to}}}},
-                  {.families = {copies}, .axes = {{"direction", {"read"}}, {"gpu", {to}}, {kPeer, {from}}}},
-                  {.families = {"latency/chase", "latency/flag", "transfer/duplex"},
-                   .axes = {{"gpu", {from}}, {kPeer, {to}}}}},
-        .usually = {copies}};
+    std::string entry = words().from_to;
+    for (const auto& [name, gpu] : {std::pair{"{from}", from}, {"{to}", to}}) {
+      for (auto at = entry.find(name); at != std::string::npos; at = entry.find(name)) {
+        entry.replace(at, std::string_view(name).size(), gpu);
+      }
+    }
+    return word_of(nlohmann::ordered_json::parse(entry));
   }
 
   // A number without a unit.

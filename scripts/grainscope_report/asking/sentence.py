@@ -22,7 +22,7 @@ from grainscope_report.units import parse_bytes, some
 
 TABLE = Path(__file__).resolve().parent.parent / "words.json"
 CROSSOVER, UNCERTAINTY = "crossover", "uncertainty"
-PEER, PEER_FAMILY = "peer", "transfer/peer"
+PEER = "peer"
 # Of a crossover kinds of memory and ways to move bytes are what is compared.
 COMPARED = ("memory", "way")
 COMPARING = ("best", "slowest", CROSSOVER)
@@ -346,13 +346,8 @@ class _Reader:
 
 def _between(one: str, other: str) -> Word:
     """Bytes that go from one GPU to another: the first writes or the second reads."""
-    forth, back = {"gpu": [one], PEER: [other]}, {"gpu": [other], PEER: [one]}
-    means = (
-        {"in": [PEER_FAMILY], "direction": ["write"], **forth},
-        {"in": [PEER_FAMILY], "direction": ["read"], **back},
-        {"in": ["latency/chase", "latency/flag", "transfer/duplex"], **forth},
-    )
-    return Word("ends", f"from GPU {one} to GPU {other}", means, (PEER_FAMILY,))
+    written = json.dumps(table()["from_to"]).replace("{from}", one).replace("{to}", other)
+    return _word_of(json.loads(written))
 
 
 def _choose_families(sentence: Sentence) -> None:
@@ -509,19 +504,23 @@ def families() -> Mapping[str, Sequence[str]]:
     return table()["families"]
 
 
+def _word_of(entry: Mapping[str, Any]) -> Word:
+    return Word(
+        entry["about"],
+        entry["says"],
+        tuple(entry["means"]),
+        tuple(entry.get("usually", ())),
+        tuple(entry.get("compared", ())),
+        tuple(entry.get("size", ())),
+    )
+
+
 @cache
 def phrases() -> Mapping[str, Word]:
     """Every phrase with its word; a family's name is one."""
     found = {name.replace("_", " "): Word("subject", "", ({"in": [name]},)) for name in families()}
     for entry in table()["words"]:
-        word = Word(
-            entry["about"],
-            entry["says"],
-            tuple(entry["means"]),
-            tuple(entry.get("usually", ())),
-            tuple(entry.get("compared", ())),
-            tuple(entry.get("size", ())),
-        )
+        word = _word_of(entry)
         found |= dict.fromkeys(entry["words"], word)
     return found
 
