@@ -24,6 +24,12 @@ class ReportError(Exception):
     status = EXIT_USAGE
 
 
+class NotComparableError(ReportError):
+    """Files that cannot be compared or judged; exit status 3."""
+
+    status = EXIT_NOT_COMPARABLE
+
+
 @contextmanager
 def starting_processes() -> Iterator[None]:
     """Processes that are started within do not see Ctrl-C: their parent does, and says so once."""

@@ -68,12 +68,6 @@ def problems(found: Path, document: Mapping[str, Any]) -> list[Problem]:
     return off if result is None else contradictions(result) or uncertainty.problems(result)
 
 
-def require_right(found: Path, document: Mapping[str, Any]) -> None:
-    """Refuses a file that is off the format or contradicts itself in anything."""
-    if wrong := contradictions(result := parse(found, document)) or uncertainty.problems(result):
-        raise ReportError(contradicts(replace(result, contradictions=wrong)))
-
-
 def parsed(found: Path, document: Mapping[str, Any]) -> tuple[Result | None, list[Problem]]:
     """The data, or everything in which the file is off the format."""
     file, off = typed.read(File, document)

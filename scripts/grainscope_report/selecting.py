@@ -1,5 +1,6 @@
 """Which rows are meant: by a rule's or a workload's family and axes, or by a filter on their names."""
 
+import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from grainscope_report.toml_file import Table, Value, size
 from grainscope_report.units import parse_bytes, some
 
 _SHOWN = 8
+ALIKE = 0.8  # of 1, for difflib: names that differ by a letter or two
 SHOWN = 5
 END = r"(?!\w)"
 # A size; or letters in brackets, of which none is one.
@@ -76,6 +78,25 @@ def why_none(wanted: Where, cases: Sequence[Case]) -> str:
                 return f"rows of {wanted.family} have no axis {axis}; they have {_some(names)}"
             return f"no such row of {wanted.family} has {axis} {asked}; there are {_some(found)}"
         left = kept
+    return ""
+
+
+def wrong_name(wanted: Where, cases: Sequence[Case], whole: bool) -> str:
+    """A family that neither the suite nor the cases have, or an axis that no case of its family has.
+
+    Where the cases are not the `whole` run, others may have the axis, unless it is nearly the name of one.
+    """
+    known = {*sentence.families(), *(case.family for case in cases)}
+    if wanted.family not in known:
+        near = difflib.get_close_matches(wanted.family, sorted(known), 1)
+        hint = f"did you mean {near[0]!r}?" if near else "`grainscope --families` lists all"
+        return f"there is no family {wanted.family!r}; {hint}"
+    names = sorted({name for case in cases if case.family == wanted.family for name in case.axes})
+    for axis in [axis for axis in wanted.axes if names and axis not in names]:
+        near = difflib.get_close_matches(axis, names, 1, 0.6 if whole else ALIKE)
+        hint = f"did you mean `{near[0]}`?" if near else f"they have {_some(names)}"
+        if near or whole:
+            return f"rows of {wanted.family} have no axis `{axis}`; {hint}"
     return ""
 
 

@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
@@ -38,6 +39,7 @@ class Bounds(NamedTuple):
     key: str = ""
 
 
+LEAST_MEMORY = 1 << 20
 POSITIVE = Bounds(low=0, above=True)
 
 
@@ -118,7 +120,8 @@ class Table:
         if not math.isfinite(value) or not low <= value <= high or (above and value <= low):
             bounds = [f"{'above' if above else 'at least'} {low:g}"] * (low > -math.inf)
             bounds += [f"at most {high:g}"] * (high < math.inf)
-            raise self.error(f"`{key}` must be {' and '.join(bounds) or 'finite'}, not {value!r}")
+            must = " and ".join(bounds) if math.isfinite(value) else "finite"
+            raise self.error(f"`{key}` must be {must}, not {value!r}")
         return float(value)
 
     def count(self, key: str, default: Any = ..., low: int = 1) -> Any:
@@ -206,11 +209,14 @@ class Table:
         return tuple(Path(normpath(Path(self.file).parent / name)) for name in self.texts(key))
 
     def bytes(self, key: str, default: Any = ...) -> Any:
-        """A number of bytes above 0."""
+        """A number of bytes of a memory: one of less than 1 MiB lacks its unit."""
         said = self.take(key, (str, int, float), 'bytes, as "80GiB"', default)
         amount = size(said) if key in self.raw else said
         if key in self.raw and (amount is None or amount <= 0):
             raise self.error(f'`{key}` must be bytes, as "80GiB", not {said!r}')
+        if key in self.raw and amount < LEAST_MEMORY:
+            digits = re.match(r"[\d.]*", str(said))[0]
+            raise self.error(f'`{key}`: {said} is {amount:.0f} bytes: write "{digits}GiB"')
         return amount
 
     def _named(self, key: str) -> str:

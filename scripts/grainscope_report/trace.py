@@ -64,6 +64,13 @@ def _row(result: Result, row: Row, said: str, numbers: Iterator[int]) -> Iterato
         yield from _named("process", f"{said}{_place(result, row)} · {row.name}", pid=process)
         yield from _levels(row, process, next(numbers))
         return
+    for stage in row.timeline:
+        if len(stage.begin_s) != len(stage.end_s):
+            begun, ended = plural(len(stage.begin_s), "step"), len(stage.end_s)
+            raise ReportError(
+                f"{result.path}: in {row.name} {begun} of {stage.lane} began and {ended} ended: see all with "
+                f"`grainscope-report validate {result.path}`"
+            )
     for gpu in sorted({stage.gpu for stage in row.timeline}, key=lambda gpu: -1 if gpu is None else gpu):
         process = next(numbers)
         yield from _named("process", f"{said}{_processor(result, gpu)} · {row.name}", pid=process)

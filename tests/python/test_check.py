@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import documents
-from grainscope_report import reader
+from grainscope_report import reader, uncertainty
 from grainscope_report.acceptance import deriving, judge, rules
 from grainscope_report.acceptance.rules import load
 from grainscope_report.cli import main
@@ -77,10 +77,15 @@ def test_what_is_unknown_the_rules_allow_by_clock(check):
 
 def test_a_known_type_b_stands_in_for_what_the_rules_allow(check):
     file = machine([48.0])
-    known = {"a": {"standard": 0.001}, "b": {"standard": 0.03}, "combined": {"standard": 0.03}}
-    file.rows[0]["uncertainty"] = known
+    file.context["type_b"] = {"date": "2026-11-20", "sha256": "0" * 64, "known": True}
+
+    def knows(b: float) -> None:
+        file.rows[0]["uncertainty"] = {"a": {"standard": 0.001}, "b": {"standard": b}}
+        uncertainty.apply(file.rows, file.context, None)
+
+    knows(0.03)
     assert check(COPY, file)[0] == 0
-    known["b"]["standard"] = 0.001
+    knows(0.001)
     allowance = "[allowance]\ngated = { visit = 50, run = 50 }\n"
     assert check(allowance + COPY, file)[0] == 1
 
@@ -277,11 +282,10 @@ def test_rows_relative_to_the_link_to_theory_and_to_a_reference(check, tmp_path)
 
 def test_the_share_of_the_link_is_of_what_was_asked_where_rows_came_from_a_cache(check):
     file = machine([])
-    row = add(file, 55.2)
+    axes = {"memory": "pinned", "row": 1024, "rows": BIG // 1024, "span": BIG}
+    row = file.add("reach/gather", axes, SITE, BIG / 55.2e9, bytes=BIG)
     row["link_fraction"], row["counters"] = 0.8, {"link_gb_s": 0.8 * 55.2}
-    rule = COPY.replace(
-        'unit = "GB/s"\nlower = 50.0\ntarget = 55.0\nupper = 63.0', 'unit = "%"\nlower = 99.9'
-    )
+    rule = '[[rule]]\nid = "to-gpu"\nwhere = { family = "reach/gather" }\nunit = "%"\nlower = 99.9\n'
     assert check(rule + 'relative_to = "link"\n', file)[0] == 0
     assert check(rule + 'metric = "link_fraction"\n', file)[0] == 1
 
@@ -303,6 +307,26 @@ def test_every_file_must_pass_and_a_run_counts_once(check):
     status, said, _ = check(RUN + COPY, machine(), machine())
     assert status == 2
     assert "are the same run" in said
+
+
+@pytest.mark.parametrize(("spoil", "said"), [
+    (lambda row: row.update(bandwidth_gb_s=row["bandwidth_gb_s"] * 3), "bandwidth_gb_s: is 165"),
+    (lambda row: row.update(uncertainty={"b": {"standard": 0.5}}), "benchmarks[0].uncertainty: is"),
+])  # fmt: skip
+def test_a_file_that_contradicts_itself_is_not_judged(check, tmp_path, spoil, said):
+    file, sound = machine([55.0]), machine([55.0])
+    spoil(file.rows[0])
+    junit = tmp_path / "junit.xml"
+    status, text, document = check(COPY, file, arguments=["--junit", str(junit)])
+    assert (status, document) == (3, {})
+    assert "0.json contradicts itself (" in text
+    assert said in text
+    assert text.count("\n") == 1
+    assert not junit.exists()
+    reference = str(file.write(tmp_path / "reference.json"))
+    relative = COPY.replace('unit = "GB/s"\nlower = 50.0\ntarget = 55.0\nupper = 63.0', "lower = 0.9")
+    more = ["--reference", reference]
+    assert check(relative + 'relative_to = "reference"\n', sound, arguments=more)[0] == 3
 
 
 def test_junit_is_read_back(check, tmp_path):
@@ -516,6 +540,11 @@ def test_a_state_of_other_kinds_is_as_if_it_told_nothing(check, state):
     (COPY.replace("lower = 50.0\n", "").replace("upper = 63.0\n", ""), "`target` alone decides nothing"),
     (COPY.replace('"pinned_to_gpu"', "[]"), "must be a value, or a list of values"),
     (COPY.replace('"pinned_to_gpu"', "true"), "`path` must be a value"),
+    ('[node]\nthrottle = ["nonsense"]\n' + COPY, "there is no reason 'nonsense'; there are gpu_idle, "),
+    (COPY.replace("fer/mem", "fer/mam"), "there is no family 'transfer/mamcpy'; did you mean 'transfer/mem"),
+    (COPY.replace("transfer/memcpy", "x"), "there is no family 'x'; `grainscope --families` lists all"),
+    (COPY.replace("bytes", "byte"), "rows of transfer/memcpy have no axis `byte`; did you mean `bytes`?"),
+    (COPY.replace("bytes", "size"), "rows of transfer/memcpy have no axis `size`; they have bytes, "),
     (COPY + 'relative_to = "moon"\n', "must be one of link, theoretical, reference"),
     (COPY + 'metric = "median_s"\nrelative_to = "link"\n', "only a row's bandwidth_gb_s"),
     ('[[rule]]\nid = "x"\nlink = "up"\nlower = 1\n', "`link` must be one of host_to_gpu"),

@@ -112,6 +112,16 @@ def test_a_screen_and_everything_on_demand(tmp_path, capsys):
     assert capsys.readouterr().out.count("flush on") == 160
 
 
+@pytest.mark.parametrize(("kinds", "said"), [
+    ("", "nothing is named; there are slower, faster, "),
+    (" , ", "nothing is named"),
+    ("none,slower", "'none,slower' asks for none and for others: say none alone"),
+])  # fmt: skip
+def test_a_gate_without_a_kind_is_refused(tmp_path, capsys, kinds, said):
+    assert main(["compare", *written(tmp_path, node(), node("node-b", 2)), "--fail-on", kinds]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_what_chance_makes_likely_is_counted_and_not_shown(tmp_path, capsys):
     """One of eight questions is likely slower, which chance makes of as many where nothing differs."""
     files = written(tmp_path, node(), node("node-b", 2, slow={SIZES[2]: 1.008}))

@@ -280,18 +280,32 @@ def test_damage_is_said_alike_however_a_digest_is_unpacked(monkeypatch, damage):
 
 
 @needs_engine
-@pytest.mark.parametrize("nodes", [1, 3])
+@pytest.mark.parametrize("nodes", [1, 4])
 def test_rows_that_are_off_the_format_are_refused_with_their_file_alone(tmp_path, nodes):
     for node in range(nodes):
         synthetic_fleet.write(tmp_path / "nodes", node, families=FEW)
-    for node, (old, new) in enumerate((("visits", '"visits":"some"'), ("status", '"status":"fine"'))[:nodes]):
+    faults = (('"visits":"?\\w+"?', '"visits":"some"'), ('"status":"?\\w+"?', '"status":"fine"'))
+    for node, (old, new) in enumerate((*faults, ('"site":{[^}]*}', '"site":false'))[:nodes]):
         path = tmp_path / "nodes" / f"node-{node:05}" / digest.NAME
         text = gzip.decompress(path.read_bytes()).decode()
-        path.write_bytes(gzip.compress(re.sub(rf'"{old}":"?\w+"?', new, text).encode()))
+        path.write_bytes(gzip.compress(re.sub(old, new, text).encode()))
     added = store.add(tmp_path / "store", sources.found([tmp_path / "nodes"]))
-    assert added.runs == max(0, nodes - 2)
-    told = ["holds rows that are off the format", "holds rows without a time or a family"]
+    assert added.runs == max(0, nodes - 3)
+    told = ["holds rows that are off the format", *["holds rows without a time or a proper case"] * 2]
     assert [one.why.split(":")[0] for one in added.refused] == told[:nodes]
+
+
+@needs_engine
+def test_a_family_is_told_from_its_twin_of_another_clock_on_a_narrow_screen(tmp_path, capsys, monkeypatch):
+    for node in range(6):
+        synthetic_fleet.write(tmp_path / "nodes", node, families=FEW)
+    monkeypatch.setenv("COLUMNS", "70")
+    assert main(["fleet", str(tmp_path / "nodes")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:3] for line in lines if line.startswith("  family")] == [
+        ["family", "clock", "nodes"]
+    ]
+    assert max(map(len, lines)) <= 70
 
 
 @needs_engine

@@ -334,6 +334,14 @@ CHANGED = {
     "no bus bandwidth": ("nccl-tests-2.19-sendrecv.txt", "busbw", "buswb"),
     "a line of words": ("nccl-tests-2.19-sendrecv.txt", "93.54   93.54       0", "93.54   many       0"),
     "no size": ("nccl-tests-2.19-sendrecv-I.json", '"size"', '"bytes"'),
+    "no list of times": (
+        "nccl-tests-2.19-sendrecv-I.json",
+        '"out_of_place_per_iter":',
+        '"out_of_place_per_iter":"x","x":',
+    ),
+    "no list in it": ("nccl-tests-2.19-sendrecv-I.json", '"times_us":[', '"times_us":1,"x":['),
+    "a time that nothing takes": ("nvbandwidth-0.8.txt", "55.21", "1e300"),
+    "a huge time": ("comm_scope-0.12.json", '"real_time": ', '"real_time": 1e300, "x": '),
     "no times": ("comm_scope-0.12.json", '"real_time"', '"wall_time"'),
 }
 
@@ -346,6 +354,12 @@ def test_a_format_that_changed_is_refused(case, tmp_path, capsys):
     path = tmp_path / name
     path.write_text(text.replace(before, after))
     assert any(word in refused(path, tmp_path, capsys) for word in ("its format is not one", "does not say"))
+
+
+def test_nvbandwidth_that_ends_after_its_header_is_cut_off(tmp_path, capsys):
+    path = tmp_path / "cut.txt"
+    path.write_text("nvbandwidth Version: v0.8\nBuilt from Git version: v0.8\n\n")
+    assert f"{path} is cut off: it has no result of any test" in refused(path, tmp_path, capsys)
 
 
 def test_what_is_no_output_of_another_tool_is_refused(tmp_path, capsys):

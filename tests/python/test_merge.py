@@ -63,9 +63,10 @@ def test_rows_stand_as_in_one_piece(tmp_path):
     assert contradictions(document) == []
 
 
-def test_one_shard_of_one_is_the_run_itself(tmp_path):
+def test_one_shard_of_one_is_the_run_itself(tmp_path, capsys):
     alone = shard(tmp_path, 1, count=1)
     assert merged(tmp_path, alone)["benchmarks"] == json.loads(alone.read_text())["benchmarks"]
+    assert capsys.readouterr().out == f"{tmp_path / 'merged.json'}: 1 shard, 5 ok, 1 skipped, 0 failed\n"
 
 
 def test_shares_are_of_the_best_peak_of_all_shards(tmp_path):

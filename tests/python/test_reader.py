@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import pytest
 
 import synthetic_machines
+from compared import node
 from grainscope_report import reader, typed
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
@@ -292,6 +293,54 @@ def test_no_command_shows_a_traceback(tmp_path, capsys, command, text):
     assert captured.out == ""
     assert captured.err.startswith(f"grainscope-report: {path} ")
     assert captured.err.count("\n") == 1
+
+
+def first_row(**fields: object) -> Callable[[dict], object]:
+    """Puts these fields into the first row; None takes one away."""
+
+    def spoil(document: dict) -> None:
+        row = document["benchmarks"][0]
+        row.update(fields)
+        for name in [name for name, value in fields.items() if value is None]:
+            del row[name]
+
+    return spoil
+
+
+OFF = {
+    "nothing": lambda document: document.update(context={"schema_version": 2}, benchmarks=[]),
+    "no row": lambda document: document.update(benchmarks=["x"]),
+    "no case": first_row(case=None),
+    "true case": first_row(case=True),
+    "no family": lambda document: document["benchmarks"][0]["case"].pop("family"),
+    "no label": first_row(label=None),
+    "no time": first_row(median_s=None),
+    "time": first_row(median_s="x"),
+    "visits": lambda document: document["benchmarks"][0]["visits"][0].update(median_s="x"),
+    "timing": first_row(timing=[1]),
+    "no cpu": lambda document: document["context"]["environment"].pop("cpu"),
+    "gpus": lambda document: document["context"]["environment"].update(gpus=[1]),
+    "type b": lambda document: document["context"].update(type_b=True),
+}
+READING = {
+    "summary": [], "summary --full": [], "ask": ["copy"], "list": [], "matrix": [], "dispatch": [],
+    "plot": ["-o", "OUT"], "report": ["-o", "OUT"], "compare": ["SOUND"], "check": ["--rules", "pcie5"],
+    "export csv": ["-o", "OUT"], "export trace": ["-o", "OUT"], "export digest": ["-o", "OUT"],
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("spoil", OFF.values(), ids=OFF)
+def test_every_command_says_that_a_file_is_off_the_format(files, tmp_path, capsys, spoil):
+    path = spoiled(node().write(tmp_path / "result.json"), spoil)
+    places = {"OUT": str(tmp_path / "out"), "SOUND": str(files["h100"])}
+    for command, more in READING.items():
+        name, *rest = command.split()
+        arguments = [places.get(word, word) for word in more]
+        assert main([name, *rest, str(path), *arguments]) == 2, command
+        said = capsys.readouterr().err
+        assert said.startswith(f"grainscope-report: {path} does not follow the result format ("), command
+        assert said.endswith(f": see all with `grainscope-report validate {path}`\n"), command
 
 
 @pytest.mark.parametrize("command", ["validate", "summary"])

@@ -117,9 +117,27 @@ def test_a_run_that_is_not_complete_says_so_and_how_to_go_on(tmp_path, capsys, m
     document = json.loads(path.read_text())
     document["context"]["run"] |= {"complete": False, "why_incomplete": "stopped by SIGTERM"}
     path.write_text(json.dumps(document))
+    # Without a journal there is nothing to go on from.
     lines = screen(path, capsys, monkeypatch, 100)
     assert "The run is not complete: stopped by SIGTERM" in lines
+    assert not any("--resume" in line for line in lines)
+    (tmp_path / "journal.jsonl").touch()
+    lines = screen(path, capsys, monkeypatch, 100)
     assert lines[lines.index("Next") + 2].endswith(f"grainscope --resume {tmp_path}")
+    renamed = path.rename(tmp_path / "h100.json")
+    assert not any("--resume" in line for line in screen(renamed, capsys, monkeypatch, 100))
+
+
+@pytest.mark.parametrize(("count", "said"), [
+    (1, "1 differs by visit, 1 was slower alone, 1 has two speeds, 1 is uncertain by more than 5 %"),
+    (2, "2 differ by visit, 2 were slower alone, 2 have two speeds, 2 are uncertain by more than 5 %"),
+])  # fmt: skip
+def test_flags_are_counted_in_grammar(tmp_path, capsys, monkeypatch, count, said):
+    file = linked_file()
+    for size in range(count):
+        flags = ("visits_differ", "slower_alone", "bimodal", "wide_interval")
+        file.add("transfer/memcpy", pinned_copy(MIB << size), SITE, 1e-4 * (1 << size), flags=flags)
+    assert said in " ".join(map(str.strip, screen(file.write(tmp_path / "r.json"), capsys, monkeypatch, 140)))
 
 
 def test_one_family_is_shown_alone(files, capsys):

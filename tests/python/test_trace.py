@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -114,6 +115,17 @@ def test_steps_that_overlap_by_rounding_touch(tmp_path):
     row["timeline"][2]["begin_s"][1] -= 0.9e-6
     first, second, *_ = steps(traced(file, tmp_path), "training")
     assert first["ts"] + first["dur"] == pytest.approx(second["ts"], abs=1e-6)
+
+
+def test_a_stage_whose_steps_did_not_all_end_is_a_sentence(tmp_path, capsys):
+    file = gpu_file()
+    add_pipeline(file, "masked", timeline=timeline([1e-3] * 3))["timeline"][1]["end_s"].pop()
+    run = file.write(tmp_path / "result.json")
+    assert main(["export", "trace", str(run)]) == 2
+    assert re.search(
+        rf"{run}: in pipeline/\S+ \d+ steps of gathering began and \d+ ended: see all with ",
+        capsys.readouterr().err,
+    )
 
 
 LEVELS = [

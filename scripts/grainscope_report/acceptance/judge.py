@@ -35,6 +35,7 @@ from grainscope_report.acceptance.rules import (
     Rule,
     RuleSet,
 )
+from grainscope_report.errors import ReportError
 from grainscope_report.machine import STOLEN_CPUS, concerns, spoken_site
 from grainscope_report.model import Link, Result, Row
 from grainscope_report.uncertainty import Uncertainty, clock_of, combined, student_quantile
@@ -128,8 +129,10 @@ def judge(
     """What the rule sets say of a run, in their order.
 
     `any_run` does without what the run need not be: its preset, its visits, and rules that it has no row for,
-    as long as it has some.
+    as long as it has some. ReportError where a rule has a family or an axis that there is none of.
     """
+    for rules in sets:
+        _require_names(result, rules)
     drawn = []
     for rules in sets:
         mine = [one for rule in rules.rules for one in _rule(result, rule, rules, reference)]
@@ -138,6 +141,13 @@ def judge(
     level = _level(drawn)
     found = [_decided(result, item, level) if isinstance(item, _Value) else item for item in drawn]
     return list(dict.fromkeys(found))
+
+
+def _require_names(result: Result, rules: RuleSet) -> None:
+    cases, whole = [row.case for row in result.rows], _is_whole(result, rules)
+    for rule in rules.rules:
+        if rule.where and (wrong := selecting.wrong_name(rule.where, cases, whole)):
+            raise ReportError(f"{rules.path}, rule {rule.id!r}: {wrong}")
 
 
 def _answers(drawn: Sequence["Judged | _Value"]) -> bool:

@@ -26,6 +26,12 @@ PRESETS = ("smoke", "quick", "full", "paper", "acceptance")
 # What a run knows of a link, beside its peak.
 LINK_METRICS = ("peak_gb_s", "generation", "width", "nvlinks")
 CLOCKS = ("gated", "open", "host")
+# What NVML names as holding clocks down (src/system/nvml.cpp).
+REASONS = (
+    "gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "sync_boost",
+    "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "display_clock_setting",
+    "board_limit", "reliability",
+)  # fmt: skip
 # A governor that keeps the CPU slow until it is busy; only rules that name it accept it.
 POWERSAVE = "powersave"
 
@@ -165,7 +171,7 @@ def load(name: str) -> RuleSet:
     title = top.text("name", path.stem)
     run = top.table("run").read(RunRules)
     rules = tuple(_rule(table) for table in top.tables("rule"))
-    node, basis = top.table("node").read(NodeRules), top.table("basis").read(Basis)
+    node, basis = _node(top.table("node")), top.table("basis").read(Basis)
     allowance = _allowance(top.table("allowance"))
     top.done()
     if not rules:
@@ -174,6 +180,13 @@ def load(name: str) -> RuleSet:
     if twice := sorted({one for one in ids if ids.count(one) > 1}):
         raise top.error(f"two rules have the id {twice[0]!r}")
     return RuleSet(title, path, run, rules, node, allowance, basis)
+
+
+def _node(table: Table) -> NodeRules:
+    found = table.read(NodeRules)
+    if wrong := [reason for reason in found.throttle if reason not in REASONS]:
+        raise table.error(f"`throttle`: there is no reason {wrong[0]!r}; there are {', '.join(REASONS)}")
+    return found
 
 
 def _allowance(table: Table) -> dict[str, Allowance]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from grainscope_report import families, machine, metrics, naming, reader, selecting, uncertainty
 from grainscope_report.buying.workload import Component, Gates, Workload
-from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
+from grainscope_report.errors import NotComparableError, ReportError
 from grainscope_report.loading import load, load_environment
 from grainscope_report.machine import concerns
 from grainscope_report.model import Case, Counts, Result, Row
@@ -50,12 +50,6 @@ FOLLOWS = {
 }
 Axes = tuple[tuple[str, Value], ...]
 Points = tuple[tuple[tuple[tuple[str, Row], ...], ...], ...]  # by node and site, each run's id and row
-
-
-class NotComparableError(ReportError):
-    """Machines that the workload cannot be held against alike; exit status 3."""
-
-    status = EXIT_NOT_COMPARABLE
 
 
 class LackingError(NotComparableError):

@@ -29,8 +29,9 @@ def add_check(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         f"suite ({', '.join(rules.shipped())}). A value fails where its whole interval lies beyond a limit. "
         "A rule that no row of the run answers is not decided, and the command that measures it is named; in "
         "a whole run of the preset that the rules ask for (`acceptance`) it fails. Each file must pass.",
-        epilog="Exit status: 0 accepted, 1 not accepted, 2 a file or the rules cannot be used, 5 nothing "
-        "failed, but not every rule is decided. The keys of a rule file are in docs/procurement.md.",
+        epilog="Exit status: 0 accepted, 1 not accepted, 2 a file or the rules cannot be used, 3 a file "
+        "contradicts itself, 5 nothing failed, but not every rule is decided. The keys of a rule file are in "
+        "docs/procurement.md.",
     )
     files.add_files(parser)
     parser.add_argument(
@@ -64,7 +65,7 @@ def run_check(arguments: argparse.Namespace) -> int:
     read = [*arguments.files, *([arguments.reference] if arguments.reference else [])]
     files.keep([*read, *(one.path for one in sets)], filter(None, (arguments.junit, arguments.json)))
     reference = _reference(sets, arguments.reference)
-    found = files.results(arguments.files, visits.type_b_tables(arguments.type_b))
+    found = files.right(arguments.files, visits.type_b_tables(arguments.type_b))
     _no_run_twice(found)
     reports = [
         output.Report(result, tuple(judge.judge(result, sets, reference, arguments.any_run)))
@@ -89,7 +90,7 @@ def _reference(sets: list[RuleSet], path: Path | None) -> Result | None:
     asked = [rule.id for one in sets for rule in one.rules if rule.relative_to == REFERENCE]
     if asked and path is None:
         raise ReportError(f"rule {asked[0]!r} is relative to a reference: give one with --reference FILE")
-    return files.results([path])[0] if path else None
+    return files.right([path])[0] if path else None
 
 
 def _no_run_twice(found: list[Result]) -> None:

@@ -191,6 +191,10 @@ def _kinds(text: str) -> tuple[str, ...]:
     asked = [part.strip() for part in text.split(",") if part.strip()]
     if wrong := [part for part in asked if part not in (*FAIL_ON, "none")]:
         raise argparse.ArgumentTypeError(f"no {', '.join(wrong)}; there are {', '.join(FAIL_ON)}, none")
+    if not asked:
+        raise argparse.ArgumentTypeError(f"nothing is named; there are {', '.join(FAIL_ON)}, none")
+    if "none" in asked and len({*asked}) > 1:
+        raise argparse.ArgumentTypeError(f"{text!r} asks for none and for others: say none alone")
     return tuple(part for part in asked if part != "none")
 
 

@@ -18,6 +18,7 @@ from grainscope_report.model import Ends, Link, Result, Row, ends
 from grainscope_report.others import beside, reading
 from grainscope_report.others.beside import Import
 from grainscope_report.others.reading import TOOLS
+from grainscope_report.refusing import require_right
 from grainscope_report.terminal import terminal
 from grainscope_report.units import format_percent, format_rate, format_time, plural
 from grainscope_report.writing import (
@@ -429,13 +430,13 @@ def run_merge(arguments: argparse.Namespace) -> int:
     files.keep(arguments.files, [arguments.out])
     loaded = [reader.load(path) for path in arguments.files]
     for path, document in loaded:
-        reader.require_right(path, document)
+        require_right(reader.parse(path, document))
     document = merge(loaded)
-    reader.require_right(arguments.out, document)
+    require_right(reader.parse(arguments.out, document))
     files.write(arguments.out, _merged_text(document))
     counts = document["context"]["run"]["counts"]
     print(
-        f"{arguments.out}: {len(loaded)} shards, {counts['ok']} ok, {counts['skipped']} skipped, "
+        f"{arguments.out}: {plural(len(loaded), 'shard')}, {counts['ok']} ok, {counts['skipped']} skipped, "
         f"{counts['failed']} failed"
     )
     return EXIT_OK

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from grainscope_report import loading, reader, uncertainty
-from grainscope_report.errors import ReportError
+from grainscope_report import loading, reader, refusing, uncertainty
+from grainscope_report.errors import NotComparableError, ReportError
 from grainscope_report.model import Result
 from grainscope_report.uncertainty import TypeB
 
@@ -100,10 +100,23 @@ def results(paths: Sequence[Path], tables: Sequence[TypeB] = ()) -> list[Result]
 
     Of a machine that one of `tables` knows, uncertainties are by that table.
     """
+    return read(_renewed(paths, tables))
+
+
+def right(paths: Sequence[Path], tables: Sequence[TypeB] = ()) -> list[Result]:
+    """The same for judging: refuses a file whose numbers contradict each other in anything."""
+    found = [reader.parse(path, document) for path, document in _renewed(paths, tables)]
+    for result in found:
+        refusing.require_right(result, NotComparableError)
+    return found
+
+
+def _renewed(paths: Sequence[Path], tables: Sequence[TypeB]) -> list[tuple[Path, dict]]:
     loaded = [reader.load(path) for path in paths]
-    for _, document in loaded:
-        uncertainty.renew(document, tables)
-    return read(loaded)
+    for path, document in loaded:
+        with refusing.blamed(path, document):
+            uncertainty.renew(document, tables)
+    return loaded
 
 
 def read(loaded: Sequence[tuple[Path, dict]]) -> list[Result]:

@@ -13,6 +13,7 @@ from grainscope_report.figures.model import Entry, Figure, TablePanel, why_absen
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.loading import is_foreign, load
 from grainscope_report.machine import Machine, machines
+from grainscope_report.units import plural
 
 FORMATS = ("svg", "png", "pdf")
 INCHES = {"mm": 1 / 25.4, "cm": 1 / 2.54, "in": 1.0, "pt": 1 / 72.27}
@@ -207,5 +208,6 @@ def run_report(arguments: argparse.Namespace) -> int:
     text = page.write(shown)
     size = files.write(arguments.output, text)
     rows = sum(len(machine.result.rows) for machine in shown)
-    print(f"{arguments.output}: {rows} rows, {size / 1e6:.1f} MB")
+    amount = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} KB"
+    print(f"{arguments.output}: {plural(rows, 'row')}, {amount}")
     return EXIT_OK

@@ -14,6 +14,7 @@ from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
 from grainscope_report.families import BYTES, HEADLINES, Best
 from grainscope_report.groups import contention, grain, reach, traversal_answers
+from grainscope_report.loading import JOURNAL, RESULT
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Link, Result, Row
 from grainscope_report.naming import name, number
 from grainscope_report.terminal import Column, Terminal, terminal
@@ -42,11 +43,11 @@ LINKS = (
 # Below so many columns there is no room for where a number is from; names of so many letters are not cut.
 NARROW, NAME = 80, 40
 FLAGS = {
-    "unsettled": "did not settle",
-    "visits_differ": "differ by visit",
-    "slower_alone": "were slower alone",
-    "bimodal": "have two speeds",
-    "wide_interval": "are uncertain by more than 5 %",
+    "unsettled": ("did not settle", "did not settle"),
+    "visits_differ": ("differs by visit", "differ by visit"),
+    "slower_alone": ("was slower alone", "were slower alone"),
+    "bimodal": ("has two speeds", "have two speeds"),
+    "wide_interval": ("is uncertain by more than 5 %", "are uncertain by more than 5 %"),
 }
 ALONE = "± is of this run alone, runs differ by more: `grainscope repeat 3 --out DIR` tells by how much"
 # Letters of a sentence from elsewhere: two lines, or one.
@@ -349,7 +350,7 @@ def _uncertain(result: Result) -> Iterator[str]:
     """What rows' flags come to, and whether their uncertainty is all of it."""
     measured = [row for row in result.rows if row.measured]
     flags = Counter(flag for row in measured for flag in row.flags)
-    if said := ", ".join(f"{flags[flag]} {text}" for flag, text in FLAGS.items() if flags[flag]):
+    if said := ", ".join(plural(flags[flag], *texts) for flag, texts in FLAGS.items() if flags[flag]):
         yield f"of {plural(len(measured), 'measured row')} {said}: `list --flag`"
     if measured and not any(row.both_known for row in measured):
         yield ALONE
@@ -368,7 +369,7 @@ def _next(result: Result, odd: str, out: Terminal) -> Part:
     """The next commands, the most useful first, not wrapped: they are there to be copied."""
     path, program = shlex.quote(str(result.path)), files.program()
     said = [("everything", f"{program} summary {path} --full")]
-    if not result.run.complete:
+    if not result.run.complete and result.path.name == RESULT and (result.path.parent / JOURNAL).is_file():
         said.append(("the rest of the run", f"grainscope --resume {shlex.quote(str(result.path.parent))}"))
     elif any(row.status == "failed" for row in result.rows):
         said.append(("what failed", f"{program} list {path} --status failed"))

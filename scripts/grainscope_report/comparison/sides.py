@@ -26,12 +26,14 @@ from grainscope_report import errors, loading, machine, model, naming, reader, s
 from grainscope_report.errors import ReportError
 from grainscope_report.machine import Facts, facts
 from grainscope_report.model import Result, Row, Uncertainties
+from grainscope_report.refusing import blamed
 from grainscope_report.uncertainty import TypeB, Uncertainty
 
 MEASURED = "measured"
 # Counters that say how much was done beside what is timed.
 BESIDE = ("products", "steps")
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+LEAST, MOST = 1e-12, 1e15  # that a time or a rate may be in any unit: no machine takes longer
 _AGGREGATES = ("median", "mean")
 _NOWHERE = {"environment": {"gpus": (), "cpu": {"model": ""}}}
 # Below so many bytes of files starting processes takes longer than reading.
@@ -233,6 +235,8 @@ def _fault(row: Mapping[str, Any]) -> tuple[str, str] | None:
     time = row.get("real_time")
     if not _positive(time) or row.get("time_unit", "ns") not in _UNITS:
         return "failed", "it has no real_time that is a positive number with a known time_unit"
+    if not LEAST <= time <= MOST:
+        return "failed", f"its real_time is {time:g}, which nothing takes"
     return None
 
 
@@ -328,7 +332,8 @@ def read_one(path: Path, tables: Sequence[TypeB]) -> Side:
         found, document = loading.load(path, foreign=True)
         if loading.is_foreign(document):
             return _of_foreign(found, document)
-        return _of_result(reader.parse(found, document), tables)
+        with blamed(found, document):
+            return _of_result(reader.parse(found, document), tables)
 
 
 def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:

@@ -23,7 +23,7 @@ from statistics import fmean
 from grainscope_report import families, naming, statistics, uncertainty
 from grainscope_report.comparison import sides as sides_of
 from grainscope_report.comparison.sides import MEASURED, Answer, Answers, Question, Side
-from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
+from grainscope_report.errors import NotComparableError
 from grainscope_report.machine import Difference, differences
 from grainscope_report.uncertainty import Uncertainty, student_above
 
@@ -304,12 +304,6 @@ def _of_node(
                     math.exp(far[worst]),
                     nodes[name][worst][0].spoken,
                 )  # fmt: skip
-
-
-class NotComparableError(ReportError):
-    """Files that share no question; exit status 3."""
-
-    status = EXIT_NOT_COMPARABLE
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def taken(added: Added) -> str:
     return ", ".join(parts)
 
 
-FAMILY = (Column("family", whole=True), Column("clock", optional=4))
+FAMILY = (Column("family", whole=True), Column("clock"))
 CHANGE = (Column("time", True), Column("95 % interval", True))
 
 
@@ -170,8 +170,11 @@ def _named(screen: Screen, added: Added | None) -> Section:
 
 
 def _shares(screen: Screen) -> Section:
-    names = [*(f"{100 * share:g} %" for share in QUANTILES), "slow from"]
-    columns = (*FAMILY, Column("nodes", True), *(Column(name, True) for name in names))
+    first, *inner, last = (f"{100 * share:g} %" for share in QUANTILES)
+    names = [first, *inner, last, "slow from"]
+    # A family may stand there twice, by its clock: percentiles within go before that.
+    shares = (Column(name, True, 1 if name in inner else 0) for name in names)
+    columns = (*FAMILY, Column("nodes", True), *shares)
     wide = sorted(screen.shares, key=lambda one: -one.ratios[-1] / one.ratios[0])
     rows = tuple(
         (*of_family(one), str(one.nodes), *(f"{ratio:.3f}" for ratio in (*one.ratios, one.slow_from)))

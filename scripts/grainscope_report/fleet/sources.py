@@ -29,6 +29,7 @@ from grainscope_report.errors import ReportError
 from grainscope_report.fleet import digest
 from grainscope_report.loading import GZIP, JOURNAL, RESULT, SUMS
 from grainscope_report.model import SCHEMA_VERSION
+from grainscope_report.refusing import blamed
 
 STDIN = "-"
 MARK = "_grainscope.json"  # of a data set; engines pass over what begins with an underscore
@@ -263,5 +264,6 @@ def _as_written(data: bytes) -> Taken | None:
 
 def _of_result(source: Source, data: bytes) -> Taken:
     document = loading.document_of(Path(source.name), data)
-    first, *rows = digest.lines(document)
+    with blamed(Path(source.name), document):
+        first, *rows = digest.lines(document)
     return Taken(json.loads(first)["context"], "".join(f"{row}\n" for row in rows).encode(), len(rows))

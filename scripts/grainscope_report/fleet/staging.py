@@ -58,7 +58,8 @@ FROM (SELECT key, label, clock, "case" ->> '$.family' AS family,
     CAST("case" -> '$.axes' AS VARCHAR) AS axes, CAST("case" -> '$.site' AS VARCHAR) AS site,
     TRY_CAST("case" ->> '$.site.gpu' AS INTEGER) AS gpu
   FROM (SELECT DISTINCT key, label, clock, "case" FROM (@lines@)) WHERE key NOT IN (SELECT key FROM asked))
-WHERE family IS NOT NULL"""
+WHERE family IS NOT NULL AND coalesce(json_type(axes), 'OBJECT') = 'OBJECT'
+  AND coalesce(json_type(site), 'OBJECT') = 'OBJECT'"""
 _CASES = """
 SELECT h.node, h.run, h.started, h.driver, q.family, q.version, q.question, q.axes, q.site, q.gpu, q.label,
   c.status, c.reason, q.clock, c.median_s, c.operation_s, c.a, c.a_freedom, coalesce(c.b, q.standard) AS b,
@@ -198,7 +199,7 @@ class _Writer:
                 self._connection.execute(f"CREATE OR REPLACE TEMP TABLE line AS {lines}")
                 self._learn("FROM line")
                 if self._copied(query.replace("@lines@", "FROM line"), cases) != whole:
-                    return "without a time or a family"
+                    return "without a time or a proper case"
                 self._connection.execute("DROP TABLE line")
         except (engine().DataError, engine().InvalidInputException):
             return "that are off the format"

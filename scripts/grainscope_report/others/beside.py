@@ -3,7 +3,6 @@
 Which case of ours answers a benchmark of theirs, docs/coverage.md says.
 """
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from grainscope_report import machine, model, resources, statistics, uncertainty
+from grainscope_report.comparison import sides
 from grainscope_report.errors import ReportError
 from grainscope_report.model import Result, Row
 from grainscope_report.terminal import Column
@@ -85,12 +85,12 @@ class Output:
 
 
 def number(text: object) -> float | None:
-    """A positive number, as a tool writes it; None for anything else."""
+    """A positive number, as a tool writes it; None for anything else, and for what no machine takes."""
     try:
         value = float(text)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return None
-    return value if math.isfinite(value) and value > 0 else None
+    return value if sides.LEAST <= value <= sides.MOST else None
 
 
 def changed(path: object, tool: str, where: str, found: str) -> NoReturn:

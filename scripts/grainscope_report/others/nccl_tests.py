@@ -169,7 +169,10 @@ def _json_lines(path: Path, at: int, row: Any) -> Iterator[_Line]:
         seconds = _amount(half.get("time", half.get("cpu_time"))) if isinstance(half, dict) else None
         if type(size) is not int or rate is None or seconds is None:
             changed(path, TOOL, f"`results[{at}]`", f"has no `size`, or no `{name}` with `time` and `bus_bw`")
-        each = (row.get(f"{name}_per_iter") or {}).get("times_us") or ()
+        told = row.get(f"{name}_per_iter") or {}
+        each = (told.get("times_us") or []) if isinstance(told, dict) else told
+        if not isinstance(each, list):
+            changed(path, TOOL, f"`{name}_per_iter` of `results[{at}]`", "has no list `times_us`")
         yield _Line(
             size, str(row.get("type", "")), str(row.get("root", "")).strip(), name == "in_place", rate,
             seconds * 1e-6, bool(number(half.get("nwrong"))),

@@ -7,6 +7,7 @@ Those before have one, of one direction. A text of a test that was waived does n
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def from_text(path: Path, text: str) -> Output:
     devices = [_DEVICE.match(line) for line in lines if line.startswith("Device ")]
     begins = [at for at, line in enumerate(lines) if _RUNNING.match(line)]
     rows: list[Measured] = []
-    for begin, end in zip(begins, [*begins[1:], len(lines)], strict=True):
+    for begin, end in pairwise([*begins, len(lines)]):
         rows += _test(path, lines[:end], begin)
     waived = [found[1] for line in lines if (found := _WAIVED.fullmatch(line))]
     rows += [_waived(test) for test in waived if test]
