@@ -534,8 +534,7 @@ constexpr About kAboutTraversal{
         "waited for. That run counts loads, which slows its walks alone. Of managed edges "
         "counters.moved_bytes are the pages that left the host in a trial: none where a hint has them read "
         "in place. Under read_mostly, where the host keeps its own, nothing counts the copies, and there is "
-        "no "
-        "such counter",
+        "no such counter",
     .source = "EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance",
     .limits =
         "managed edges are cold in each trial, and oversubscribed only where "

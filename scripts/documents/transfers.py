@@ -116,6 +116,13 @@ def spread_of_nccl_tests(sizes: str) -> str:
     return f"{max(max(times) / min(times) for times in small):.1f}"
 
 
+@part("collective.bound")
+def bound_of_collectives() -> str:
+    """What carries the bytes of the operations, and how much of them, as their rows say."""
+    [bound] = {(row.limit, row.limit_gb_s) for row in documents.rows_of(COLLECTIVE_RUNS[0])}
+    return f"{bound[0]}, {bound[1]:.0f} GB/s"
+
+
 @part("collective.bus")
 def bus_of_collectives(size: str) -> str:
     """The operations with their bus bandwidths at a size, out of place, the median of the rounds."""

@@ -1,6 +1,7 @@
 """Acceptance: rule files and sets, what a run and a node keep of them, and how it is said."""
 
 import math
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -672,3 +673,15 @@ def test_the_reference_machines_keep_the_shipped_sets():
     assert main(["check", h100, "--rules", "nvlink", "--any-run"]) == 5
     assert main(["check", h200, "--rules", "nvlink"]) == 5
     assert main(["check", str(REFERENCE / "no-gpu-quick.json"), "--rules", "pcie5", "--any-run"]) == 1
+
+
+def test_reasons_that_hold_clocks_down_are_those_that_the_program_writes():
+    source = (ROOT / "src/system/nvml.cpp").read_text()
+    [listed] = re.findall(r"kEventReasons\[\] = {(.*?)}", source, re.DOTALL)
+    assert tuple(re.findall(r'"(\w+)"', listed)) == rules.REASONS
+
+
+def test_a_reason_without_a_name_is_one(tmp_path):
+    path = tmp_path / "rules.toml"
+    path.write_text('[node]\nthrottle = ["bit_12"]\n' + COPY)
+    assert load(str(path)).node.throttle == ("bit_12",)
