@@ -52,17 +52,21 @@ COLLECTIVE_RUNS = (
     "two-h100-collective-5.json.gz",
 )
 SIZES_OF_COLLECTIVES = (8 << 10, 1 << 20, 8 << 20, 64 << 20, 256 << 20)
+# The same of one size, where rounds differ more than the two programs.
+MANY_ROUNDS = tuple(f"collective/two-h200-1mib-{turn:02}.json.gz" for turn in range(1, 21))
 
 
 @cache
-def beside_nccl_tests() -> dict[tuple[str, str, int], tuple[list[float], list[float]]]:
+def beside_nccl_tests(
+    runs: tuple[str, ...] = COLLECTIVE_RUNS, theirs: str = "nccl-tests.csv"
+) -> dict[tuple[str, str, int], tuple[list[float], list[float]]]:
     """Microseconds in each round, by the suite and by nccl-tests, by kind, place and bytes."""
     found: dict[tuple[str, str, int], tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
-    for name in COLLECTIVE_RUNS:
+    for name in runs:
         for row in documents.rows_of(name):
             place, size = axes_of(row, "place", "bytes")
             found[row.case.family.removeprefix("collective/"), place, size][0].append(1e6 * row.median_s)
-    with (documents.REFERENCE / "nccl-tests.csv").open(newline="") as file:
+    with (documents.REFERENCE / theirs).open(newline="") as file:
         for line in csv.DictReader(file):
             key = (line["operation"], line["place"], int(line["bytes"]))
             if key in found:
@@ -84,6 +88,27 @@ def collectives_beside() -> str:
     for size in map(format_bytes, SIZES_OF_COLLECTIVES):
         heads += [f"{size}: µs", "nccl-tests", "×"]
     return table(heads, lines, right=True)
+
+
+def many_rounds() -> dict[tuple[str, str, int], tuple[list[float], list[float]]]:
+    return beside_nccl_tests(MANY_ROUNDS, "collective/nccl-tests-1mib.csv")
+
+
+@part("collective.many_rounds")
+def many_rounds_table() -> str:
+    """Medians of many rounds of one size with the fastest and the slowest, and their ratio."""
+    lines = []
+    for (kind, place, _), both in many_rounds().items():
+        said = [f"{median(times):.1f} ({min(times):.1f} to {max(times):.1f})" for times in both]
+        lines.append([f"`{kind}`", place, *said, f"{median(both[0]) / median(both[1]):.3f}"])
+    return table(["", "place", "µs", "nccl-tests", "×"], lines, right=True)
+
+
+@part("collective.of_many")
+def of_many_rounds(which: str) -> str:
+    """The least or the most of the ratios in that table."""
+    times = [median(ours) / median(theirs) for ours, theirs in many_rounds().values()]
+    return f"{(min if which == 'least' else max)(times):.2f}"
 
 
 def sizes_of(text: str) -> Container[int]:

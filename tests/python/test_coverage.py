@@ -129,10 +129,10 @@ ABSENT = {
         case["family"].startswith("traversal/")
         and case["axes"].get("hint", "none") not in ("none", *HINTS_OF.get(case["family"], ()))
     ),
-    "dense on a GPU, but of bfs and pr and over edges in peers": lambda case: (
+    "dense on a GPU, but of bfs and pr, over edges in peers and by fewer bytes of sssp": lambda case: (
         case["axes"].get("graph", "").startswith("dense")
         and not case["family"].startswith("model/")
-        and case["family"] not in ("traversal/bfs", "traversal/pr")
+        and case["family"] not in ("traversal/bfs", "traversal/pr", "lean/sssp")
         and case["axes"].get("placement") not in ("peer", "interleaved")
     ),
     "real graphs on a GPU": lambda case: (
