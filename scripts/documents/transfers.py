@@ -53,7 +53,10 @@ COLLECTIVE_RUNS = (
 )
 SIZES_OF_COLLECTIVES = (8 << 10, 1 << 20, 8 << 20, 64 << 20, 256 << 20)
 # The same of one size, where rounds differ more than the two programs.
-MANY_ROUNDS = tuple(f"collective/two-h200-1mib-{turn:02}.json.gz" for turn in range(1, 21))
+MANY_ROUNDS = tuple(
+    f"collective/{path.name}"
+    for path in sorted((documents.REFERENCE / "collective").glob("two-h200-1mib-*.json.gz"))
+)
 
 
 @cache
