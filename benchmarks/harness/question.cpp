@@ -306,6 +306,18 @@ std::optional<std::pair<std::string, std::string>> explicit_axis(const std::stri
   return named ? std::optional(std::pair(key, token.substr(sign + 1))) : std::nullopt;
 }
 
+// "kron20", "gpu:0": letters and a number.
+std::optional<std::pair<std::string, std::string>> numbered(const std::string& token) {
+  const auto letters =
+      static_cast<std::size_t>(std::find_if_not(token.begin(), token.end(), is_small) - token.begin());
+  std::string number = token.substr(letters);
+  if (number.starts_with(':')) {
+    number.erase(0, 1);
+  }
+  return letters > 0 && is_number(number) ? std::optional(std::pair(token.substr(0, letters), number))
+                                          : std::nullopt;
+}
+
 Texts split(const std::string& text, const char* at) {
   Texts parts;
   std::size_t start = 0;
@@ -325,7 +337,10 @@ Texts tokens_of(const std::string& text) {
     while (!token.empty() && (token.back() == '.' || token.back() == ':')) {
       token.pop_back();
     }
-    if (explicit_axis(token)) {
+    const auto named = numbered(lower(token));
+    if (named && (words().places.contains(named->first) || named->first == kPeer)) {
+      tokens.insert(tokens.end(), {named->first, named->second});
+    } else if (explicit_axis(token)) {
       tokens.push_back(token);
     } else {
       for (std::string& part : split(token, "-_")) {
@@ -444,17 +459,12 @@ class QuestionReader {
 
   // "kron20", "kron:20".
   static std::optional<AskedWord> numbered_graph(const std::string& token) {
-    const auto letters =
-        static_cast<std::size_t>(std::find_if_not(token.begin(), token.end(), is_small) - token.begin());
-    const std::string name = token.substr(0, letters);
-    std::string number = token.substr(letters);
-    if (number.starts_with(':')) {
-      number.erase(0, 1);
-    }
-    const auto known = words().phrases.find(name);
-    if (!is_number(number) || known == words().phrases.end() || known->second.about != kGraph) {
+    const auto both = numbered(token);
+    const auto known = both ? words().phrases.find(both->first) : words().phrases.end();
+    if (known == words().phrases.end() || known->second.about != kGraph) {
       return std::nullopt;
     }
+    const auto& [name, number] = *both;
     AskedWord word{.about = kGraph, .says = name + number, .means = known->second.means};
     for (Meaning& meaning : word.means) {
       for (auto& [axis, values] : meaning.axes) {

@@ -6,7 +6,7 @@ from functools import cache
 
 from documents import FULL, part, result, rows_of, table
 from documents.claims import WORDS, Cell, Headline, Ratio
-from documents.headlines import PAPERS, TWO, WAYS
+from documents.headlines import PAPERS, WAYS
 from grainscope_report.model import Row
 from grainscope_report.resources import DISSERTATION, paper
 
@@ -89,7 +89,7 @@ def trained() -> list[Row]:
     """Rows of training of the runs that the headlines rest on."""
     return [
         row
-        for run in (FULL, TWO, WAYS)
+        for run in (FULL, WAYS)
         for row in rows_of(run)
         if row.ok and row.case.family == "pipeline/graphsage"
     ]
@@ -117,7 +117,7 @@ def gather_sms() -> str:
 
 
 def machines(of: Callable[[dict], str]) -> str:
-    contexts = [result(run).context.raw for run in (FULL, TWO, WAYS)]
+    contexts = [result(run).context.raw for run in (FULL, WAYS)]
     return "; ".join(dict.fromkeys(of(context["environment"]) for context in contexts))
 
 

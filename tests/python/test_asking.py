@@ -13,7 +13,7 @@ from grainscope_report.asking import sentence
 from grainscope_report.asking.sentence import understand
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
-from planted import SITE
+from planted import SITE, pinned_copy
 from synthetic import MIB, File
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -246,6 +246,80 @@ def test_one_way_has_no_crossover(files, capsys):
     said = ask(capsys, files["h100"], "crossover prefetch h2d", 5)
     assert "between two ways" in said
     assert "prefetch" in said
+
+
+def planted_ways(tmp_path: Path, slower: dict[int, float]) -> Path:
+    """Pinned copies and pageable ones, which take so many times as long, by two values of another axis."""
+    file = File(gpus=(H100,))
+    for size, times in slower.items():
+        for path, more in (("pinned_to_gpu", 1.0), ("pageable_to_gpu", times)):
+            for flush, beside in (("on", 1.0), ("off", 0.5)):
+                seconds = size / 50e9 * more * beside
+                axes = pinned_copy(size, path=path, flush=flush)
+                file.add("transfer/memcpy", axes, SITE, seconds, spread=0.001)
+    return file.write(tmp_path / "result.json")
+
+
+@pytest.mark.parametrize(
+    "question", ["pageable or pinned h2d 4MiB", "is pinned faster than pageable h2d 4MiB"]
+)
+def test_two_words_set_against_each_other_get_a_verdict(tmp_path, capsys, question):
+    """Rows with caches flushed are compared with flushed ones, though others are twice as fast."""
+    said = ask(capsys, planted_ways(tmp_path, {4 * MIB: 3.0}), question)
+    assert "host → GPU: pinned is faster than pageable in both pairs of rows, 3.0 × at 4 MiB." in said
+
+
+def test_one_pair_has_its_interval_and_both_values(tmp_path, capsys):
+    said = " ".join(
+        ask(capsys, planted_ways(tmp_path, {4 * MIB: 0.5}), "pinned pageable h2d 4MiB cold").split()
+    )
+    found = re.search(r"pageable is ([\d.]+) \[([\d.]+), ([\d.]+)\] × as fast as pinned at 4 MiB: ", said)
+    value, low, high = map(float, found.groups())
+    assert low <= 2 <= high
+    assert value == pytest.approx(2, rel=0.01)
+    assert re.search(r"4 MiB: (?:99|10\d)\.?\d* GB/s ± [<\d. ]+ % against (?:49|50)\.\d+ GB/s ± ", said)
+
+
+def test_over_sizes_each_side_says_where_it_is_faster(tmp_path, capsys):
+    sizes = {MIB: 0.5, 2 * MIB: 1.0, 4 * MIB: 4.0, 8 * MIB: 2.0}
+    said = " ".join(ask(capsys, planted_ways(tmp_path, sizes), "pinned vs pageable h2d").split())
+    assert (
+        "pinned is faster than pageable in 4 of 8 pairs of rows, 2.0 × (at 8 MiB) to 4.0 × (at 4 MiB); "
+        in said
+    )
+    assert "pageable is faster than pinned in 2 of 8 pairs of rows, 2.0 × at 1 MiB; " in said
+    assert "they are as fast as each other, within the uncertainty, in 2 of 8 pairs of rows." in said
+
+
+def test_words_whose_rows_differ_in_more_than_they_say_are_not_set_against_each_other(tmp_path, capsys):
+    file = File(gpus=(H100,))
+    for path, flush in (("pinned_to_gpu", "on"), ("pageable_to_gpu", "off")):
+        file.add("transfer/memcpy", pinned_copy(4 * MIB, path=path, flush=flush), SITE, 1e-3)
+    said = ask(capsys, file.write(tmp_path / "result.json"), "pinned pageable h2d 4MiB")
+    assert "faster" not in said
+    assert "as fast" not in said
+
+
+@pytest.mark.parametrize(
+    ("run", "question", "verdict"),
+    [
+        ("acceptance/two-h200-1.json.gz", "is nvlink faster than pcie 64MiB", "over NVLink is 6.75 "),
+        ("acceptance/two-h200-1.json.gz", "copy engine or kernel h2d 1MiB", "copies by a kernel is 1.047 "),
+        ("acceptance/two-h200-1.json.gz", "bfs kron naive or merged", "merged access is 12.8 "),
+        (
+            "acceptance/h100-a.json.gz",
+            "random rows 128 B 1 GiB sorted or shuffled",
+            "in the order of addresses is ",
+        ),
+    ],
+)
+def test_committed_runs_give_verdicts(capsys, run, question, verdict):
+    assert verdict in ask(capsys, RUNS / run, question)
+
+
+@pytest.mark.parametrize("question", ["bfs or sssp kron", "h2d pinned", "slowest pinned pageable h2d"])
+def test_what_is_no_choice_between_two_gets_no_verdict(capsys, question):
+    assert "as fast as" not in ask(capsys, RUNS / "acceptance/two-h200-1.json.gz", question)
 
 
 def test_latencies_are_sorted(capsys):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from grainscope_report import metrics
+from grainscope_report.asking import against
 from grainscope_report.asking.asked import FEWEST_PLACES, MOST, PLACES, Asked
 from grainscope_report.asking.sentence import CROSSOVER, UNCERTAINTY, Sentence
 from grainscope_report.commands import summary
@@ -73,7 +74,7 @@ def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
     points, table = _points(asked), list(_body(asked, out))
     if sentence.want == CROSSOVER and not points and not table:
         return Answer((head, out.wrap(_no_crossover(asked), "")), known=bool(asked.segments))
-    notes = [head, *(out.wrap(note, "") for note in asked.notes)]
+    notes = [head, *(out.wrap(note, "") for note in [*against.sentences(asked), *asked.notes])]
     below = [*table, *(out.wrap(note, "") for note in asked.basis if table)]
     shown = len(points)
     while shown > 1 and _height([*notes, *_listed_points(points, shown, out), *below]) > MOST_LINES:

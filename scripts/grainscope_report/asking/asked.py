@@ -3,7 +3,7 @@ first.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -158,7 +158,7 @@ class Asked:
         found: dict[tuple, list[Row]] = {}
         for row in self.usable:
             found.setdefault(self._but_size(row), []).append(row)
-        return [sorted(rows, key=self._size) for rows in found.values()]
+        return [sorted(rows, key=self.size_of) for rows in found.values()]
 
     @cached_property
     def chosen(self) -> list[Row]:
@@ -173,7 +173,7 @@ class Asked:
             least = [min(rows, key=_time) for rows in self.curves]
             return sorted(least, key=_time)
         if not self.sentence.sizes and len(self.exact) > MOST:
-            return [self._top(rows) for rows in self.curves]
+            return [self.top(rows) for rows in self.curves]
         return self.exact or self.nearest
 
     @cached_property
@@ -181,12 +181,12 @@ class Asked:
         """The rows of the sizes next to those asked for, below and above, or of one that is as good as it."""
         found: dict[str, Row] = {}
         for (low, high), _ in self.sentence.sizes:
-            there = {self._size(row) for row in self.usable}
+            there = {self.size_of(row) for row in self.usable}
             below = max((size for size in there if size < low), default=0.0)
             above = min((size for size in there if size > high), default=math.inf)
             meant = {size for size in (below, above) if low <= size * CLOSE and size <= high * CLOSE}
             wanted = {min(meant, key=lambda size: abs(size - low))} if meant else {below, above}
-            found |= {row.name: row for row in self.usable if self._size(row) in wanted}
+            found |= {row.name: row for row in self.usable if self.size_of(row) in wanted}
         return list(found.values())
 
     @property
@@ -208,7 +208,7 @@ class Asked:
             )
         )
         if not self.exact:
-            near = sorted({self._size(row) for row in self.nearest})
+            near = sorted({self.size_of(row) for row in self.nearest})
             verb = "are" if len(near) > 1 else "is"
             return [f"{wanted} was not measured; the nearest {verb} {_listed(near)}."]
         lacking = [rows for rows in self.curves if not any(self.sentence.matches_size(r.case) for r in rows)]
@@ -221,12 +221,12 @@ class Asked:
     def rankings(self) -> list[tuple[str, list[Row]]]:
         """Rows that do the same work, the first first."""
         if self.sentence.want == "best" or self.sentence.sizes:
-            rows = self.chosen if self.sentence.sizes else [self._top(rows) for rows in self.curves]
+            rows = self.chosen if self.sentence.sizes else [self.top(rows) for rows in self.curves]
         else:
-            rows = [self._top(rows) for rows in self.curves]
+            rows = [self.top(rows) for rows in self.curves]
         found: dict[str, list[Row]] = {}
         for row in rows:
-            found.setdefault(self._work(row), []).append(row)
+            found.setdefault(self.work(row), []).append(row)
         turned = self.sentence.want == "slowest"
         ranked = [(title, sorted(there, key=self._order, reverse=turned)) for title, there in found.items()]
         # Things of which there are several by rising size, those that only one way does last.
@@ -241,7 +241,8 @@ class Asked:
             if axis in axes
         ]
 
-    def _top(self, rows: Sequence[Row]) -> Row:
+    def top(self, rows: Sequence[Row]) -> Row:
+        """The fastest, or what else is asked for most of."""
         return min(rows, key=self._order)
 
     def _order(self, row: Row) -> float:
@@ -253,19 +254,23 @@ class Asked:
     def by_rate(self, row: Row) -> bool:
         return bool(row.bandwidth_gb_s and row.bytes) and not self.by_time and not row.trials
 
-    def _work(self, row: Row) -> str:
-        """What a row works on: `host → GPU`, `graph kron20`, `host → GPU, 4 KiB`."""
+    def work(self, row: Row, told: Collection[str] = (), turned: bool = False) -> str:
+        """What a row works on: `host → GPU`, `graph kron20`, `host → GPU, 4 KiB`.
+
+        Axes that are `told` are left out, and where bytes go if `turned`.
+        """
         axes = row.case.axes
-        if self.by_rate(row):
+        said: list[str] = []
+        if self.by_rate(row) and not turned:
             said = [parts.ARROWS.get(row.case.direction or "", LOCAL if axes.get("path") == "local" else "")]
-        else:
+        elif not self.by_rate(row):
             said = [row.case.family.rpartition("/")[2]]
         if self.sentence.want != "peak":
             sized = self.sentence.sizes_of(row.case.family)
-            left_out = {*sized, *self._implied}
+            left_out = {*sized, *self._implied, *told}
             said += [_axis_text(axis, axes[axis]) for axis in _work_of(row.case) if axis not in left_out]
         if self.sentence.sizes and not self.exact:
-            said.append(format_bytes(self._size(row)))
+            said.append(format_bytes(self.size_of(row)))
         # What is measured and what is modelled are never ranked together.
         said += [row.label] if row.label != "measured" else []
         return ", ".join(filter(None, said))
@@ -412,7 +417,8 @@ class Asked:
         there = (*self.sentence.sizes_of(family), *families().get(family, (BYTES,)))
         return next((axis for axis in there if isinstance(row.case.axes.get(axis), (int, float))), "")
 
-    def _size(self, row: Row) -> float:
+    def size_of(self, row: Row) -> float:
+        """The size of a row; 0 where it has none."""
         axis = self._axis(row)
         return float(row.case.axes[axis]) if axis else 0.0
 
@@ -440,7 +446,7 @@ class Asked:
             alike.setdefault((self.by_rate(row), row.label, work), []).append(row)
         found = set()
         for rows in (rows for rows in alike.values() if len(rows) > 1):
-            first = self._top(rows)
+            first = self.top(rows)
             found |= {row.name for row in rows if row is first or self.alike(first, row)}
         return found
 

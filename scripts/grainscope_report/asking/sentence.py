@@ -486,7 +486,10 @@ def _number(text: str) -> float | None:
 def _tokens(text: str) -> Iterator[str]:
     for token in _SEPARATORS.split(text):
         token = token.rstrip(".:")
-        if _EXPLICIT.fullmatch(token):
+        place = _NUMBERED.fullmatch(token.lower())
+        if place and (place[1] in places() or place[1] == PEER):
+            yield from place.groups()
+        elif _EXPLICIT.fullmatch(token):
             yield token
         else:
             yield from (part for part in re.split(r"[-_]", token) if part)
