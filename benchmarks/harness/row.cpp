@@ -344,6 +344,9 @@ void add_measurement(json& row, const Measurement& measurement) {
   if (measurement.energy_j) {
     row["energy_j"] = *measurement.energy_j;
   }
+  if (measurement.power_w) {
+    row["power_w"] = *measurement.power_w;
+  }
   if (!measurement.counters.empty()) {
     row["counters"] = measurement.counters;
   }

@@ -36,12 +36,16 @@ Samples Session::sample(const std::function<double()>& one_sample, int gpu, Meas
   const bool counts = machine_.nvml != nullptr && report != nullptr && !report->uuid.empty();
   const auto energy_mj = [&] { return counts ? machine_.nvml->energy_mj(report->uuid) : std::nullopt; };
   const auto before = energy_mj();
+  const double begun = steady_now_s();
   Samples samples = sample(one_sample);
+  const double took_s = steady_now_s() - begun;
   const auto after = energy_mj();
   if (before && after && *after > *before && samples.wall_s >= kShortestEnergy_s) {
     const auto drawn =
         static_cast<double>(samples.seconds.size() + samples.unsettled.size() + samples.warmups);
-    measurement.energy_j = static_cast<double>(*after - *before) * 1e-3 / drawn;
+    const double energy_j = static_cast<double>(*after - *before) * 1e-3;
+    measurement.energy_j = energy_j / drawn;
+    measurement.power_w = energy_j / took_s;
   }
   return samples;
 }

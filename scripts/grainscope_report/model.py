@@ -405,6 +405,7 @@ class Row(Record):
     features: Features | None = None
     hit_curve: Curve = ()
     energy_j: Amount | None = None
+    power_w: Amount | None = None
     lanes: Annotated[tuple[Lane, ...], SOME] = ()
     overlap: Annotated[float | None, ("minimum", 0), ("maximum", 1)] = None
     counters: Mapping[str, float] = field(default_factory=dict)

@@ -3,15 +3,16 @@
 import gzip
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from compared import H100, XEON
-from grainscope_report import uncertainty
+from grainscope_report import model, uncertainty
 from grainscope_report.cli import main
-from grainscope_report.comparison import verdicts
+from grainscope_report.comparison import sides, verdicts
 from grainscope_report.comparison.sides import Answer, Question
 from grainscope_report.comparison.verdicts import FASTER, LIKELY_FASTER, LIKELY_SLOWER, SAME, SLOWER, UNCLEAR
 from grainscope_report.uncertainty import Uncertainty, student_above
@@ -171,6 +172,20 @@ def test_what_is_lost_among_many_rows_is_claimed_alone():
     assert one(*row, 0.0).verdict == SLOWER
     among = verdicts.verdicts([row, *[(answer(1.0), answer(1.001))] * 200], 0.0)[0]
     assert (among.verdict, among.why) == (LIKELY_SLOWER, verdicts.AMONG_MANY)
+
+
+def test_rows_that_are_the_same_lend_others_no_certainty():
+    """2 %, certain in half of the rows and the same to 5 %, beside rows in which nothing changed."""
+    chance = np.random.default_rng(11)
+    precise = [(answer(1.0, (0.001, math.inf)), answer(1.02, (0.001, math.inf)))] * 250
+    wrong = 0
+    for _ in range(100):
+        times = np.exp(chance.normal(0, 0.05, (250, 2)))
+        coarse = [tuple(answer(float(seconds), (0.05, math.inf)) for seconds in pair) for pair in times]
+        said = [one.verdict for one in verdicts.verdicts([*precise, *coarse], 0.05)]
+        assert set(said[:250]) == {SAME}
+        wrong += SLOWER in said or FASTER in said
+    assert wrong <= 10  # of 5 that are to be expected
 
 
 def test_equal_times_without_any_uncertainty_are_the_same():
@@ -358,3 +373,53 @@ def test_twenty_percent_are_found_in_all_rows(pair, tmp_path):
     found = shares(pair, 1.2, tmp_path)
     assert found["slower"] + found["likely slower"] >= 0.8
     assert found["slower"] >= 0.6
+
+
+def pooled(*parts: Answer) -> Answer:
+    return sides.together([{QUESTION: part} for part in parts])[QUESTION]
+
+
+def test_runs_of_other_work_make_no_answer():
+    """Times of an operation and of a sample, or of other bytes, have no mean."""
+    plain = replace(answer(1.0), bytes=1e6)
+    assert pooled(plain, plain).seconds == pytest.approx(1.0)
+    for other, why in (
+        (replace(plain, each=True), "timed by operation in some of its runs only"),
+        (replace(plain, bytes=2e6), "other work: 2000000 bytes, 1000000 in another run"),
+        (replace(plain, threads=(2.0,)), ""),
+        (replace(plain, bytes=1.005e6), ""),
+    ):
+        found = pooled(plain, other)
+        assert (found.reason, bool(found.visits)) == (why, not why)
+
+
+def test_a_run_that_found_no_quiet_cpu_makes_its_pool_one_that_found_none():
+    quiet, busy = answer(1.0, clock="quiet"), answer(1.5, clock="host")
+    assert pooled(quiet, busy).clock == pooled(busy, quiet).clock == "host"
+    assert pooled(quiet, quiet).clock == "quiet"
+    assert sides.other_work(QUESTION, quiet, pooled(quiet, busy)) == (
+        "on CPUs without a neighbour on one side only"
+    )
+
+
+def test_a_node_that_did_other_work_is_no_outlier():
+    nodes = {f"n{at}": {QUESTION: [answer(1.0 + 0.002 * (at % 3), clock="quiet")]} for at in range(8)}
+    for other in (answer(1.5, clock="host"), replace(answer(1e-3, clock="quiet"), each=True)):
+        assert verdicts.find_outliers(nodes | {"n8": {QUESTION: [other]}}, 0.05) == []
+    slow = verdicts.find_outliers(nodes | {"n8": {QUESTION: [answer(1.5, clock="quiet")]}}, 0.05)
+    assert [found.node for found in slow] == ["n8"]
+
+
+def test_visits_are_planned_for_one_run_also_where_several_are_pooled():
+    """Three runs of three visits: what they know is had again by three visits a run."""
+    side = pooled(*[answer(1.0, (0.02, 8), (0.02, 8))] * 3)
+    assert (side.runs, len(side.visits)) == (3, 9)
+    now = one(side, side)
+    [power] = verdicts.power([(side, side)], 1.0001 * (now.high / now.ratio - 1))
+    assert power.visits == 3
+
+
+def test_of_several_sites_the_widest_interval_counts():
+    """Two degrees of freedom make 0.9 % wider than 50 make 1 %."""
+    parts = [model.Uncertainty(0.010, 50.0), model.Uncertainty(0.009, 2.0)]
+    assert sides._largest(parts) == Uncertainty(0.009, 2.0)

@@ -194,6 +194,24 @@ def test_a_slower_family_differs_once_it_was_run_again(compare):
     assert {x["verdict"] for x in found["families"] if x is not family} == {"same"}
 
 
+def test_a_family_whose_second_runs_contradict_the_first_cannot_be_told(compare):
+    """`same` by the second runs alone would be a second chance for what lies at the margin."""
+    status, _, found = compare({}, {"disturbed": {"^transfer/memcpy": 1.03}})
+    family = next(x for x in found["families"] if x["family"] == "transfer/memcpy")
+    assert (family["verdict"], family["again"]["verdict"]) == ("cannot be told", "same")
+    assert (status, found["rows_apart"]) == (4, [])
+
+
+def test_visits_on_busy_cpus_stand_for_a_row_only_where_all_were(tool):
+    def row(*visits: tuple[float, bool]) -> dict:
+        told = [{"median_s": time, "samples_s": [time] * 4, "busy": busy} for time, busy in visits]
+        case = {"family": "call", "axes": {}, "site": {}}
+        return {"name": "call/x", "status": "ok", "label": "measured", "case": case, "visits": told}
+
+    assert tool.digest(row((1.0, False), (5.0, True), (1.0, False)))["value"] == 0.0
+    assert tool.digest(row((math.e, True), (math.e, True)))["value"] == pytest.approx(1.0)
+
+
 def test_a_slower_row_differs_once_it_was_run_again(compare):
     status, text, found = compare({}, {"slow": {"^contention.*bytes:7$": 1.3}})
     assert status == 1

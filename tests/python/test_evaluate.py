@@ -8,7 +8,7 @@ import pytest
 
 from grainscope_report.buying import workload as planned
 from grainscope_report.cli import main
-from planted import SITE, pinned_copy
+from planted import FAR, SITE, pinned_copy
 from planted_purchase import (
     KERNELS,
     KNOWN,
@@ -332,7 +332,7 @@ def test_gates_stand_before_ranks(xy):
     gates = "[gates]\nverified = true\nmin_link_fraction = 0.8\nmax_cv = 0.05\n"
     assert xy(tail=gates)[0] == 0
     failed = machine(**X)
-    failed.lose("failed", "wrong bytes", "transfer/memcpy", pinned_copy(SIZE), {"gpu": 0, "numa": 1})
+    failed.lose("failed", "wrong bytes", "transfer/memcpy", pinned_copy(SIZE), {"gpu": 1, "numa": 0})
     slow_link = machine(**X, peak=50.0)
     unknown = machine(**X)
     unknown.links[0]["theoretical_gb_s"] = None
@@ -350,7 +350,8 @@ def test_gates_stand_before_ranks(xy):
         assert why in candidate(document, "X")["broken_gates"][0]
         assert document["candidates"][-1]["name"] == "X"
         assert "X is not ranked" in document["sentences"]["excluded"][0]
-        assert xy(X=broken)[1]["verdict"]["first"] == "X"
+        if broken is not failed:
+            assert xy(X=broken)[1]["verdict"]["first"] == "X"
 
 
 def test_nobody_passes(xy):
@@ -441,6 +442,177 @@ def test_rows_of_several_gpus_and_of_other_memory_are_meant_only_where_they_are_
         asked = workload(candidates="X").replace(KERNELS, KERNELS.replace(" }", f"{where} }}"))
         part = candidate(evaluate(tmp_path, asked, **files)[1], "X")["components"][1]
         assert part["ratio"]["value"] == pytest.approx(ratio)
+
+
+def kernels(host: str, *rows: tuple[dict, float]) -> File:
+    """A machine with these variations of the kernels' row, and how many times as fast each is."""
+    file = machine(host=host)
+    file.rows.pop()
+    for more, ratio in rows:
+        axes = {"path": "pinned_to_gpu", "bytes": SIZE, "locality": "local"} | more
+        site = SITE if axes["locality"] == "local" else FAR
+        file.add("transfer/kernel_copy", axes, site, seconds(ratio))
+    return file
+
+
+@pytest.mark.parametrize(("here", "there", "said"), [
+    ({}, {"bytes": MIB}, "bytes is 64 MiB on the reference and bytes is 1 MiB on X"),
+    ({"graph": "kron24"}, {"graph": "kron19"}, "graph is kron24 on the reference and graph is kron19 on X"),
+    ({"graph": "kron24"}, {"graph": "kron19", "access": "merged"}, "graph is kron24 on the reference and"),
+    ({"locality": "remote"}, {}, "locality is remote on the reference and locality is local on X"),
+    ({"gpus": 2}, {}, "gpus is 2 on the reference and there is no gpus on X"),
+    ({}, {"gpus": 2}, "there is no gpus on the reference and gpus is 2 on X"),
+    ({}, {"free_pieces": MIB}, "there is no free_pieces on the reference and free_pieces is 1 MiB on X"),
+])  # fmt: skip
+def test_machines_answer_one_question(tmp_path, capsys, here, there, said):
+    files = {"r": kernels("node-r", (here, 1.0)), "X": kernels("node-x", (there, 9.0)), "Y": machine(**Y)}
+    assert evaluate(tmp_path, workload(candidates="X"), **files) == (3, {})
+    error = capsys.readouterr().err
+    assert said in error
+    assert "component 'kernels' is not the same question" in error
+    assert error.count("\n") == 1
+
+
+def test_what_goes_without_saying_is_chosen_as_on_the_reference(tmp_path):
+    both = (({}, 2.0), ({"locality": "remote"}, 5.0), ({"gpus": 2}, 7.0))
+    unknown = ({"locality": "unknown"}, 3.0)
+    for here, there, ratio in (
+        ({"locality": "remote"}, both, 5),
+        ({"gpus": 2}, both, 7),
+        ({}, both, 2),
+        ({}, (unknown,), 3),
+        ({"locality": "unknown"}, both, 2),
+    ):
+        files = {"r": kernels("node-r", (here, 1.0)), "X": kernels("node-x", *there)}
+        status, document = evaluate(tmp_path, workload(candidates="X"), **files)
+        assert status == 0
+        assert candidate(document, "X")["components"][1]["ratio"]["value"] == pytest.approx(ratio)
+
+
+def test_what_joins_two_gpus_is_no_question(tmp_path):
+    where = '{ family = "transfer/peer", method = "copy_engine" }'
+    files = {}
+    for name, link, ratio in (("r", "pcie", 1.0), ("X", "nvlink", 6.0)):
+        files[name] = machine(host=f"node-{name}")
+        axes = {"method": "copy_engine", "bytes": SIZE, "link": link}
+        files[name].add("transfer/peer", axes, {"gpu": 0, "peer": 1}, seconds(ratio))
+    text = workload(candidates="X").replace(KERNELS, where)
+    _, document = evaluate(tmp_path, text, **files)
+    assert candidate(document, "X")["components"][1]["ratio"]["value"] == pytest.approx(6)
+
+
+def test_one_size_of_two_volumes_is_two_questions(tmp_path, capsys):
+    def gathers(host: str, rows: int):
+        file = machine(host=host)
+        axes = {"mode": "masked", "store": "mapped", "row": 512, "rows": rows, "locality": "local"}
+        file.add("gather", axes, SITE, seconds(1.0), bytes=512 * rows)
+        return file
+
+    text = along('"512" = 1').replace('"bytes"', '"row"')
+    text = text.replace('"transfer/memcpy", path = "pinned_to_gpu"', '"gather", store = "mapped"')
+    files = {"r": gathers("node-r", 1 << 17), "X": gathers("node-x", 1 << 17)}
+    assert evaluate(tmp_path, text, **files)[0] == 0
+    files["X"] = gathers("node-x", 1 << 10)
+    assert evaluate(tmp_path, text, **files)[0] == 3
+    assert "rows is 131072 on the reference and rows is 1024 on X" in capsys.readouterr().err
+
+
+def test_the_reference_s_way_is_looked_for_in_all_that_a_program_may_choose(tmp_path, capsys):
+    same = workload(candidates="X").replace('"kernels"\n', '"kernels"\nmethod = "same"\n')
+    merged, strided, aligned = ({"access": access} for access in ("merged", "strided", "aligned"))
+    files = {"r": kernels("node-r", (merged, 2.0), (strided, 1.0)), "X": kernels("node-x", (aligned, 4.0))}
+    assert evaluate(tmp_path, same, **files)[0] == 3
+    assert "no rows of 'kernels' by the reference's way (merged)" in capsys.readouterr().err
+    assert evaluate(tmp_path, workload(candidates="X"), **files)[0] == 0
+    files = {"r": kernels("node-r", (merged, 2.0)), "X": kernels("node-x", (merged, 6.0), (strided, 9.0))}
+    status, document = evaluate(tmp_path, same, **files)
+    assert status == 0
+    assert candidate(document, "X")["components"][1]["ratio"]["value"] == pytest.approx(3)
+
+
+NO_ROOM = "needs 80 GiB on GPU 1, which has 79 GiB free"
+
+
+def of_two_gpus(host: str, *ratios: float | None, why=("skipped", NO_ROOM), **more) -> File:
+    """A machine with the copies of each GPU; what has no ratio could not be measured, for a reason."""
+    file = machine(host=host, **more)
+    file.rows.pop(0)
+    for gpu, ratio in enumerate(ratios):
+        case = "transfer/memcpy", pinned_copy(SIZE), {"gpu": gpu, "numa": 0}
+        file.add(*case, seconds(ratio), spread=0.0) if ratio else file.lose(*why, *case)
+    return file
+
+
+@pytest.mark.parametrize("why", [("skipped", NO_ROOM), ("failed", "wrong bytes")])
+def test_nobody_wins_by_a_site_that_could_not_be_measured(tmp_path, why):
+    files = {"r": of_two_gpus("node-r", 1, 1), "X": of_two_gpus("node-x", 5, None, why=why)}
+    files["Y"] = of_two_gpus("node-y", 5, 3)
+    status, document = evaluate(tmp_path, workload(candidates="X Y"), **files)
+    assert status == 1
+    assert document["verdict"]["first"] == "Y"
+    [broken] = candidate(document, "X")["broken_gates"]
+    assert broken.startswith("evidence: X lacks rows of 'copies': transfer/memcpy")
+    assert f"was {why[0]}: {why[1]}" in broken
+
+
+def test_nobody_wins_by_a_run_that_could_not_measure(tmp_path):
+    again = {"date": "2026-11-21T10:15:00+00:00"}
+    files = {"r": of_two_gpus("node-r", 1, 1), "a": of_two_gpus("node-x", 5, 5)}
+    text = workload(candidates="X").replace('"X.json"', '"a.json", "b.json"')
+    for ratio, status in ((3.0, 0), (None, 1)):
+        files["b"] = of_two_gpus("node-x", 5, ratio, **again)
+        assert evaluate(tmp_path, text, **files)[0] == status
+
+
+def test_what_every_machine_skips_for_one_reason_counts_against_none(tmp_path):
+    files = {"r": of_two_gpus("node-r", 1, 1, None)}
+    files["X"] = of_two_gpus("node-x", 3, None, why=("skipped", NO_ROOM.replace("79", "40")))
+    status, document = evaluate(tmp_path, workload(candidates="r X"), **files)
+    assert status == 0
+    assert document["verdict"]["first"] == "X"
+    for name in ("the reference", "r", "X"):
+        assert any(one.startswith(f"{name}: transfer/memcpy") and one.endswith("and is left out")
+                   for one in document["warnings"])  # fmt: skip
+    for other in (of_two_gpus("node-x", 3, 3), of_two_gpus("node-x", 3, None, why=("skipped", "no driver"))):
+        status, document = evaluate(tmp_path, workload(candidates="r X"), **files | {"X": other})
+        assert status == 1
+        assert not candidate(document, "r")["passed"]
+    # The reference may lack a site: it is not ranked.
+    status, document = evaluate(
+        tmp_path, workload(candidates="X"), X=of_two_gpus("node-x", 3, 3), r=files["r"]
+    )
+    assert status == 0
+    assert any("the reference: transfer/memcpy" in one for one in document["warnings"])
+
+
+def test_a_way_that_could_not_be_measured_everywhere_leaves_the_others(tmp_path):
+    def ways(host: str, naive: float | None, merged: float):
+        file = of_two_gpus(host, 1, 1)
+        for gpu, access, ratio in ((0, "naive", 9.0), (1, "naive", naive), (0, "merged", merged)):
+            axes = {"access": access, "path": "pinned_to_gpu", "bytes": SIZE, "locality": "local"}
+            case = "transfer/kernel_copy", axes, {"gpu": gpu, "numa": 0}
+            file.add(*case, seconds(ratio)) if ratio else file.lose("skipped", NO_ROOM, *case)
+        file.rows = [row for row in file.rows if row["case"]["axes"].get("access")
+                     or row["case"]["family"] == "transfer/memcpy"]  # fmt: skip
+        return file
+
+    files = {"r": ways("node-r", 9.0, 1.0), "X": ways("node-x", None, 3.0)}
+    _, document = evaluate(tmp_path, workload(candidates="X"), **files)
+    part = candidate(document, "X")["components"][1]
+    assert (part["sizes"][0]["way"], part["ratio"]["value"]) == ("merged", pytest.approx(3 / 9))
+    same = workload(candidates="X").replace('"kernels"\n', '"kernels"\nmethod = "same"\n')
+    status, document = evaluate(tmp_path, same, **files)
+    assert status == 1
+    assert "X lacks rows of 'kernels'" in candidate(document, "X")["broken_gates"][0]
+
+
+def test_a_size_that_could_not_be_measured_matters_where_it_is_asked_for(tmp_path):
+    lossy = sized(2.0, "node-x")
+    lossy.lose("skipped", NO_ROOM, "transfer/memcpy", pinned_copy(16 * MIB), {"gpu": 1, "numa": 0})
+    lossy.lose("skipped", NO_ROOM, "transfer/memcpy", pinned_copy(256 * MIB), SITE)
+    files = {"r": sized(1.0, "node-r", (MIB, 4 * MIB, 16 * MIB, 256 * MIB)), "X": lossy}
+    for size, status in (("1MiB", 0), ("2MiB", 0), ("8MiB", 1), ("16MiB", 1), ("256MiB", 1)):
+        assert evaluate(tmp_path, along(f'"{size}" = 1'), **files)[0] == status
 
 
 def test_nodes_and_runs(tmp_path):
@@ -556,20 +728,49 @@ def test_prices_of_a_node_and_of_a_gpu(tmp_path):
     assert candidate(gpu, "X")["cost_per_speed"]["value"] == pytest.approx(7500)
 
 
-def test_power_comes_from_the_rows_where_all_have_energy(tmp_path):
-    def with_energy(file, watts):
-        for row in file.rows:
-            row["energy_j"] = watts * row["median_s"]
+def test_power_is_the_mean_over_the_time_that_sizes_take(tmp_path):
+    def with_power(host: str, short: float, long: float, faster: float = 1.0):
+        file = machine(host=host)
+        file.rows.clear()
+        for size, watts, ratio in ((MIB, short, 1.0), (256 * MIB, long, faster)):
+            row = file.add("transfer/memcpy", pinned_copy(size), SITE, seconds(ratio), spread=0.0)
+            row["power_w"] = watts
         return file
 
-    files = {"X": with_energy(machine(**X), 700), "Y": with_energy(machine(**Y), 400)}
+    files = {"r": with_power("node-r", 100, 400), "X": with_power("node-x", 100, 400)}
+    for sizes, watts in (
+        ('"1MiB" = 0.02, "256MiB" = 0.98', 0.02 * 100 + 0.98 * 400),
+        ('"1MiB" = 1', 100),
+        ('"2MiB" = 1', 7 / 8 * 100 + 1 / 8 * 400),
+    ):
+        _, document = evaluate(tmp_path, along(sizes), **files)
+        assert candidate(document, "X")["watts"] == pytest.approx(watts)
+    # What is done in half the time takes half as much of the power.
+    files["X"] = with_power("node-x", 100, 400, faster=2.0)
+    _, document = evaluate(tmp_path, along('"1MiB" = 0.5, "256MiB" = 0.5'), **files)
+    assert candidate(document, "X")["watts"] == pytest.approx(100 * 2 / 3 + 400 / 3)
+
+
+def test_power_comes_from_the_rows_where_all_have_it(tmp_path):
+    def with_power(file, watts):
+        for row in file.rows:
+            row["power_w"] = watts
+        return file
+
+    files = {"X": with_power(machine(**X), 700), "Y": with_power(machine(**Y), 400)}
     _, document = evaluate(tmp_path, workload(candidates="X Y"), **files)
     assert document["power"]["first"] == "Y"
     assert candidate(document, "X")["watts"] == pytest.approx(700)
     assert candidate(document, "X")["watts_source"] == "measured"
     _, document = evaluate(tmp_path, workload(candidates="X Y"), **files | {"X": machine(**X)})
     assert document["power"]["kind"] == "none"
-    assert "X has no `watts`, and its rows of copies, kernels have no energy" in document["power"]["why_not"]
+    assert "X has no `watts`, and its rows of copies, kernels have no power" in document["power"]["why_not"]
+    # The energy of a visit over the timed part of it alone would be a thousand times as much.
+    for row in files["X"].rows:
+        row["energy_j"] = 1e6 * row["median_s"]
+        del row["power_w"]
+    _, document = evaluate(tmp_path, workload(candidates="X Y"), **files)
+    assert (document["power"]["kind"], candidate(document, "X")["watts"]) == ("none", None)
     mixed = workload(candidates="X=1,500 Y=1,500").replace('"measured"', '"nameplate"', 1)
     _, document = evaluate(tmp_path, mixed, **files)
     assert "the watts of some are measured and of others nameplate" in document["power"]["why_not"]

@@ -3,6 +3,8 @@
 import itertools
 import json
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ from grainscope_report import reader, uncertainty
 from grainscope_report.buying import machines, predict, verdict
 from grainscope_report.buying import workload as workload_file
 from grainscope_report.cli import main
+from grainscope_report.model import Uncertainties, Uncertainty
+from grainscope_report.statistics import Z_90
 from planted import FAR, SITE, pinned_copy, spoiled
 from planted_purchase import CPU, GPU, SIZE, evaluate, machine, seconds, workload
 from planted_purchase import table as type_b_table
@@ -96,6 +100,17 @@ def test_an_open_question_is_refused(tmp_path, capsys):
         "'kernels' leaves open what is asked: on the reference its rows differ in bytes (1048576, 67108864)"
         in error
     )
+
+
+def test_no_way_answers_an_easier_question(tmp_path, capsys):
+    reference = machine()
+    for access, size in (("naive", MIB), ("merged", SIZE)):
+        axes = {"access": access, "path": "pinned_to_gpu", "bytes": size, "locality": "local"}
+        reference.add("transfer/kernel_copy", axes, SITE, 1e-3)
+    reference.rows.pop(1)
+    status, error = said(tmp_path, capsys, GOOD, r=reference)
+    assert status == 2
+    assert "on the reference its rows differ in bytes (1048576, 67108864)" in error
 
 
 def test_far_memory_warm_caches_and_the_gpu_s_own_memory_go_without_saying(tmp_path):
@@ -275,6 +290,34 @@ def test_at_the_break_even_price_speeds_cost_the_same():
     assert verdict.break_even(100.0, 0.5, 4_000.0, 1.0) < 0
 
 
+def offers(**given: tuple[float, float, float, object]) -> list[tuple[SimpleNamespace, SimpleNamespace]]:
+    """Candidates of a price, a time, what it varies by, and a machine."""
+    random = np.random.default_rng(1)
+    found = []
+    for name, (total, time, varies, runs) in given.items():
+        draws = time * np.exp(varies * random.standard_normal(10_000))
+        one = SimpleNamespace(
+            prediction=SimpleNamespace(time=predict.Estimates(time, draws)),
+            machine=SimpleNamespace(key=runs, is_same=lambda other, runs=runs: other.key == runs),
+        )
+        found.append((SimpleNamespace(name=name, total=total, energy=0.0), one))
+    return found
+
+
+@pytest.mark.parametrize("rival", [(100, 1.03, 0.06, "c"), (90, 1.2, 0.0, "c"), (100.5, 1.0, 0.0, "a")])
+def test_a_price_wins_against_every_other_and_not_the_best_alone(rival):
+    """C costs more for its speed than B, and is sure to be behind A only at a lower price of A."""
+    there = offers(A=(100, 1.0, 0.002, "a"), B=(100, 1.0, 0.002, "b"), C=rival)
+    below = verdict.wins_below(there[0][0], there)
+    for factor, kind in ((0.999, verdict.WINNER), (1.001, verdict.TIED)):
+        scores = [
+            verdict.Ranked(offer.name, one.prediction, below * factor if offer.name == "A" else offer.total)
+            for offer, one in there
+        ]
+        said = verdict.decide(scores, [one.machine for _, one in there], known=True)
+        assert (said["kind"], said["first"]) == (kind, "A")
+
+
 def test_energy_of_a_kilowatt_for_a_year():
     assert verdict.energy_cost(1000, 1, 0.25, 1.0) == pytest.approx(8766 * 0.25)
     assert verdict.energy_cost(500, 4, 0.25, 1.5) == pytest.approx(3 * 8766 * 0.25)
@@ -385,6 +428,41 @@ def test_what_a_visit_says_once_has_no_known_spread(tmp_path, family, metric, wh
     found = predict.Draws(100, 1).estimates(points, metric, ()).draws
     assert np.isnan(found).all() == (what is not None)
     assert len(set(found)) > 90 or what
+
+
+def predicted_points(tmp_path, runs: int, nodes: int):
+    """The same row of so many runs and nodes, predicted within 20 % in nine of ten cases."""
+    file = File(gpus=(GPU,))
+    file.add("gather", {"store": "mapped", "row": 512, "locality": "local"}, SITE, 1e-3, bytes=SIZE)
+    [row] = reader.parse(file.write(tmp_path / "f.json"), file.document()).rows
+    told = Uncertainty(0.2 / Z_90)
+    row = replace(row, label="predicted", uncertainty=Uncertainties(b=told, combined=told))
+    return tuple((tuple((f"{node} {run}", row) for run in range(runs)),) for node in range(nodes))
+
+
+@pytest.mark.parametrize(("runs", "nodes"), [(1, 1), (3, 1), (1, 16), (3, 4)])
+def test_what_a_model_is_off_by_stays_however_many_runs_and_nodes(tmp_path, runs, nodes):
+    found = drawn(predicted_points(tmp_path, runs, nodes))
+    assert np.percentile(abs(found), 90) == pytest.approx(0.2, rel=0.03)
+
+
+def test_a_model_is_off_alike_on_a_machine_and_not_on_another(tmp_path):
+    points, source = predicted_points(tmp_path, 1, 1), predict.Draws(COUNT, 1)
+    one, two, other = (source.estimates(points, "median_s", key).draws for key in (("m",), ("m",), ("o",)))
+    assert (one == two).all()
+    assert abs(np.corrcoef(one, other)[0, 1]) < 0.03
+
+
+def test_visits_on_busy_cpus_do_not_make_a_case_vary(tmp_path):
+    file = File(gpus=(GPU,))
+    for number, time_s in ((1, 1.0), (2, 1.01), (3, 1.4)):
+        file.add("host/memcpy", {"bytes": SIZE, "locality": "local"}, {}, time_s, spread=0.0, visit=number)
+    document, gates = file.document(), workload_file.Gates(max_cv=0.05)
+    [row] = reader.parse(tmp_path / "f.json", document).rows
+    assert "max_cv" in machines.of_rows([row], gates)[0]
+    document["benchmarks"][0]["visits"][2]["busy"] = True
+    [row] = reader.parse(tmp_path / "f.json", document).rows
+    assert machines.of_rows([row], gates) == []
 
 
 def test_what_runs_differ_by_may_be_unknown(tmp_path):

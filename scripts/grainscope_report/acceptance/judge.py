@@ -38,7 +38,7 @@ from grainscope_report.acceptance.rules import (
 from grainscope_report.errors import ReportError
 from grainscope_report.machine import STOLEN_CPUS, concerns, spoken_site
 from grainscope_report.model import Link, Result, Row
-from grainscope_report.uncertainty import Uncertainty, clock_of, combined, student_quantile
+from grainscope_report.uncertainty import Uncertainty, clock_of, combined, expanded, student_quantile
 from grainscope_report.units import some
 
 TICKS_S = 0.025
@@ -351,7 +351,7 @@ class _Reference:
 
     def uncertainty(self, row: Row, rules: RuleSet) -> Uncertainty:
         known = [_uncertainty(other, self.rule, rules) for _, other in self.found.get(row.case.without(), ())]
-        return max(known, default=EXACT)
+        return max(known, key=expanded, default=EXACT)
 
 
 def _case(result: Result, rule: Rule, row: Row, rules: RuleSet, expected: _Reference | None) -> _Value:

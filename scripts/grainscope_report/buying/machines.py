@@ -1,7 +1,9 @@
 """The machines of a workload: their files, the ways to do each component, and the gates before any rank."""
 
+import math
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +14,7 @@ from grainscope_report.buying.workload import Component, Gates, Workload
 from grainscope_report.errors import NotComparableError, ReportError
 from grainscope_report.loading import load, load_environment
 from grainscope_report.machine import concerns
-from grainscope_report.model import Case, Counts, Result, Row
+from grainscope_report.model import MODEL, Case, Counts, Result, Row
 from grainscope_report.selecting import Where
 from grainscope_report.toml_file import Value
 from grainscope_report.uncertainty import TypeB
@@ -48,7 +50,11 @@ FOLLOWS = {
     "page": {"bytes"},
     "width": {"rows"},
 }
+# Where a machine does not tell which memory is near, nothing far is known of it either.
+NEAR = {"unknown": "local"}
 Axes = tuple[tuple[str, Value], ...]
+Skip = tuple[Axes, str]  # a question, and why it was skipped, less the numbers
+Questions = list[dict[str, Value]]
 Points = tuple[tuple[tuple[tuple[str, Row], ...], ...], ...]  # by node and site, each run's id and row
 
 
@@ -207,52 +213,145 @@ def cautions(named: Machine) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to do a component: its axes but the size, and the rows at each measured size."""
+    """One way to do a component: its axes but the size, and the rows at each measured size.
 
+    `how` are the axes in which ways of the machine differ. `lost` are the sizes that were skipped or failed
+    at some site or in some run, by one such row each: there the way does not stand for the machine.
+    `left_out` are such rows that do not count against it.
+    """
+
+    axes: Axes
     how: Axes
     points: Mapping[float | None, Points]
+    lost: Mapping[float | None, Row] = field(default_factory=dict, repr=False)
+    left_out: tuple[Row, ...] = field(default=(), repr=False)
+
+    @property
+    def by(self) -> Axes:
+        """All that a program may choose."""
+        return tuple(one for one in self.axes if one[0] in HOW)
 
     @property
     def text(self) -> str:
-        """The way in words."""
-        return ", ".join(
-            value if isinstance(value, str) else naming.number(axis, value) for axis, value in self.how
-        )
+        """In words that in which ways of the machine differ."""
+        return in_words(self.how)
 
-    def around(self, size: float | None) -> tuple[float | None, float | None] | None:
-        """The measured sizes on either side of this one, which may be one of them; None beyond them."""
-        if size in self.points:
-            return size, size
+    def around(self, size: float | None) -> dict[float | None, float]:
+        """The sizes on either side of this one, or itself, with their shares of a line in log-log."""
+        known = self.points.keys() | self.lost.keys()
+        if size in known:
+            return {size: 1.0}
         if size is None:
-            return None
-        below = [at for at in self.points if at is not None and at < size]
-        above = [at for at in self.points if at is not None and at > size]
-        return (max(below), min(above)) if below and above else None
+            return {}
+        below, above = [at for at in known if 0 < at < size], [at for at in known if at > size]
+        if not below or not above:
+            return {}
+        low, high = max(below), min(above)
+        share = math.log(size / low) / math.log(high / low)
+        return {low: 1 - share, high: share}
+
+    def lacking(self, size: float | None) -> Row | None:
+        """A row that this size needs and that was skipped or failed."""
+        return next((self.lost[at] for at in self.around(size) if at in self.lost), None)
+
+    def rows(self, at: float | None) -> list[Row]:
+        """The rows of a measured size."""
+        return [row for sites in self.points.get(at, ()) for runs in sites for _, row in runs]
+
+    @property
+    def all_rows(self) -> list[Row]:
+        """The rows of all measured sizes."""
+        return [row for at in self.points for row in self.rows(at)]
 
 
-def ways(machine: Machine, component: Component) -> list[Way]:
-    """Every way of a machine that has `ok` rows of the component; NotComparableError where there is none."""
-    rows = [row for result in machine.results for row in result.rows if row.label == component.label]
-    meant = [row for row in rows if component.where.matches(row.case)]
-    usable = _unsaid(
-        [row for row in meant if row.ok and (component.along or "") in ("", *row.case.axes)], component
+def in_words(axes: Axes) -> str:
+    """`merged, threads 16`."""
+    return ", ".join(value if isinstance(value, str) else naming.number(axis, value) for axis, value in axes)
+
+
+def ways(
+    machine: Machine,
+    component: Component,
+    reference: Sequence[Way] = (),
+    skips: Collection[Skip] | None = None,
+) -> list[Way]:
+    """Every way of a machine that has rows of the component; NotComparableError where none is `ok`.
+
+    What the workload leaves open is chosen as on the `reference`. Rows that were skipped or failed count
+    against the machine but for `skips`, and none does where that is None.
+    """
+    meant = _meant(machine, component)
+    chosen = [row for way in reference for row in way.all_rows]
+    asked = _unsaid(
+        [row for row in meant if (component.along or "") in ("", *row.case.axes)], component, chosen
     )
+    usable = [row for row in asked if row.ok]
     if not usable:
-        raise _lacking(machine, component, meant)
+        raise _lacking(machine, component, asked or meant)
     found: dict[Axes, dict] = defaultdict(lambda: defaultdict(list))
-    dropped = {component.along, *FOLLOWS.get(component.along or "", ())} - {None}
-    for row in usable:
-        key = tuple((axis, value) for axis, value in sorted(row.case.axes.items()) if axis not in dropped)
-        found[key][row.case.axes.get(component.along)].append(row)
+    dropped = _dropped(component)
+    for row in asked:
+        found[row.case.without(*dropped)][row.case.axes.get(component.along)].append(row)
     _one_question(machine, component, usable, dropped)
     varying = {axis for axis in selecting.differing((row.case for row in usable), dropped) if axis in HOW}
-    return [
-        Way(
-            tuple(one for one in key if one[0] in varying),
-            {at: _points(machine, there) for at, there in sorted(points.items(), key=_size)},
-        )
-        for key, points in found.items()
+    made = [
+        _way(machine, axes, varying, dict(sorted(points.items(), key=_size)), skips)
+        for axes, points in found.items()
     ]
+    return [way for way in made if way.points or way.lost]
+
+
+def _way(
+    machine: Machine,
+    axes: Axes,
+    varying: Collection[str],
+    points: Mapping[float | None, list[Row]],
+    skips: Collection[Skip] | None,
+) -> Way:
+    lost = {
+        at: bad
+        for at, rows in points.items()
+        if (bad := next((row for row in rows if not row.ok and _counts(row, skips)), None))
+    }
+    measured = {at: [row for row in rows if row.ok] for at, rows in points.items() if at not in lost}
+    return Way(
+        axes,
+        tuple(one for one in axes if one[0] in varying),
+        {at: _points(machine, rows) for at, rows in measured.items() if rows},
+        lost,
+        tuple(row for at, rows in measured.items() if rows for row in points[at] if not row.ok),
+    )
+
+
+def _counts(row: Row, skips: Collection[Skip] | None) -> bool:
+    """Whether a row that was skipped or failed counts against its machine."""
+    return skips is not None and (row.status != "skipped" or _skip(row) not in skips)
+
+
+def _skip(row: Row) -> Skip:
+    return row.case.without(), re.sub(r"\d+(\.\d+)?", "", row.reason)
+
+
+def skipped_alike(found: Sequence[Machine], component: Component) -> frozenset[Skip]:
+    """Rows that every machine which was asked skipped somewhere, for one reason: nobody gains by them."""
+    asked: dict[Axes, set[str]] = defaultdict(set)
+    skipped: dict[Skip, set[str]] = defaultdict(set)
+    for one in found:
+        for row in _meant(one, component):
+            asked[row.case.without()].add(one.name)
+            if row.status == "skipped":
+                skipped[_skip(row)].add(one.name)
+    return frozenset(skip for skip, names in skipped.items() if names == asked[skip[0]])
+
+
+def _meant(machine: Machine, component: Component) -> list[Row]:
+    rows = [row for result in machine.results for row in result.rows if row.label == component.label]
+    return [row for row in rows if component.where.matches(row.case)]
+
+
+def _dropped(component: Component) -> set[str]:
+    """The axis along which sizes go, and those that follow from it."""
+    return {component.along, *FOLLOWS.get(component.along or "", ())} - {None}
 
 
 def _size(point: tuple[float | None, list]) -> float:
@@ -283,17 +382,19 @@ def _why(machine: Machine, component: Component, meant: Sequence[Row]) -> str:
     return said or f"none of them is {component.label} and cold, near and not in the GPU's own memory"
 
 
-def _unsaid(rows: list[Row], component: Component) -> list[Row]:
+def _unsaid(rows: list[Row], component: Component, reference: Sequence[Row]) -> list[Row]:
     """The rows with what goes without saying, on axes that the workload leaves open."""
     for axis, order in DEFAULTS.items():
         if axis in component.where.axes:
             continue
         there = {row.case.axes[axis] for row in rows if axis in row.case.axes}
-        chosen = next((value for value in order if value in there), None)
+        before = [row.case.axes[axis] for row in reference if axis in row.case.axes]
+        chosen = next((value for value in (*before, *order) if value in there), None)
         rows = [row for row in rows if row.case.axes.get(axis, chosen) == chosen]
     for axis in USUALLY_LACKING:
         if axis not in component.where.axes:
-            rows = [row for row in rows if axis not in row.case.axes] or rows
+            has = any(axis in row.case.axes for row in reference)
+            rows = [row for row in rows if (axis in row.case.axes) == has] or rows
     for axis, values in UNASKED.items():
         if axis not in component.where.axes:
             rows = [row for row in rows if row.case.axes.get(axis) not in values]
@@ -307,7 +408,9 @@ def _one_question(machine: Machine, component: Component, rows: Sequence[Row], d
         by_way[tuple((axis, row.case.axes[axis]) for axis in sorted(HOW & row.case.axes.keys()))].append(
             row.case
         )
-    open_axes = {}
+    # A way may lack an axis of another, but has no other value on it.
+    every = selecting.differing((row.case for row in rows), dropped | HOW)
+    open_axes = {axis: values for axis, values in every.items() if len(values) > 1}
     for cases in by_way.values():
         open_axes |= selecting.differing(cases, dropped | HOW)
     # Two volumes at one size would be two questions, too.
@@ -324,6 +427,59 @@ def _one_question(machine: Machine, component: Component, rows: Sequence[Row], d
             f"component {component.name!r} leaves open what is asked: on {machine.name} its rows differ in "
             f"{axis} ({said}): say which in `where`{'' if component.along else ', or go `along` it'}"
         )
+
+
+def same_question(
+    component: Component, reference: Sequence[Way], machine: Machine, found: Sequence[Way]
+) -> None:
+    """Refuses a machine whose rows answer another question than the reference's."""
+    for base, other in _to_compare(component, reference, found):
+        for axis in sorted({axis for one in (*base, *other) for axis in one}):
+            mine, theirs = ({one.get(axis) for one in side} for side in (base, other))
+            if mine.isdisjoint(theirs) or len((mine | theirs) - {None}) > 1:
+                said = [_said(axis, side) for side in (mine, theirs)]
+                raise NotComparableError(
+                    f"component {component.name!r} is not the same question on all machines: "
+                    f"{said[0]} on {REFERENCE} and {said[1]} on {machine.name}: say in `where` which is "
+                    "meant, and measure that on both"
+                )
+
+
+def _to_compare(
+    component: Component, reference: Sequence[Way], found: Sequence[Way]
+) -> Iterator[tuple[Questions, Questions]]:
+    """What has to be alike: each way's question, all ways' together, and what follows from sizes."""
+    follow = sorted(_dropped(component) - {component.along})
+    base, other = ([way for way in side if way.points] for side in (reference, found))
+    for one, two in ((one, two) for one in base for two in other if one.by == two.by):
+        yield [_question(component, one)], [_question(component, two)]
+        for at in one.points.keys() & two.points.keys():
+            yield tuple(
+                [
+                    {axis: row.case.axes[axis] for axis in follow if axis in row.case.axes}
+                    for row in way.rows(at)
+                ]
+                for way in (one, two)
+            )
+    if other:
+        yield tuple([_question(component, way) for way in side] for side in (base, other))
+
+
+def _question(component: Component, way: Way) -> dict[str, Value]:
+    """What a way answers; what joins two GPUs is a thing of the machine."""
+    of_machine = () if component.where.family.startswith(MODEL) else ("link",)
+    return {
+        axis: NEAR.get(value, value) if axis == "locality" else value
+        for axis, value in way.axes
+        if axis not in HOW and axis not in of_machine
+    }
+
+
+def _said(axis: str, values: Collection[Value | None]) -> str:
+    value = next((value for value in values if value is not None), None)
+    if value is None:
+        return f"there is no {axis}"
+    return f"{axis} is {value if isinstance(value, str) else naming.size(axis, value)}"
 
 
 def _points(machine: Machine, rows: Sequence[Row]) -> Points:
@@ -347,7 +503,7 @@ def _points(machine: Machine, rows: Sequence[Row]) -> Points:
 
 def out_of_range(machine: Machine, component: Component, found: Sequence[Way], size: float | None) -> str:
     """Why a size cannot be predicted: nothing is extrapolated."""
-    sizes = sorted({at for way in found for at in way.points if at is not None})
+    sizes = sorted({at for way in found for at in (*way.points, *way.lost) if at is not None})
     axis = component.along or ""
     low, high = naming.size(axis, sizes[0]), naming.size(axis, sizes[-1])
     return (
@@ -467,7 +623,9 @@ def of_rows(rows: Sequence[Row], gates: Gates) -> list[str]:
     broken = []
     for runs in cases.values():
         there = list(runs.values())
-        visits = [visit.median_s for row in there for visit in row.visits]
+        visits = [
+            visit["median_s"] for row in there for visit in uncertainty.standing([*map(vars, row.visits)])
+        ]
         if len(visits) > 1:
             found = metrics.cv(visits)
         else:

@@ -3,12 +3,13 @@
 A row's error has two parts. Type A is drawn for each row by itself. Type B is common to a run: one draw of it
 is shared by all rows of a family and clock in a run. Both are Student's t of their degrees of freedom, on the
 logarithm. A draw belongs to its run and row, whoever asks, so a machine against itself is always exactly 1.
+Rows that are predicted have the model's error in their place, one draw for a family on a machine.
 Of several nodes a draw also takes nodes anew, with replacement: which ones will be delivered is not known.
 """
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -71,7 +72,7 @@ class Draws:
                                  for sites in points]))  # fmt: skip
         nodes = np.stack(
             [
-                _middle([self._row(run, row, metric) for run, row in runs] for runs in sites)
+                _middle([self._row(run, row, metric, machine) for run, row in runs] for runs in sites)
                 for sites in points
             ]
         )
@@ -80,12 +81,13 @@ class Draws:
         chosen = self._generator("nodes", *machine).integers(len(nodes), size=(len(nodes), self.count))
         return Estimates(value, np.median(np.take_along_axis(nodes, chosen, axis=0), axis=0))
 
-    def _row(self, run: str, row: Row, metric: str) -> Array:
+    def _row(self, run: str, row: Row, metric: str, machine: tuple) -> Array:
         """The quantity of one row of one run."""
         value = _value(row, metric)
         if row.label == PREDICTED:
-            # A run's error is that of all its rows of a family, and of no other run's.
-            return value * np.exp(np.clip(self._error(row.uncertainty.b, run, row.case.family), -MOST, MOST))
+            # The model is off alike in all runs and nodes of a machine: no median makes its error less.
+            error = self._error(row.uncertainty.b, PREDICTED, *machine, row.case.family)
+            return value * np.exp(np.clip(error, -MOST, MOST))
         if row.label != "measured":
             return np.full(self.count, value)  # a model says the same each time
         if not follows_time(row, metric):
@@ -135,7 +137,8 @@ class Part:
 
     `ratios` are how many times faster than the reference, as measured; `log_ratio` is their weighted mean
     logarithm. `rows` are all that were used. `unknown` is what is not known of whose uncertainty: by machine
-    name `RUNS` or `SPREAD`. `watts` is the mean power of a GPU's board, where all rows have energy.
+    name `RUNS` or `SPREAD`. `left_out` says which rows do not count. `watts` is the mean power of a GPU's
+    board over the component's time, where all rows have it.
     """
 
     time: Estimates
@@ -144,6 +147,7 @@ class Part:
     ways: dict[float | None, Way]
     rows: tuple[Row, ...] = field(repr=False)
     unknown: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
     watts: float | None = None
 
 
@@ -162,12 +166,16 @@ class Prediction:
 class Predictor:
     """Holds the reference's side and the draws that all machines share."""
 
-    def __init__(self, found: Workload, reference: Machine, draws: Draws) -> None:
+    def __init__(
+        self, found: Workload, reference: Machine, draws: Draws, candidates: Sequence[Machine] = ()
+    ) -> None:
         self.workload, self.reference = found, reference
         self.draws = draws
         self.shares = np.array(workload.shares(found))
         self._cache: dict[tuple, Estimates] = {}
         self._ways = [self._of_reference(component) for component in found.components]
+        every = [reference, *candidates]
+        self._skips = [machines.skipped_alike(every, component) for component in found.components]
         self.metrics = [self._metric(at) for at in range(len(found.components))]
 
     def predict(self, machine: Machine) -> Prediction:
@@ -189,7 +197,7 @@ class Predictor:
 
     def _metric(self, at: int) -> str:
         component = self.workload.components[at]
-        rows = [row for way in self._ways[at] for row in _rows(way)]
+        rows = [row for way in self._ways[at] for row in way.all_rows]
         asked = [component.metric] if component.metric else DEFAULT_METRICS
         for metric in asked:
             if all(metrics.value(row, metric) for row in rows):
@@ -203,46 +211,54 @@ class Predictor:
         component = self.workload.components[at]
         ratios, chosen, rows = {}, {}, []
         lacking: dict[tuple[str, str], None] = {}
+        left_out: list[tuple[str, Row]] = []
         for size in component.sizes:
             base_way, base = self._fastest(self.reference, self._ways[at], at, size)
             there = self._candidate_ways(machine, at, base_way)
             chosen[size], found = self._fastest(machine, there, at, size)
             ratios[size] = self._ratio(at, found, base)
-            rows += _rows(chosen[size], size)
-            if machine.key != self.reference.key:
-                for one, way in ((self.reference, base_way), (machine, chosen[size])):
+            rows += [row for one in chosen[size].around(size) for row in chosen[size].rows(one)]
+            for one, way in ((self.reference, base_way), (machine, chosen[size])):
+                used = way.around(size)
+                left_out += [
+                    (one.name, row) for row in way.left_out if row.case.axes.get(component.along) in used
+                ]
+                if machine.key != self.reference.key:
                     lacking |= {(one.name, what): None for what in self._unknown(way, at, size)}
         weights = np.array(list(component.sizes.values()))
         times = _weighted(weights, [Estimates(1 / ratio.value, 1 / ratio.draws) for ratio in ratios.values()])
         logs = _weighted(
             weights, [Estimates(float(np.log(ratio.value)), np.log(ratio.draws)) for ratio in ratios.values()]
         )
-        return Part(times, logs, ratios, chosen, tuple(rows), tuple(lacking), _watts(rows))
+        watts = _watts(
+            (weight / ratios[size].value * part, chosen[size].rows(one))
+            for size, weight in component.sizes.items()
+            for one, part in chosen[size].around(size).items()
+        )
+        return Part(times, logs, ratios, chosen, tuple(rows), tuple(lacking), tuple(_said(left_out)), watts)
 
     def _unknown(self, way: Way, at: int, size: float | None) -> Iterator[str]:
-        for one in set(way.around(size) or ()):
+        for one in way.around(size):
             yield from unknown(way.points[one], self.metrics[at])
 
     def _candidate_ways(self, machine: Machine, at: int, base: Way) -> list[Way]:
-        component = self.workload.components[at]
-        if machine.key == self.reference.key:
-            there = self._ways[at]
-        else:
-            try:
-                there = machines.ways(machine, component)
-            except LackingError:
-                raise
-            except NotComparableError as error:
-                if machines.needs_more([row for way in self._ways[at] for row in _rows(way)]):
-                    raise LackingError(str(error)) from None
-                raise NotComparableError(f"{error}; {self._differences(machine)}") from None
+        component, reference = self.workload.components[at], self._ways[at]
+        try:
+            there = machines.ways(machine, component, reference, self._skips[at])
+        except LackingError:
+            raise
+        except NotComparableError as error:
+            if machines.needs_more([row for way in reference for row in way.all_rows]):
+                raise LackingError(str(error)) from None
+            raise NotComparableError(f"{error}; {self._differences(machine)}") from None
+        machines.same_question(component, reference, machine, there)
         if component.method != SAME:
             return there
-        same = [way for way in there if len(there) == 1 or way.how == base.how]
+        same = [way for way in there if way.by == base.by]
         if not same:
             raise NotComparableError(
-                f"{machine.name} has no rows of {component.name!r} by the reference's way ({base.text}); "
-                f"{self._differences(machine)}"
+                f"{machine.name} has no rows of {component.name!r} by the reference's way "
+                f"({machines.in_words(base.by)}); {self._differences(machine)}"
             )
         return same
 
@@ -263,6 +279,12 @@ class Predictor:
     ) -> tuple[Way, Estimates]:
         """The way that measured best at a size, interpolated between measured sizes."""
         found = [(way, one) for way in there if (one := self._at(machine, way, at, size)) is not None]
+        bad = next((row for way in there if (row := way.lacking(size))), None)
+        if not found and bad:
+            name = self.workload.components[at].name
+            raise LackingError(
+                f"{machine.name} lacks rows of {name!r}: {bad.name} was {bad.status}: {bad.reason}"
+            )
         if not found:
             said = machines.out_of_range(machine, self.workload.components[at], there, size)
             raise NotComparableError(f"{said}; {self._differences(machine)}")
@@ -272,37 +294,44 @@ class Predictor:
     def _at(self, machine: Machine, way: Way, at: int, size: float | None) -> Estimates | None:
         """The quantity at a size, between two measured sizes on a line in log-log."""
         around = way.around(size)
-        if around is None:
+        if not around or way.lacking(size):
             return None
-        low, high = (self._measured(machine, way, at, one) for one in around)
-        if around[0] == around[1]:
-            return low
-        share = (np.log(size) - np.log(around[0])) / (np.log(around[1]) - np.log(around[0]))
+        found = [(part, self._measured(machine, way, at, one)) for one, part in around.items()]
+        if len(found) == 1:
+            return found[0][1]
         return Estimates(
-            float(low.value ** (1 - share) * high.value**share), low.draws ** (1 - share) * high.draws**share
+            float(math.prod(one.value**part for part, one in found)),
+            math.prod(one.draws**part for part, one in found),
         )
 
     def _measured(self, machine: Machine, way: Way, at: int, size: float | None) -> Estimates:
-        key = (machine.key, at, way.how, size)
+        key = (machine.key, at, way.axes, size)
         if key not in self._cache:
             metric = self.metrics[at]
-            if bad := next((row for row in _rows(way, size) if not metrics.value(row, metric)), None):
+            if bad := next((row for row in way.rows(size) if not metrics.value(row, metric)), None):
                 raise NotComparableError(f"{machine.name}: {bad.name} has no {metric}")
             self._cache[key] = self.draws.estimates(way.points[size], metric, machine.key)
         return self._cache[key]
 
 
-def _rows(way: Way, size: float | None = -1) -> list[Row]:
-    """The rows of a way: all, or those around a size."""
-    points = way.points if size == -1 else set(way.around(size) or ())
-    return [row for at in points for sites in way.points[at] for runs in sites for _, row in runs]
+def _said(left_out: Sequence[tuple[str, Row]]) -> Iterator[str]:
+    """A sentence for each machine on its rows that do not count."""
+    for name in dict.fromkeys(name for name, _ in left_out):
+        first, *rest = {id(row): row for of, row in left_out if of == name}.values()
+        more = f", as are {len(rest)} more" if rest else ""
+        yield f"{name}: {first.name} was {first.status} ({first.reason}) and is left out{more}"
 
 
-def _watts(rows: Sequence[Row]) -> float | None:
-    """The mean power of a GPU's board over these rows; None unless all of them have energy."""
-    if not rows or not all(row.energy_j and row.median_s for row in rows):
-        return None
-    return float(np.mean([row.energy_j / row.median_s for row in rows]))
+def _watts(parts: Iterable[tuple[float, Sequence[Row]]]) -> float | None:
+    """The mean power over parts of the time, each with its rows; None unless all of these have it."""
+    shares, means = [], []
+    for share, rows in parts:
+        watts = [row.power_w for row in rows]
+        if not watts or None in watts:
+            return None
+        shares.append(share)
+        means.append(float(np.mean(watts)))
+    return float(np.average(means, weights=shares))
 
 
 def _weighted(weights: Array, found: Sequence[Estimates]) -> Estimates:

@@ -127,6 +127,7 @@ def _as_predicted(row: Row, seconds: float, told: Uncertainty) -> Row:
         trials=(),
         levels=(),
         energy_j=None,
+        power_w=None,
         lanes=(),
         counters={},
     )

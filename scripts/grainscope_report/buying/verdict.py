@@ -50,12 +50,12 @@ def judge(
 ) -> tuple[dict[str, Any], list[Result]]:
     """The verdict, and all files that it is of; `tables` of type B go before the one at hand."""
     workload, reference, found, substitutes = with_predictions(workload, *machines.read(workload, tables))
-    predictor = Predictor(workload, reference, Draws(count, seed))
+    predictor = Predictor(workload, reference, Draws(count, seed), found)
     judged = [_judge(predictor, workload, one) for one in found]
     unknown = _unknown(judged)
     if unknown:
         # What some machines' runs differ by does not mix with what others' visits do.
-        predictor = Predictor(workload, reference, Draws(count, seed, runs=False))
+        predictor = Predictor(workload, reference, Draws(count, seed, runs=False), found)
         judged = [_judge(predictor, workload, one) for one in found]
     ranked = [judgement for judgement in judged if judgement.prediction]
     times = [Ranked(one.machine.name, one.prediction) for one in ranked]
@@ -191,6 +191,7 @@ def _warnings(
         for said in machines.cautions(one):
             names.setdefault(said, {})[one.name] = None
     found = [f"{', '.join(of)}: {said}" for said, of in names.items()]
+    found += [said for one in ranked for part in one.prediction.parts for said in part.left_out]
     for at, one in enumerate(ranked if decided else ()):
         for two in ranked[at + 1 :]:
             if two.prediction.geometric.value > one.prediction.geometric.value:
@@ -438,7 +439,7 @@ class _Offer:
         parts = list(zip(judged.prediction.names, judged.prediction.parts, strict=True))
         lacking = [name for name, part in parts if part.watts is None]
         if lacking:
-            return None, None, f"its rows of {', '.join(lacking)} have no energy"
+            return None, None, f"its rows of {', '.join(lacking)} have no power"
         shares = [
             share * part.time.value for share, (_, part) in zip(judged.prediction.shares, parts, strict=True)
         ]
@@ -499,7 +500,7 @@ def _add_costs(
             "cost_per_speed": interval(totals[name] * times[name].value, totals[name] * times[name].draws),
             "pareto": on_front if decided else None,
             "break_even_price": _break_even(name, rival, totals, offer.energy, times) if rival else None,
-            "wins_below": _wins_below(name, rival, totals, offer.energy, times) if rival else None,
+            "wins_below": wins_below(offer, there) if rival else None,
         }
     ranked = {score.name: score for score in scores}
     document["cost"] = found | {
@@ -521,14 +522,26 @@ def _per_watt(offer: _Offer, time: Any) -> dict[str, Any] | None:
     return interval(1 / time.value / offer.watts, 1 / time.draws / offer.watts)
 
 
-def _wins_below(name: str, rival: str, totals: dict, energy: float, times: dict) -> float | None:
-    """The price below which this one is before the best of the others by the rule of `decide`.
+def wins_below(offer: _Offer, there: Sequence[tuple[_Offer, Any]]) -> float | None:
+    """The price below which this one is before every other by the rule of `decide`.
 
     None where nothing tells the spread of a time.
     """
-    value = break_even(totals[rival], times[rival].value, 0.0, times[name].value) / (1 + TIE)
-    draws = break_even(totals[rival], times[rival].draws, 0.0, times[name].draws)
-    return None if np.isnan(draws).any() else float(min(value, np.quantile(draws, 1 - CERTAIN)) - energy)
+    own = next(one for candidate, one in there if candidate is offer)
+    limits = []
+    for rival, other in there:
+        if rival is offer:
+            continue
+        time, times = own.prediction.time, other.prediction.time
+        value = break_even(rival.total, times.value, 0.0, time.value)
+        if own.machine.is_same(other.machine):
+            limits.append(min(value, rival.total / (1 + TIE)))
+            continue
+        draws = break_even(rival.total, times.draws, 0.0, time.draws)
+        if np.isnan(draws).any():
+            return None
+        limits.append(min(value / (1 + TIE), float(np.quantile(draws, 1 - CERTAIN))))
+    return float(min(limits)) - offer.energy
 
 
 def _break_even(name: str, rival: str, totals: dict, energy: float, times: dict) -> dict[str, Any]:

@@ -24,12 +24,16 @@ from typing import Any
 
 from grainscope_report import errors, loading, machine, model, naming, reader, statistics, uncertainty
 from grainscope_report.errors import ReportError
+from grainscope_report.families import of as family_of
 from grainscope_report.machine import Facts, facts
 from grainscope_report.model import Result, Row, Uncertainties
 from grainscope_report.refusing import blamed
 from grainscope_report.uncertainty import TypeB, Uncertainty
 
 MEASURED = "measured"
+MIXED, QUIET = "mixed", "quiet"
+# Bytes of one question that differ by more are other work; of traversals they depend on the order of races.
+SAME_WORK = 0.01
 # Counters that say how much was done beside what is timed.
 BESIDE = ("products", "steps")
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -58,8 +62,9 @@ class Answer:
     `seconds` are the row's median, of several sites the middle one's, of several runs their geometric mean;
     `visits` the times of each visit, `a` and `b` the uncertainties of `seconds` where they are known. Times
     are those of one operation where `each`; `beside` is what else was done meanwhile: its name, and how
-    often; `threads` are the numbers of CPU threads that rows count. `failed` counts rows, of several
-    sites or runs, that failed beside good ones.
+    often; `threads` are the numbers of CPU threads that rows count. `runs` are those of `visits`. `failed`
+    counts rows, of several sites or runs, that failed beside good ones. Where runs did not all do the same
+    work there is none: `mixed`.
     """
 
     seconds: float | None = None
@@ -72,6 +77,7 @@ class Answer:
     beside: tuple[str, float] | None = None
     threads: tuple[float, ...] = ()
     sites: int = 1
+    runs: int = 1
     failed: int = 0
     status: str = "ok"
     reason: str = ""
@@ -104,22 +110,57 @@ def together(parts: Sequence[Answers]) -> Answers:
     if len(parts) == 1:
         return parts[0]
     every = dict.fromkeys(one for part in parts for one in part)
-    return {one: _pooled_answer([part[one] for part in parts if one in part]) for one in every}
+    return {one: _pooled_answer(one, [part[one] for part in parts if one in part]) for one in every}
 
 
-def _pooled_answer(found: Sequence[Answer]) -> Answer:
+def _pooled_answer(asked: Question, found: Sequence[Answer]) -> Answer:
     good = [answer for answer in found if answer.visits]
     if not good:
         return next((answer for answer in found if answer.status == "failed"), found[0])
     failed = sum(answer.failed + (answer.status == "failed") for answer in found)
+    clock = _clock([answer.clock for answer in good])
+    first, *others = [replace(answer, clock=clock) for answer in good]
+    for answer in others:
+        if why := other_work(asked, first, answer, "in some of its runs only", "in another run"):
+            return Answer(status=MIXED, reason=why, failed=failed, spoken=first.spoken)
     return replace(
-        good[0],
+        first,
         seconds=statistics.geometric_mean([answer.seconds for answer in good]),
         visits=tuple(visit for answer in good for visit in answer.visits),
         a=_of_mean([answer.a for answer in good]),
         b=_of_mean([answer.b for answer in good]),
+        runs=len(good),
         failed=failed,
     )
+
+
+def _clock(clocks: Sequence[str]) -> str:
+    """That of rows together: where some found no CPU without a neighbour, as if none had."""
+    return "host" if "host" in clocks and QUIET in clocks else clocks[0]
+
+
+def other_work(
+    asked: Question, one: Answer, two: Answer, only: str = "on one side only", there: str = "in the base"
+) -> str:
+    """Why two answers to a question are not of the same work, or empty; `there` is where the first is."""
+    if one.each != two.each:
+        return f"timed by operation {only}"
+    if {one.clock, two.clock} == {QUIET, "host"}:
+        return f"on CPUs without a neighbour {only}"
+    if one.beside and two.beside and one.beside != two.beside:
+        (name, count), (_, before) = two.beside, one.beside
+        return f"other work: {count:.0f} {name} beside, {before:.0f} {there}"
+    if one.threads and two.threads and one.threads != two.threads:
+        return f"other work: {_listed(two.threads)} threads, {_listed(one.threads)} {there}"
+    if one.each or family_of(asked.family).walks or not one.bytes or not two.bytes:
+        return ""
+    if not asked.axes or abs(two.bytes / one.bytes - 1) <= SAME_WORK:
+        return ""
+    return f"other work: {two.bytes:.0f} bytes, {one.bytes:.0f} {there}"
+
+
+def _listed(counts: Sequence[float]) -> str:
+    return " or ".join(f"{count:.0f}" for count in counts)
 
 
 def _of_mean(parts: Sequence[Uncertainty | None]) -> Uncertainty | None:
@@ -146,7 +187,7 @@ def _answer(rows: Sequence[Row]) -> Answer:
         visits=tuple(statistics.median(there) for _, there in sorted(by_round.items())),
         a=_largest([row.uncertainty and row.uncertainty.a for row in good]),
         b=_largest([row.uncertainty and row.uncertainty.b for row in good]),
-        clock=uncertainty.clock_of({"timing": good[0].timing and vars(good[0].timing)}),
+        clock=_clock([uncertainty.clock_of({"timing": row.timing and vars(row.timing)}) for row in good]),
         each=each,
         bytes=statistics.median([row.bytes for row in good]) if all(row.bytes for row in good) else None,
         beside=_beside(good),
@@ -161,8 +202,8 @@ def _largest(parts: Sequence[model.Uncertainty | None]) -> Uncertainty | None:
     """That of the site of which least is known; None where of one nothing is."""
     if not all(parts):
         return None
-    most = max(parts, key=lambda part: part.standard)
-    return Uncertainty(most.standard, most.freedom or math.inf)
+    known = (Uncertainty(part.standard, part.freedom or math.inf) for part in parts)
+    return max(known, key=uncertainty.expanded)
 
 
 def _beside(rows: Sequence[Row]) -> tuple[str, float] | None:

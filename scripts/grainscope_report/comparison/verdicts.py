@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from grainscope_report import families, naming, statistics, uncertainty
+from grainscope_report import naming, statistics, uncertainty
 from grainscope_report.comparison import sides as sides_of
 from grainscope_report.comparison.sides import MEASURED, Answer, Answers, Question, Side
 from grainscope_report.errors import NotComparableError
@@ -45,8 +45,6 @@ Pair = tuple[Answer, Answer]
 FEWEST_NODES = 5
 Nodes = Mapping[str, Mapping[Question, Sequence[Answer]]]
 FAILED, MISSING, NEW_ONLY = "failed", "missing", "new"
-# Bytes of one question that differ by more are other work; of traversals they depend on the order of races.
-SAME_WORK = 0.01
 Shared = tuple[Question, Answer, Answer]
 
 
@@ -91,8 +89,13 @@ def verdicts(pairs: Sequence[Pair], threshold: float) -> list[Verdict]:
     chances = [
         _p(_apart(pair), spread) if spread else 1.0 for pair, spread in zip(pairs, spreads, strict=True)
     ]
-    tested = [at for at, pair in enumerate(pairs) if known(pair)]
-    adjusted = dict(zip(tested, benjamini_hochberg([chances[at] for at in tested]), strict=True))
+    # What is the same within the threshold is no discovery: as one it would lend its chance to others.
+    tested = {
+        at: 1.0 if _within(pair, spread, threshold) else chances[at]
+        for at, (pair, spread) in enumerate(zip(pairs, spreads, strict=True))
+        if known(pair)
+    }
+    adjusted = dict(zip(tested, benjamini_hochberg(list(tested.values())), strict=True))
     return [
         _verdict(pair, spread, chance, adjusted.get(at), threshold)
         for at, (pair, spread, chance) in enumerate(zip(pairs, spreads, chances, strict=True))
@@ -114,13 +117,17 @@ def _verdict(
     ends = (math.exp(min(end, _LARGEST)) for end in (apart, apart - half, apart + half))
     slower = apart > 0
     said, why = UNCLEAR, CROSSES
-    if p is not None and abs(apart) + half <= math.log1p(threshold):
+    if p is not None and _within(pair, spread, threshold):
         said, why = SAME, ""
     elif p is not None and p <= ALPHA:
         said, why = (SLOWER if slower else FASTER), ""
     elif 1 - chance / 2 > LIKELY:
         said, why = (LIKELY_SLOWER if slower else LIKELY_FASTER), AMONG_MANY if chance <= ALPHA else CROSSES
     return Verdict(said, *ends, p, 1 - chance / 2, TYPE_B_UNKNOWN if p is None else why)
+
+
+def _within(pair: Pair, spread: Uncertainty, threshold: float) -> bool:
+    return abs(_apart(pair)) + uncertainty.expanded(spread) <= math.log1p(threshold)
 
 
 def _apart(pair: Pair) -> float:
@@ -191,7 +198,7 @@ def _visits(pair: Pair, half: float, goal: float) -> Iterator[int]:
     for count in range(1, MOST_VISITS + 1, 2):
         share = uncertainty.middle_share(count)
         then = sum(
-            side.a.standard**2 * share / uncertainty.middle_share(len(side.visits))
+            side.a.standard**2 * share / uncertainty.middle_share(round(len(side.visits) / side.runs))
             + (side.b.standard**2 if side.b else 0.0)
             for side in pair
         )
@@ -248,13 +255,24 @@ def find_outliers(nodes: Nodes, threshold: float) -> list[Outlier]:
 
 
 def _logs(question: Question, nodes: Nodes) -> dict[str, float]:
-    """The logarithms of the times of the nodes that have any."""
+    """The logarithms of the times of the nodes that have any, of the kind of work that most of them did."""
+    every = [answer for node in nodes.values() for answer in node.get(question, ())]
+    counts = Counter(map(_kind, every))
+    usual = max(every, key=lambda answer: counts[_kind(answer)])
     times = {
-        name: statistics.median([answer.seconds for answer in node[question]])
+        name: statistics.median(alike)
         for name, node in nodes.items()
-        if node.get(question)
+        if (
+            alike := [
+                a.seconds for a in node.get(question, ()) if not sides_of.other_work(question, usual, a)
+            ]
+        )
     }
     return {name: math.log(seconds) for name, seconds in times.items() if math.isfinite(seconds)}
+
+
+def _kind(answer: Answer) -> tuple:
+    return answer.each, answer.clock, answer.beside, answer.threads, answer.bytes
 
 
 def _standing_out(logs: Mapping[str, float], level: float) -> dict[str, float]:
@@ -457,10 +475,11 @@ def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
     shared, unmatched = [], []
     changed = set(sides_of.changed(base, new))
     for question, one in base.answers.items():
-        if not one.visits:
-            continue
         two = new.answers.get(question)
-        if two is None:
+        if not one.visits:
+            if one.status == sides_of.MIXED and two and two.visits:
+                unmatched.append(Unmatched(question, MISSING, f"the base is {one.reason}", one.spoken))
+        elif two is None:
             unmatched.append(Unmatched(question, MISSING, _absent(question, new), one.spoken))
         elif not two.visits:
             kind = FAILED if two.status == "failed" else MISSING
@@ -469,7 +488,7 @@ def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
             before, now = base.version(question.family), new.version(question.family)
             said = f"version {now} of what {question.family} measures, {before} in the base"
             unmatched.append(Unmatched(question, MISSING, said, one.spoken))
-        elif other := _other_work(question, one, two):
+        elif other := sides_of.other_work(question, one, two):
             unmatched.append(Unmatched(question, MISSING, other, one.spoken))
         else:
             shared.append((question, one, two))
@@ -494,27 +513,6 @@ def _absent(question: Question, new: Side) -> str:
         if (answer.family, answer.axes) == (question.family, question.axes)
     ]
     return f"{' and '.join(others)} there, {question.label} in the base" if others else "no such row"
-
-
-def _other_work(question: Question, one: Answer, two: Answer) -> str:
-    if one.each != two.each:
-        return "timed by operation on one side only"
-    if "quiet" in (one.clock, two.clock) and "host" in (one.clock, two.clock):
-        return "on CPUs without a neighbour on one side only"
-    if one.beside and two.beside and one.beside != two.beside:
-        (name, count), (_, before) = two.beside, one.beside
-        return f"other work: {count:.0f} {name} beside, {before:.0f} in the base"
-    if one.threads and two.threads and one.threads != two.threads:
-        return f"other work: {_listed(two.threads)} threads, {_listed(one.threads)} in the base"
-    if one.each or families.of(question.family).walks or not one.bytes or not two.bytes:
-        return ""
-    if not question.axes or abs(two.bytes / one.bytes - 1) <= SAME_WORK:
-        return ""
-    return f"other work: {two.bytes:.0f} bytes, {one.bytes:.0f} in the base"
-
-
-def _listed(counts: Sequence[float]) -> str:
-    return " or ".join(f"{count:.0f}" for count in counts)
 
 
 def _computed(one: Answer, two: Answer, threshold: float) -> Verdict:

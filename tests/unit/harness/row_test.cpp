@@ -311,6 +311,7 @@ TEST(Row, keeps_all_that_is_optional_as_the_schema_describes_it) {
   measurement.limit = PhysicalLimit{63, "PCIe 5.0 x16"};
   measurement.traffic = Traffic{true, 33, {{32, 1}, {128, 32}}, 4128, 1.0078125};
   measurement.energy_j = 0.25;
+  measurement.power_w = 350;
   measurement.link_peak_gb_s = 50;
   measurement.counters["ratio"] = 9.5;
   measurement.link_bytes_asked = 16384;
@@ -321,6 +322,7 @@ TEST(Row, keeps_all_that_is_optional_as_the_schema_describes_it) {
   EXPECT_EQ(row["traffic"]["label"], "counted");
   EXPECT_EQ(row["traffic"]["requests_by_size"], (json{{"32", 1}, {"128", 32}}));
   EXPECT_EQ(row["energy_j"], 0.25);
+  EXPECT_EQ(row["power_w"], 350);
   EXPECT_DOUBLE_EQ(row["link_fraction"], 4096 / 2e-6 / 1e9 / 50);
   EXPECT_EQ(row["counters"]["ratio"], 9.5);
   EXPECT_EQ(row["link_bytes_asked"], 16384);
