@@ -136,7 +136,8 @@ def add_trend(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         description="Says from the runs of a machine where its times changed level, by how much, and how "
         f"well both are known; or prints its history as OpenMetrics text. {NEEDS}",
         epilog="Exit status: 0 no change of level (or OpenMetrics was asked for), 1 there is one, 2 usage or "
-        f"a file was refused, 5 fewer than {trend.FEWEST_RUNS} runs.",
+        f"a file was refused, 5 fewer than {trend.FEWEST_RUNS} runs, or than {trend.FEWEST_ALONE} where what "
+        "runs of the machine differ by (type B) is unknown.",
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="RUN", help=f"{A_RUN}; or one data set")
     parser.add_argument("--node", metavar="NODE", help="the machine, where there are several")
@@ -167,4 +168,4 @@ def _trend(arguments: argparse.Namespace, place: Path) -> int:
     _print(arguments, trend.sections(said), trend.as_json(said), f"GrainScope history of {said.node}")
     if said.steps:
         return EXIT_FOUND
-    return EXIT_OK if said.runs >= trend.FEWEST_RUNS else EXIT_UNDECIDED
+    return EXIT_OK if said.decided else EXIT_UNDECIDED

@@ -20,7 +20,7 @@ from typing import Any
 
 from grainscope_report import uncertainty
 from grainscope_report.fleet import changes
-from grainscope_report.fleet.changes import ABOVE, OF_MAD
+from grainscope_report.fleet.changes import ABOVE, MAD_WORTH, OF_MAD
 from grainscope_report.fleet.sources import Refused
 from grainscope_report.uncertainty import Prior
 
@@ -29,9 +29,9 @@ ALPHA = 0.05  # of all that is said of software
 FEWEST_NODES = 5
 FEWEST_DATES = 4
 SAMPLED = 500  # nodes of a kind, for the median of a question
-MAD_WORTH = 0.37  # what a value is worth to the median absolute deviation, of what it is to the standard one
 MEDIAN_SPREAD = math.sqrt(math.pi / 2)  # of a median, over that of a mean
 OFTEN = 3  # nodes that make a usual one
+MOST_FREEDOM = 8.0  # of what a date's nodes say of it, as type B has: dates may differ by more than nodes do
 DAY_S = 86_400
 STRAY_DAYS = 7
 CLOCK_S = 5.0
@@ -139,20 +139,25 @@ SELECT a.kind, a.family, a.clock, a.software, b.software, least(a.n, b.n), b.m -
   sqrt(a.s ** 2 / a.n + b.s ** 2 / b.n)
 FROM each a JOIN each b ON a.kind = b.kind AND a.family = b.family AND a.clock IS NOT DISTINCT FROM b.clock
 WHERE (a.begun, a.software) < (b.begun, b.software) ORDER BY ALL"""
-# By date what nodes differ from their own mean, without what their software makes.
+# By date what nodes differ from their own mean, without what their software makes. How well that is known is
+# one spread of all dates: of what nodes beside each other in the list of a date differ by, which holds
+# neither the date nor a median of few. `free` makes up for a node's mean, which follows each of its dates.
 _SERIES = f"""
-WITH own AS (SELECT e.kind, family, clock, software, machine, date, x - avg(x) OVER (
-      PARTITION BY e.kind, machine, family, clock, gpu) AS d
-    FROM effect e JOIN chosen c USING (run) WHERE runs > 1),
+WITH each AS (SELECT e.kind, family, clock, software, machine, gpu, date, avg(x) AS x
+    FROM effect e JOIN chosen c USING (run) WHERE runs > 1 GROUP BY ALL),
+  own AS (SELECT *, x - avg(x) OVER (PARTITION BY kind, machine, family, clock, gpu) AS d FROM each),
   soft AS (SELECT kind, family, clock, software, median(d) AS m FROM own GROUP BY ALL),
-  rest AS (SELECT kind, family, clock, machine, date, d - m AS d FROM own JOIN soft USING (kind, family,
-    clock, software)),
-  day AS (SELECT kind, family, clock, date, count(DISTINCT machine) AS n, median(d) AS m FROM rest GROUP BY
-    ALL)
-SELECT kind, family, clock, day.date, any_value(day.m),
-  {MEDIAN_SPREAD * OF_MAD} * median(abs(d - day.m)) / sqrt(any_value(n))
-FROM rest JOIN day USING (kind, family, clock, date) WHERE n >= {OFTEN}
-GROUP BY kind, family, clock, day.date ORDER BY ALL"""
+  node AS (SELECT kind, family, clock, machine, date, avg(d - m) AS d FROM own JOIN soft USING (kind, family,
+    clock, software) GROUP BY ALL),
+  rest AS (SELECT *, 1 - 1 / count(*) OVER (PARTITION BY kind, family, clock, machine) AS free FROM node
+    QUALIFY free > 0),
+  apart AS (SELECT *, d / sqrt(free) - lag(d / sqrt(free)) OVER (PARTITION BY kind, family, clock, date ORDER
+    BY machine) AS far FROM rest),
+  spread AS (SELECT kind, family, clock, {OF_MAD / math.sqrt(2)} * median(abs(far)) AS s,
+    {MAD_WORTH} * sum(free) FILTER (far IS NOT NULL) AS worth FROM apart GROUP BY ALL),
+  day AS (SELECT kind, family, clock, date, count(*) AS n, median(d) AS m FROM rest GROUP BY ALL)
+SELECT kind, family, clock, date, m, {MEDIAN_SPREAD} * s / sqrt(n), worth
+FROM day JOIN spread USING (kind, family, clock) WHERE n >= {OFTEN} ORDER BY ALL"""
 _PERCENTILES = f"""
 SELECT kind, family, clock, count(DISTINCT machine), quantile_cont(exp(x), {list(QUANTILES)}),
   exp(greatest(?, any_value(critical * sqrt(variance))))
@@ -388,10 +393,10 @@ def _software(connection: Any, threshold: float) -> list[Software]:
     rows += [(*row, False) for row in _all(connection, _BESIDE) if row[:5] not in told]
     found = []
     for kind, family, clock, before, after, nodes, apart, mean_spread, same in rows:
-        spread = max(MEDIAN_SPREAD * mean_spread, 1e-9)
-        chance = 2 * uncertainty.student_above(abs(apart) / spread, nodes - 1)
+        spread, freedom = max(MEDIAN_SPREAD * mean_spread, 1e-9), MAD_WORTH * (nodes - 1)
+        chance = 2 * uncertainty.student_above(abs(apart) / spread, freedom)
         if abs(apart) > math.log1p(threshold) and chance * len(rows) <= ALPHA:
-            half = uncertainty.student_quantile(ABOVE, nodes - 1) * spread
+            half = uncertainty.student_quantile(ABOVE, freedom) * spread
             ends = (math.exp(end) for end in (apart, apart - half, apart + half))
             found.append(Software(kind, family, clock, before, after, nodes, same, *ends))
     return sorted(found, key=lambda one: (one.kind, one.before, one.after, -abs(math.log(one.ratio))))
@@ -403,10 +408,11 @@ def _drift(connection: Any, threshold: float) -> Iterator[Drift]:
         series[kind, family, clock].append(tuple(point))
     long = {key: points for key, points in series.items() if len(points) >= FEWEST_DATES}
     for (kind, family, clock), points in long.items():
-        days = [date.fromisoformat(day) for day, _, _ in points]
-        for step in changes.find([m for _, m, _ in points], [max(u, 1e-6) for _, _, u in points], len(long)):
+        days, levels, known, worths = zip(*points, strict=True)
+        freedom = min(MOST_FREEDOM, worths[0])
+        for step in changes.find(levels, [max(one, 1e-6) for one in known], len(long), freedom):
             if abs(step.size) > math.log1p(threshold):
-                dates = days[step.first - 1], days[step.last]
+                dates = (date.fromisoformat(days[at]) for at in (step.first - 1, step.last))
                 yield Drift(kind, family, clock, *dates, step.ratio, step.low, step.high)
 
 

@@ -1,7 +1,8 @@
 """The history of a machine: where the time of a family steps, and all of it as OpenMetrics text.
 
 Each run's times are compared with the machine's own medians and averaged by family and clock, as nodes of a
-fleet are (fleet/screening.py); what a run is known by are its uncertainties of type A and B.
+fleet are (fleet/screening.py); what a run is known by are its uncertainties of type A and B. Where type B is
+unknown all runs count alike, and how far they are known is what they scatter by (fleet/changes.py).
 Source: OpenMetrics, a cloud-native, highly scalable metrics protocol, version 1.0 (text format).
 """
 
@@ -11,8 +12,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from statistics import median
 from typing import Any
 
+from grainscope_report import uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.fleet import changes
 from grainscope_report.fleet.document import CHANGE, FAMILY, of_change, of_families, of_family, of_gpu
@@ -21,6 +24,7 @@ from grainscope_report.units import format_change, plural, some
 from grainscope_report.writing import Section
 
 FEWEST_RUNS = 4
+FEWEST_ALONE = 8  # where type B is unknown: in fewer even a step of ten times the scatter may be chance
 ROWS_AT_A_TIME = 10_000
 _OF_NODE = "(? IS NULL OR node = ? OR machine = ?)"
 
@@ -29,12 +33,13 @@ WITH mine AS (SELECT run, started, ['driver ' || coalesce(driver, 'unknown'),
       'firmware ' || coalesce(firmware, 'unknown'), 'kernel ' || coalesce(kernel, 'unknown'),
       'GrainScope ' || version || ' ' || "commit"] AS software
     FROM runs WHERE machine = ?),
-  timed AS (SELECT c.run, family, clock, gpu, question, site, ln(coalesce(operation_s, median_s)) AS y, a, b
+  timed AS (SELECT c.run, family, clock, gpu, question, site, ln(coalesce(operation_s, median_s)) AS y, a, b,
+      b_freedom
     FROM cases c WHERE run IN (SELECT run FROM mine) AND status = 'ok' AND label = 'measured' AND median_s >
       0),
   usual AS (SELECT question, site, median(y) AS m FROM timed GROUP BY question, site HAVING count(*) > 1)
 SELECT family, clock, gpu, started, timed.run, any_value(software), avg(y - m), count(*),
-  sqrt(sum(coalesce(a, 0) ** 2) / count(*) ** 2 + avg(coalesce(b, 0)) ** 2)
+  sqrt(sum(coalesce(a, 0) ** 2)) / count(*), avg(b), min(b_freedom)
 FROM timed JOIN usual USING (question, site) JOIN mine ON mine.run = timed.run
 GROUP BY family, clock, gpu, started, timed.run ORDER BY family, clock, gpu, started, timed.run"""
 _OF_CASES = f"""
@@ -74,12 +79,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """What a family took over time, and its steps."""
+    """What a family took over time, and its steps; `freedom` is that of type B, 0 where it is unknown."""
 
     family: str
     clock: str
     gpu: int | None
     points: tuple[Point, ...]
+    freedom: float
     steps: tuple[changes.Step, ...]
 
 
@@ -101,23 +107,41 @@ class Trend:
         large = [(one, step) for one, step in found if abs(step.size) > math.log1p(self.threshold)]
         return sorted(large, key=lambda pair: -abs(pair[1].size))
 
+    @property
+    def needed(self) -> int:
+        """How many runs it takes to tell a change."""
+        alone = self.series and not any(one.freedom for one in self.series)
+        return FEWEST_ALONE if alone else FEWEST_RUNS
+
+    decided = property(lambda self: bool(self.steps) or self.runs >= self.needed)
+
 
 def of(connection: Any, node: str | None, threshold: float) -> Trend:
     """The history of a node; without a name of the only one."""
     machine, name = _machine(connection, node)
-    groups: dict[tuple[Any, ...], list[Point]] = defaultdict(list)
-    for family, clock, gpu, started, run, software, value, count, known in connection.execute(
-        _POINTS, [machine]
-    ).fetchall():
-        groups[family, clock, gpu].append(
-            Point(started, run, tuple(software), value, count, max(known, 1e-6))
-        )
+    groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
+    for family, clock, gpu, *row in connection.execute(_POINTS, [machine]).fetchall():
+        groups[family, clock, gpu].append(tuple(row))
     found = []
-    for key, points in groups.items():
-        steps = changes.find([p.value for p in points], [p.uncertainty for p in points], len(groups))
-        found.append(Series(*key, tuple(points), tuple(steps)))
+    for key, rows in groups.items():
+        points, freedom = _known(rows)
+        values, known = zip(*((point.value, point.uncertainty) for point in points), strict=True)
+        found.append(Series(*key, points, freedom, tuple(changes.find(values, known, len(groups), freedom))))
     query = "SELECT count(*), min(started), max(started) FROM runs WHERE machine = ?"
     return Trend(name, *connection.execute(query, [machine]).fetchone(), threshold, tuple(found))
+
+
+def _known(rows: list[tuple[Any, ...]]) -> tuple[tuple[Point, ...], float]:
+    """The points of a series, with the degrees of freedom of type B; a run without it has the others'."""
+    *_, bs, freedoms = zip(*rows, strict=True)
+    others = [b for b in bs if b is not None]
+    usual = median(others) if others else 0.0
+    points = []
+    for started, run, software, value, count, a, b, _ in rows:
+        known = math.hypot(a, usual if b is None else b)
+        points.append(Point(started, run, tuple(software), value, count, max(known, 1e-6)))
+    exact = math.inf if others else 0.0
+    return tuple(points), min((one for one in freedoms if one is not None), default=exact)
 
 
 def _machine(connection: Any, node: str | None) -> tuple[str, str]:
@@ -143,8 +167,9 @@ def _machine(connection: Any, node: str | None) -> tuple[str, str]:
 def verdict(trend: Trend) -> str:
     """The first line: how often and how far the machine's times stepped."""
     when = f"{plural(trend.runs, 'run')} of {trend.node} from {trend.first:%Y-%m-%d} to {trend.last:%Y-%m-%d}"
-    if trend.runs < FEWEST_RUNS:
-        return f"Too few to tell a change: {when}, fewer than {FEWEST_RUNS}."
+    if not trend.decided:
+        alone = "" if trend.needed == FEWEST_RUNS else ", since type B of the machine is unknown"
+        return f"Too few to tell a change: {when}. It takes {trend.needed}{alone}."
     if not trend.steps:
         return f"No change of level in {when}."
     one, step = trend.steps[0]
@@ -170,12 +195,20 @@ def sections(trend: Trend) -> list[Section]:
     rows = tuple(
         (*of_family(one), of_gpu(one.gpu), str(len(one.points)), str(one.points[-1].questions),
          *(format_change(math.exp(point.value)) for point in (one.points[0], one.points[-1])),
-         f"±{100 * changes.HALF * one.points[-1].uncertainty:.1f} %")
+         _known_to(one))
         for one in sorted(trend.series, key=lambda one: -abs(one.points[-1].value))
     )  # fmt: skip
-    said = ("Time of the first and the last run over the machine's own median.",)
+    said = ("Time of the first and the last run over the machine's own median. Where type B is unknown a "
+            "change is told by what runs scatter by.",)  # fmt: skip
     families = Section("Families", said, columns, rows)
     return [Section(verdict(trend)), *(part for part in (steps, families) if part.rows)]
+
+
+def _known_to(one: Series) -> str:
+    if not one.freedom:
+        return "unknown"
+    half = uncertainty.student_quantile(changes.ABOVE, one.freedom) * one.points[-1].uncertainty
+    return f"±{100 * half:.1f} %"
 
 
 def _step(one: Series, step: changes.Step) -> tuple[str, ...]:
@@ -196,7 +229,7 @@ def as_json(trend: Trend) -> dict[str, Any]:
         "node": trend.node,
         "runs": trend.runs,
         "series": [
-            {"family": one.family, "clock": one.clock, "gpu": one.gpu}
+            {"family": one.family, "clock": one.clock, "gpu": one.gpu, "type_b_known": one.freedom > 0}
             | {
                 "points": [
                     vars(point)
