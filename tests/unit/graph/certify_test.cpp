@@ -479,8 +479,10 @@ TEST(CertifyPr, follows_edges_the_right_way) {
 
 TEST(CertifyPr, says_by_how_much_and_which_rank_is_none) {
   const BothWays both(weighted_graph(2, {{0, 1, 1}}, false));
-  EXPECT_EQ(certify_pr(both.graph, both.graph, std::vector<float>{0.5F, 0.5F}),
-            "one more step in double precision changes the ranks by 0 in all, less than 0.0001");
+  EXPECT_EQ(
+      certify_pr(both.graph, both.graph, std::vector<float>{0.5F, 0.5F}),
+      "one more step in double precision changes the ranks by 0 in all, less than 0.0001, and none by a "
+      "factor of 2");
   try {
     (void)certify_pr(both.graph, both.graph, std::vector<float>{0.5F, -0.5F});
     FAIL() << "accepted";
@@ -488,6 +490,23 @@ TEST(CertifyPr, says_by_how_much_and_which_rank_is_none) {
     EXPECT_STREQ(error.what(), "pr on test: the rank of vertex 1 is -0.5");
   }
   EXPECT_FALSE(accepts(both, {0.5F}));
+}
+
+// One vertex of thousands is less than the tolerance of the sum.
+TEST(CertifyPr, refuses_a_small_rank_that_was_never_made_or_is_another) {
+  const Csr graph = make_graph(parse_graph_spec("kron:16"), false);
+  const BothWays both(graph);
+  std::vector<float> ranks = oracle(both);
+  ASSERT_TRUE(accepts(both, ranks));
+  const auto least = static_cast<std::size_t>(std::min_element(ranks.begin(), ranks.end()) - ranks.begin());
+  const float right = ranks[least];
+  for (const float wrong : {0.0F, right / 3, right * 3}) {
+    ranks[least] = wrong;
+    ASSERT_LT(change_of(graph, ranks), kRankTolerance) << wrong;
+    EXPECT_FALSE(accepts(both, ranks)) << wrong;
+  }
+  ranks[least] = right * 1.5F;
+  EXPECT_TRUE(accepts(both, ranks));
 }
 
 TEST(CertifyPr, nothing_to_rank_is_right) {
