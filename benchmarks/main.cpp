@@ -7,7 +7,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <ext/stdio_filebuf.h>
+
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstddef>
 #include <filesystem>
@@ -36,8 +39,10 @@
 
 namespace grainscope::harness {
 
-// Which variables were set and are not used; absent where none was set.
+// Which variables of OpenMP were set and are not used; absent where none was set.
 [[nodiscard]] std::optional<Warning> openmp_warning();
+// Which variables are set that change times under the same names of cases.
+[[nodiscard]] std::optional<Warning> settings_warning();
 
 namespace {
 
@@ -84,7 +89,42 @@ bool is_plain(std::string_view text) {
   });
 }
 
+// Of the allocator, the loader and CUDA; a `_` at the end stands for any rest.
+constexpr std::array<std::string_view, 7> kInForce{"GLIBC_TUNABLES",
+                                                   "MALLOC_",
+                                                   "LD_PRELOAD",
+                                                   "CUDA_LAUNCH_BLOCKING",
+                                                   "CUDA_DEVICE_MAX_CONNECTIONS",
+                                                   "CUDA_MODULE_LOADING",
+                                                   "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"};
+
+bool is_in_force(std::string_view name) {
+  return std::any_of(kInForce.begin(), kInForce.end(), [&](std::string_view known) {
+    return known.ends_with('_') ? name.starts_with(known) : name == known;
+  });
+}
+
 }  // namespace
+
+std::optional<Warning> settings_warning() {
+  std::string names;
+  std::string settings;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view text(*each);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (is_in_force(name) && name.size() + 1 < text.size()) {
+      settings += (settings.empty() ? "" : ", ") + std::string(is_plain(text) ? text : name);
+      names += " " + std::string(name);
+    }
+  }
+  if (settings.empty()) {
+    return std::nullopt;
+  }
+  return Warning{"environment.settings", Severity::warning,
+                 "variables are set that change what is measured: " + settings,
+                 "cases take other times than under the same names elsewhere",
+                 "unset" + names + ", unless it is their effect that is asked for"};
+}
 
 std::optional<Warning> openmp_warning() {
   std::string names;
@@ -122,8 +162,7 @@ int print_environment(const Options& options, const Machine& machine) {
 }
 
 // The severe ones first; and at once, where numbers are to come.
-void add_openmp_warning(Machine& machine, const Options& options) {
-  const auto warning = openmp_warning();
+void add_warning(Machine& machine, const Options& options, const std::optional<Warning>& warning) {
   if (!warning) {
     return;
   }
@@ -162,7 +201,8 @@ int act(Options options) {
     return 0;
   }
   Machine machine = read_machine();
-  add_openmp_warning(machine, options);
+  add_warning(machine, options, openmp_warning());
+  add_warning(machine, options, settings_warning());
   leave_gpu_memory(machine, options.gpu_memory, options.gpus);
   if (options.action == Action::environment) {
     return print_environment(options, machine);
@@ -225,6 +265,16 @@ void require_output_whole() {
   }
 }
 
+// Of a process that answers another over its stdout: what libraries print there goes to stderr.
+void keep_stdout_for_answers() {
+  const int answers = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (answers < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    throw EnvironmentError("no file descriptor is left: raise `ulimit -n`");
+  }
+  // It stays to the end of the process, behind which std::cout is flushed once more.
+  std::cout.rdbuf(new __gnu_cxx::stdio_filebuf<char>(answers, std::ios::out));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -250,10 +300,12 @@ int main(int argc, char** argv) {
       return guard_mps({words.begin() + 1, words.end()});
     }
     if (!words.empty() && words.front() == kWorkerCommand) {
+      keep_stdout_for_answers();
       return run_worker({words.begin() + 1, words.end()});
     }
     if (!words.empty() && words.front() == kVisitCommand) {
       catch_signals();
+      keep_stdout_for_answers();
       Machine machine = read_machine();
       run_visits(all_families(), {words.begin() + 1, words.end()}, machine);
       return 0;

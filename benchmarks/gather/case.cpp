@@ -395,6 +395,10 @@ gnn::RowLists lists_of_trace(const gnn::Trace& trace, int lists, int window) {
   if (trace.batches() == 0) {
     throw UsageError("a trace without mini-batches asks for no rows");
   }
+  if (trace.batches() < static_cast<std::uint64_t>(window)) {
+    throw SkipError("a window of " + std::to_string(window) + " mini-batches, and the trace has " +
+                    std::to_string(trace.batches()) + ": the same rows would stand in it again");
+  }
   gnn::RowLists result(static_cast<std::size_t>(lists));
   std::size_t next = 0;
   std::size_t shortest = SIZE_MAX;

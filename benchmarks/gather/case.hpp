@@ -144,7 +144,8 @@ inline constexpr double kTracedLabels = 10;  // percent of the vertices that min
                                                        const gnn::NpyFile* own = nullptr);
 
 // `lists` windows of mini-batches, one behind another and from the first again at the end; all cut to the
-// length of the shortest. Throws UsageError for a trace without mini-batches.
+// length of the shortest. Throws SkipError for a trace that would stand in a window more than once, and
+// UsageError for one without mini-batches.
 [[nodiscard]] gnn::RowLists lists_of_trace(const gnn::Trace& trace, int lists, int window);
 
 // A gather over such a trace; its `rows` are not known before it is sampled.

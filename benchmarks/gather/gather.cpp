@@ -155,7 +155,7 @@ const char* what_is_timed(Mode mode) {
       return "threads that copy rows to another place of host memory, from their common start to the last "
              "one's end";
     case Mode::cpu_gather_dma:
-      return "on the host's clock: threads that copy rows into two page-locked buffers in turn, and the "
+      return "on the host's clock: threads that copy rows into four page-locked buffers in turn, and the "
              "copies of these to the GPU, until the last has ended";
     case Mode::row_dma:
       return "a copy for each row between two events, up to 512 behind a closed gate";

@@ -29,7 +29,8 @@ struct RunIdentity {
 
 [[nodiscard]] std::string utc_now();
 
-// What a resumed run must find again: the machine and the version. Names no person.
+// What a resumed run must find again: the machine with the CPUs that may be used, and the versions. Names no
+// person.
 [[nodiscard]] nlohmann::json fingerprint(const Machine& machine);
 
 // The journal's first line.

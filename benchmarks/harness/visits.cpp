@@ -132,7 +132,11 @@ std::string RoundProcess::listen(const std::function<void(const json&)>& take) {
     if (line.contains("end")) {
       return line["end"];
     }
-    if (!line.is_object()) {
+    if (text && !line.is_object()) {  // printed by a library, before it was kept from that
+      std::cerr << *text << '\n';
+      continue;
+    }
+    if (!text) {
       const auto end = process_->wait(1);
       throw FailedError("the process of this round of visits " +
                         (end ? to_string(*end) : "has closed its output") +

@@ -1,6 +1,7 @@
 #include "case.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "grainscope/core/error.hpp"
@@ -37,6 +38,8 @@ std::vector<int> cpus_of(const Machine& machine, int node) {
 }
 
 double cycle_s() {
+  // The shortest that this process has seen: a neighbour on the core makes cycles look longer.
+  static std::atomic<double> least = std::numeric_limits<double>::infinity();
   constexpr int kAdditions = 1 << 14;
   const double seconds = shortest_s([] {
     const double start_s = steady_now_s();
@@ -48,7 +51,10 @@ double cycle_s() {
     asm volatile("" : : "r"(sum));
     return steady_now_s() - start_s;
   });
-  return seconds / kAdditions;
+  double known = least;
+  while (seconds / kAdditions < known && !least.compare_exchange_weak(known, seconds / kAdditions)) {
+  }
+  return least;
 }
 
 std::string node_locality(const Machine& machine, int from, int to) {

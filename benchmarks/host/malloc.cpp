@@ -43,6 +43,7 @@ constexpr About kAboutHostMalloc{
 const char* const kAndFill = "malloc_and_fill";
 
 Measurement measure(Session& session, const MallocJob& job) {
+  const NodeBinding binding(session.machine().topology, job.node);  // whose CPUs the worker is told to take
   MallocWorker worker(job);
   LocalOperation batches(
       {.run = [&] { return worker.sample(); },

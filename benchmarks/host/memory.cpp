@@ -186,6 +186,7 @@ Measurement measure_latency(Session& session, const Walk& walk) {
                         .verify = verify,
                         .timing = {Clock::steady, false, "a walk of dependent loads"},
                         .on_callers_thread = true});
+  static_cast<void>(cycle_s());  // before the samples, too
   Measurement measurement = harness::measure(session, walks);
   measurement.operations = kSteps;
   measurement.limit =

@@ -31,7 +31,10 @@ std::vector<Vertex> presampled_order(const Csr& in_edges, std::span<const Vertex
   const RunRequest run{request.sample, request.batch, kPresampledEpoch, 1, request.batches};
   for_each_batch(in_edges, labelled, run,
                  [&](const MiniBatch& batch) { count_accesses(batch.nodes, counts.span()); });
-  return ranking(counts.span(), ranking(degree_scores(in_edges).span()));
+  // A vertex is met over its out-edges.
+  const auto degrees =
+      in_edges.directed ? degree_scores(graph::transpose(in_edges)) : degree_scores(in_edges);
+  return ranking(counts.span(), ranking(degrees.span()));
 }
 
 std::vector<std::vector<Vertex>> seeds_of(std::span<const Vertex> labelled, const TrainingRequest& request) {

@@ -15,7 +15,7 @@ namespace grainscope::gnn {
 
 enum class Mode {
   cpu_gather,       // threads copy rows into host memory; no GPU
-  cpu_gather_dma,   // threads copy rows into page-locked double buffers, which copies take to the GPU
+  cpu_gather_dma,   // threads copy rows into four page-locked buffers, which copies take to the GPU
   row_dma,          // a copy for each row
   naive,            // a kernel over the flat output, an element a lane
   circular_shift,   // the same, each row turned so that lanes and lines agree

@@ -49,6 +49,23 @@ TEST(TrainingPlan, takes_whole_mini_batches_of_labelled_vertices_epoch_after_epo
   EXPECT_NE(plan.seeds[8], plan.seeds[0]);
 }
 
+// A vertex is met over its out-edges: of those that were not met the ones that are met sooner come first.
+TEST(TrainingPlan, puts_rows_that_presampling_did_not_meet_by_out_degree) {
+  TrainingRequest request = small_run();
+  request.batch = 4;
+  request.batches = 2;
+  const Csr in_edges = fed_by("citation:12");
+  ASSERT_TRUE(in_edges.directed);
+  const TrainingPlan plan = plan_training(in_edges, request);
+  const Csr out_edges = graph::transpose(plan.neighbours);
+  std::uint64_t differ = 0;
+  for (Vertex v = plan.neighbours.vertices() / 2; v + 1 < plan.neighbours.vertices(); ++v) {
+    ASSERT_GE(out_edges.degree(v), out_edges.degree(v + 1)) << v;
+    differ += plan.neighbours.degree(v) < plan.neighbours.degree(v + 1) ? 1 : 0;
+  }
+  EXPECT_GT(differ, 0) << "in-degrees would do as well";
+}
+
 TEST(TrainingPlan, puts_hot_rows_first_and_counts_what_is_asked_for) {
   TrainingRequest request = small_run();
   request.batch = 16;  // so that a mini-batch is far from all of the graph

@@ -410,11 +410,14 @@ TEST(ListsOfTrace, are_windows_in_turn_cut_to_one_length) {
   gnn::Trace trace;
   for (const std::vector<std::uint32_t>& batch :
        {std::vector<std::uint32_t>{1, 2, 3}, std::vector<std::uint32_t>{4, 5},
-        std::vector<std::uint32_t>{6, 7, 8}}) {
+        std::vector<std::uint32_t>{6, 7, 8}, std::vector<std::uint32_t>{9, 10, 11}}) {
     trace.add(batch);
   }
   EXPECT_EQ(lists_of_trace(trace, 2, 1), (gnn::RowLists{{1, 2}, {4, 5}}));
-  EXPECT_EQ(lists_of_trace(trace, 2, 2), (gnn::RowLists{{1, 2, 3, 4, 5}, {6, 7, 8, 1, 2}}));
+  EXPECT_EQ(lists_of_trace(trace, 2, 2), (gnn::RowLists{{1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}}));
+  EXPECT_EQ(lists_of_trace(trace, 2, 3).back(), (std::vector<std::uint32_t>{9, 10, 11, 1, 2, 3, 4, 5}));
+  EXPECT_THROW(static_cast<void>(lists_of_trace(trace, 1, 5)), SkipError)
+      << "a mini-batch would be in it twice";
   EXPECT_THROW(static_cast<void>(lists_of_trace({}, 2, 1)), UsageError);
 }
 

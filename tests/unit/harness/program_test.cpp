@@ -300,6 +300,23 @@ TEST_F(OpenMpVariables, do_not_tell_a_path_or_write_to_a_terminal) {
   EXPECT_TRUE(says(warning["finding"], "OMP_TOOL_LIBRARIES"));
 }
 
+TEST_F(OpenMpVariables, are_not_the_only_ones_that_change_times) {
+  const char* const id = "environment.settings";
+  EXPECT_TRUE(warning_in(environment_with({{"CUDA_VISIBLE_DEVICES", "0"}}), id).is_null());
+  EXPECT_TRUE(warning_in(environment_with({{"CUDA_LAUNCH_BLOCKING", ""}}), id).is_null());
+  const json warning = warning_in(environment_with({{"GLIBC_TUNABLES", "glibc.malloc.mmap_threshold=1024"},
+                                                    {"MALLOC_ARENA_MAX", "1"},
+                                                    {"CUDA_LAUNCH_BLOCKING", "1"},
+                                                    {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "/home/somebody"}}),
+                                  id);
+  ASSERT_TRUE(warning.is_object());
+  for (const char* const told : {"GLIBC_TUNABLES=glibc.malloc.mmap_threshold=1024", "MALLOC_ARENA_MAX=1",
+                                 "CUDA_LAUNCH_BLOCKING=1", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"}) {
+    EXPECT_TRUE(says(warning["finding"], told)) << warning["finding"];
+  }
+  EXPECT_FALSE(says(warning["finding"], "somebody")) << warning["finding"];
+}
+
 // Rounds of visits are processes of their own.
 TEST_F(OpenMpVariables, list_and_run_the_same_cases_with_the_same_threads) {
   const std::vector<std::string> listing{"--preset=smoke", "--benchmark_list_tests"};

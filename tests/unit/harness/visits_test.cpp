@@ -461,6 +461,40 @@ TEST_F(BadLuck, a_graph_of_a_run_that_goes_on_elsewhere_is_found_and_has_to_be_t
   expect(run_program({"--resume=" + path("run")}), 3, "is not the file that this run was begun with");
 }
 
+TEST_F(BadLuck, a_run_goes_on_with_the_cpus_driver_and_kernel_that_it_began_with) {
+  EXPECT_EQ(run_program({"--preset=smoke", kFewCases, "--max-time=0.000001s", "--out=" + path("run")}).status,
+            0);
+  const std::string journal = path("run") + "/journal.jsonl";
+  const std::string text = test::read_text(journal);
+  const std::string rest = text.substr(text.find('\n') + 1);
+  json header = json::parse(text.substr(0, text.find('\n')));
+  header.erase("crc32");
+  for (const auto& [key, other] : {std::pair("cpus", json({4711})), std::pair("driver", json("1.2")),
+                                   std::pair("kernel", json("2.4"))}) {
+    json moved = header;
+    moved.at("fingerprint").at(key) = other;
+    test::write_text(journal, journal_line(moved) + rest);
+    expect(run_program({"--resume=" + path("run")}), 3,
+           std::string("this run was begun with ") + key + " " + other.dump());
+  }
+  for (const char* const key : {"cpus", "driver", "kernel"}) {  // as journals were before
+    header.at("fingerprint").erase(key);
+  }
+  test::write_text(journal, journal_line(header) + rest);
+  EXPECT_EQ(run_program({"--resume=" + path("run"), "--max-time=0.000001s"}).status, 0);
+}
+
+TEST_F(BadLuck, what_a_library_prints_does_not_stand_among_the_answers) {
+  const test::Ended ended =
+      run_program({"--preset=smoke", kFewCases, "--out=" + path("run")}, {{"LD_PRELOAD", GRAINSCOPE_CHATTY}});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  const json result = json::parse(test::read_text(path("run") + "/result.json"));
+  EXPECT_TRUE(result["context"]["run"]["complete"]);
+  for (const json& row : result["benchmarks"]) {
+    EXPECT_EQ(row["status"], "ok") << row["name"];
+  }
+}
+
 TEST_F(BadLuck, a_header_that_is_damaged_is_told_as_that) {
   EXPECT_EQ(run_program({"--preset=smoke", kFewCases, "--max-time=0.000001s", "--out=" + path("run")}).status,
             0);
