@@ -27,6 +27,8 @@
 namespace grainscope::harness {
 namespace {
 
+constexpr const char* kDigest = "fleet.jsonl.gz";
+
 using nlohmann::json;
 
 constexpr int kSchemaVersion = 2;
@@ -574,6 +576,14 @@ void ResultStore::append_link(const json& link, const json& warnings) {
   append_line({{"link", link}, {"warnings", warnings}});
 }
 
+bool ResultStore::is_finished() const {
+  std::ifstream file(result_path(directory_));
+  const json result = json::parse(file, nullptr, false);
+  const json::json_pointer complete("/context/run/complete");
+  return result.is_object() && result.contains(complete) && result.at(complete) == true &&
+         fs::exists(directory_ / kDigest);
+}
+
 void ResultStore::finish(const json& result) const {
   // One row a line: a file that people can grep and diff, and that stays small.
   json shell = result;
@@ -588,7 +598,7 @@ void ResultStore::finish(const json& result) const {
   }
   text.replace(hole, kEmpty.size(), "\"benchmarks\": " + rows + "\n ]");
   write_whole(result_path(directory_), text + "\n");
-  write_whole(directory_ / "fleet.jsonl.gz", gzip(digest_lines(result)));
+  write_whole(directory_ / kDigest, gzip(digest_lines(result)));
 }
 
 void make_folder(const fs::path& directory) {

@@ -120,6 +120,8 @@ class ResultStore {
 
   // Writes `result.json` to a temporary file, syncs and renames it; then its digest, `fleet.jsonl.gz`.
   void finish(const nlohmann::json& result) const;
+  // Whether the result of the whole run is there.
+  [[nodiscard]] bool is_finished() const;
 
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
 

@@ -304,6 +304,7 @@ class Suite {
   void start(const std::string& name) { progress_.start_case(name); }
 
   void finished(const json& rows) {
+    measured_ = true;
     for (const json& row : rows) {
       const std::string name = row.at("name");
       keep(row);
@@ -471,7 +472,8 @@ class Suite {
       throw EnvironmentError(store_error_);
     }
     const double wall_s = steady_now_s() - start_s_;
-    if (request_.store != nullptr) {
+    // What a finished run says of the machine stays: nothing was measured since.
+    if (request_.store != nullptr && (measured_ || !request_.store->is_finished())) {
       json context = result_context(library_context, identity_, options_, request_.scope, request_.machine,
                                     links_, outcome_, earlier_s_ + wall_s);
       if (!type_b_.told().is_null()) {
@@ -525,6 +527,7 @@ class Suite {
   Outcome outcome_;
   std::string store_error_;
   bool process_died_ = false;  // of itself, within a round
+  bool measured_ = false;      // anything, by now
 };
 
 }  // namespace

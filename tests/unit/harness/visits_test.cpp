@@ -484,6 +484,19 @@ TEST_F(BadLuck, a_run_goes_on_with_the_cpus_driver_and_kernel_that_it_began_with
   EXPECT_EQ(run_program({"--resume=" + path("run"), "--max-time=0.000001s"}).status, 0);
 }
 
+TEST_F(BadLuck, a_finished_result_stays_as_it_is) {
+  EXPECT_EQ(run_program({"--preset=smoke", kFewCases, "--out=" + path("run")}).status, 0);
+  const std::string result = test::read_text(path("run") + "/result.json");
+  EXPECT_EQ(run_program({"--resume=" + path("run")}).status, 0);
+  EXPECT_EQ(test::read_text(path("run") + "/result.json"), result) << "of another time, with other load";
+  std::filesystem::remove(path("run") + "/fleet.jsonl.gz");
+  EXPECT_EQ(run_program({"--resume=" + path("run")}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(path("run") + "/fleet.jsonl.gz"));
+  std::filesystem::remove(path("run") + "/result.json");
+  EXPECT_EQ(run_program({"--resume=" + path("run")}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(path("run") + "/result.json"));
+}
+
 TEST_F(BadLuck, what_a_library_prints_does_not_stand_among_the_answers) {
   const test::Ended ended =
       run_program({"--preset=smoke", kFewCases, "--out=" + path("run")}, {{"LD_PRELOAD", GRAINSCOPE_CHATTY}});
