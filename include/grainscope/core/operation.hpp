@@ -119,8 +119,8 @@ struct Measurement {
   bool in_turn = false;      // samples are steps of one run: one that was late shortens the next
   std::string verification;  // what was checked; empty: nothing was, and the row fails
   std::optional<Traffic> traffic;
-  std::optional<double> energy_j;  // a sample with what lies between samples, on the GPU's board
-  std::optional<double> power_w;   // of that board, the mean while samples were drawn
+  std::optional<double> energy_j;        // a sample with what lies between samples, on the GPU's board
+  std::optional<double> power_w;         // of that board, the mean while samples were drawn
   std::optional<double> link_peak_gb_s;  // measured copy peak of the same path
   std::map<std::string, double> counters;
   std::vector<LaneResult> lanes;  // where several ran at once; `samples` is when any that is measured ran
