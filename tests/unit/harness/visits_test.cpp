@@ -14,6 +14,7 @@
 #include <numeric>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "child.hpp"
@@ -461,14 +462,18 @@ TEST_F(BadLuck, a_graph_of_a_run_that_goes_on_elsewhere_is_found_and_has_to_be_t
   expect(run_program({"--resume=" + path("run")}), 3, "is not the file that this run was begun with");
 }
 
-TEST_F(BadLuck, a_run_goes_on_with_the_cpus_driver_and_kernel_that_it_began_with) {
-  EXPECT_EQ(run_program({"--preset=smoke", kFewCases, "--max-time=0.000001s", "--out=" + path("run")}).status,
-            0);
-  const std::string journal = path("run") + "/journal.jsonl";
+// The journal of a run that was begun and stopped at once: its path, its header, and what follows.
+std::tuple<std::string, json, std::string> begun_run(const std::string& folder) {
+  EXPECT_EQ(run_program({"--preset=smoke", kFewCases, "--max-time=0.000001s", "--out=" + folder}).status, 0);
+  const std::string journal = folder + "/journal.jsonl";
   const std::string text = test::read_text(journal);
-  const std::string rest = text.substr(text.find('\n') + 1);
   json header = json::parse(text.substr(0, text.find('\n')));
   header.erase("crc32");
+  return {journal, std::move(header), text.substr(text.find('\n') + 1)};
+}
+
+TEST_F(BadLuck, a_run_goes_on_with_the_cpus_driver_and_kernel_that_it_began_with) {
+  auto [journal, header, rest] = begun_run(path("run"));
   for (const auto& [key, other] : {std::pair("cpus", json({4711})), std::pair("driver", json("1.2")),
                                    std::pair("kernel", json("2.4"))}) {
     json moved = header;
@@ -509,13 +514,7 @@ TEST_F(BadLuck, what_a_library_prints_does_not_stand_among_the_answers) {
 }
 
 TEST_F(BadLuck, a_header_that_is_damaged_is_told_as_that) {
-  EXPECT_EQ(run_program({"--preset=smoke", kFewCases, "--max-time=0.000001s", "--out=" + path("run")}).status,
-            0);
-  const std::string journal = path("run") + "/journal.jsonl";
-  const std::string text = test::read_text(journal);
-  const std::string rest = text.substr(text.find('\n') + 1);
-  json header = json::parse(text.substr(0, text.find('\n')));
-  header.erase("crc32");
+  auto [journal, header, rest] = begun_run(path("run"));
   for (const char* key : {"id", "started", "flags", "fingerprint", "files"}) {
     for (const bool gone : {true, false}) {
       json damaged = header;
