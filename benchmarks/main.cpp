@@ -89,6 +89,28 @@ bool is_plain(std::string_view text) {
   });
 }
 
+// Of NAME=value.
+std::string_view name_of(std::string_view variable) {
+  return variable.substr(0, variable.find('='));
+}
+
+std::string settings_text(const std::vector<std::string_view>& variables) {
+  std::string text;
+  for (const std::string_view each : variables) {
+    text += (text.empty() ? "" : ", ") + std::string(is_plain(each) ? each : name_of(each));
+  }
+  return text;
+}
+
+// Each behind a space.
+std::string names_text(const std::vector<std::string_view>& variables) {
+  std::string text;
+  for (const std::string_view each : variables) {
+    text += " " + std::string(name_of(each));
+  }
+  return text;
+}
+
 // Of the allocator, the loader and CUDA; a `_` at the end stands for any rest.
 constexpr std::array<std::string_view, 7> kInForce{"GLIBC_TUNABLES",
                                                    "MALLOC_",
@@ -107,41 +129,32 @@ bool is_in_force(std::string_view name) {
 }  // namespace
 
 std::optional<Warning> settings_warning() {
-  std::string names;
-  std::string settings;
+  std::vector<std::string_view> set;
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string_view text(*each);
-    const std::string_view name = text.substr(0, text.find('='));
-    if (is_in_force(name) && name.size() + 1 < text.size()) {
-      settings += (settings.empty() ? "" : ", ") + std::string(is_plain(text) ? text : name);
-      names += " " + std::string(name);
+    if (is_in_force(name_of(text)) && name_of(text).size() + 1 < text.size()) {
+      set.push_back(text);
     }
   }
-  if (settings.empty()) {
+  if (set.empty()) {
     return std::nullopt;
   }
   return Warning{"environment.settings", Severity::warning,
-                 "variables are set that change what is measured: " + settings,
+                 "variables are set that change what is measured: " + settings_text(set),
                  "cases take other times than under the same names elsewhere",
-                 "unset" + names + ", unless it is their effect that is asked for"};
+                 "unset" + names_text(set) + ", unless it is their effect that is asked for"};
 }
 
 std::optional<Warning> openmp_warning() {
-  std::string names;
-  std::string settings;
-  for (std::size_t i = 0; i < g_set_aside_count; ++i) {
-    const std::string_view text(g_set_aside[i]);
-    const std::string_view name = text.substr(0, text.find('='));
-    settings += (i == 0 ? "" : ", ") + std::string(is_plain(text) ? text : name);
-    names += " " + std::string(name);
-  }
-  if (settings.empty()) {
+  const std::vector<std::string_view> set(g_set_aside, g_set_aside + g_set_aside_count);
+  if (set.empty()) {
     return std::nullopt;
   }
-  return Warning{
-      "cpu.openmp_variables", Severity::warning, "variables of OpenMP are set and not used: " + settings,
-      "none on this run; with them, cases would have other threads or CPUs under the same names",
-      "unset" + names + "; to measure on fewer CPUs, start the program with a mask: taskset --cpu-list 0-3"};
+  return Warning{"cpu.openmp_variables", Severity::warning,
+                 "variables of OpenMP are set and not used: " + settings_text(set),
+                 "none on this run; with them, cases would have other threads or CPUs under the same names",
+                 "unset" + names_text(set) +
+                     "; to measure on fewer CPUs, start the program with a mask: taskset --cpu-list 0-3"};
 }
 
 }  // namespace grainscope::harness

@@ -176,7 +176,8 @@ Measurement measure_latency(Session& session, const Walk& walk) {
       throw FailedError("wrong result: the pointers do not form one cycle through the working set");
     }
   };
-  require_one_cycle();  // whatever caches can hold of it, they hold before the first sample
+  static_cast<void>(cycle_s());  // the shortest counts, of before the samples and after them
+  require_one_cycle();           // whatever caches can hold of it, they hold before the first sample
 
   const auto verify = [&] {
     require_one_cycle();
@@ -186,7 +187,6 @@ Measurement measure_latency(Session& session, const Walk& walk) {
                         .verify = verify,
                         .timing = {Clock::steady, false, "a walk of dependent loads"},
                         .on_callers_thread = true});
-  static_cast<void>(cycle_s());  // before the samples, too
   Measurement measurement = harness::measure(session, walks);
   measurement.operations = kSteps;
   measurement.limit =

@@ -567,7 +567,7 @@ std::string certify_cc(const Csr& graph, std::uint64_t components, std::span<con
 // bounds how far they are from the true ones (at most 1 / 0.15 times as far).
 namespace {
 
-// Ranks that are known to the tolerance change by up to an eighth each in one more step (kron 16 to 22).
+// Ranks that are known to the tolerance change by far less, each, in one more step.
 constexpr double kFarRank = 2;
 
 std::string short_text(double value) {

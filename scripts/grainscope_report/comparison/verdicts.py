@@ -259,16 +259,12 @@ def _logs(question: Question, nodes: Nodes) -> dict[str, float]:
     every = [answer for node in nodes.values() for answer in node.get(question, ())]
     counts = Counter(map(_kind, every))
     usual = max(every, key=lambda answer: counts[_kind(answer)])
-    times = {
-        name: statistics.median(alike)
-        for name, node in nodes.items()
-        if (
-            alike := [
-                a.seconds for a in node.get(question, ()) if not sides_of.other_work(question, usual, a)
-            ]
-        )
-    }
-    return {name: math.log(seconds) for name, seconds in times.items() if math.isfinite(seconds)}
+    logs = {}
+    for name, node in nodes.items():
+        alike = [one for one in node.get(question, ()) if not sides_of.other_work(question, usual, one)]
+        if alike and math.isfinite(seconds := statistics.median([one.seconds for one in alike])):
+            logs[name] = math.log(seconds)
+    return logs
 
 
 def _kind(answer: Answer) -> tuple:
