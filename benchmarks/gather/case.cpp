@@ -43,17 +43,45 @@ int gathering_threads() {
   return static_cast<int>(std::clamp<std::size_t>(current_affinity().size(), 1, kMostThreads));
 }
 
-int gather_lists(std::uint64_t rows) {
-  constexpr std::uint64_t kRowsInTurn = 64 << 10;
+int gather_lists(std::uint64_t places) {
+  constexpr std::uint64_t kPlacesInTurn = 64 << 10;
   constexpr std::uint64_t kFewest = 4;
   constexpr std::uint64_t kMost = 64;
-  return static_cast<int>(std::clamp(kRowsInTurn / std::max<std::uint64_t>(rows, 1), kFewest, kMost));
+  return static_cast<int>(std::clamp(kPlacesInTurn / std::max<std::uint64_t>(places, 1), kFewest, kMost));
 }
 
-gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows) {
+namespace {
+
+// Whether fewer rows than a point asks for may be read from the host.
+bool asks_host_for_fewer(const GatherPoint& point) {
+  return point.indices == gnn::Indices::sampled || has_hot_rows(point.store);
+}
+
+}  // namespace
+
+gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows, int count) {
   gnn::RowLists lists;
-  for (int list = 0; list < gather_lists(point.asked_rows()); ++list) {
+  for (int list = 0; list < count; ++list) {
     lists.push_back(gnn::draw_rows(point.indices, point.asked_rows(), table_rows, 1, list));
+  }
+  return lists;
+}
+gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows) {
+  return drawn_lists(point, table_rows, gather_lists(point.asked_rows()));
+}
+
+int most_lists(const GatherPoint& point) {
+  return gather_lists(asks_host_for_fewer(point) ? 1 : point.asked_rows());
+}
+
+gnn::RowLists lists_in_turn(const GatherPoint& point, const gnn::TableShape& table, const ListsOf& lists_of) {
+  gnn::RowLists lists = lists_of(table.rows, gather_lists(point.asked_rows()));
+  if (asks_host_for_fewer(point)) {
+    const gnn::UniqueRows unique = median_unique(lists, table);
+    const int wanted = gather_lists(unique.on_host > 0 ? unique.on_host : unique.all);
+    if (static_cast<std::size_t>(wanted) > lists.size()) {
+      lists = lists_of(table.rows, wanted);
+    }
   }
   return lists;
 }
@@ -188,8 +216,7 @@ Needs gather_needs(const GatherPoint& point, const GatherSite& site) {
     needs.host_bytes = point.span_bytes + point.asked_bytes();
     return needs;
   }
-  needs.device_bytes +=
-      gnn::gather_bytes(point.mode, point.asked_rows(), point.row_bytes, gather_lists(point.asked_rows()));
+  needs.device_bytes += gnn::gather_bytes(point.mode, point.asked_rows(), point.row_bytes, most_lists(point));
   if (shares_memory(point)) {
     needs.shared_host_bytes = bytes.host;
   } else if (point.store == Store::pageable) {
@@ -211,7 +238,7 @@ Measurement measure_gather(Session& session, const GatherPoint& point, const Gat
   }
   const auto store = gnn::make_feature_store(store_request(point, site), lease ? &lease->memory() : nullptr,
                                              session.surroundings().managed);
-  return measure_store(session, point, site, lists_of(store->shape().rows), *store,
+  return measure_store(session, point, site, lists_in_turn(point, store->shape(), lists_of), *store,
                        lease ? &lease->memory() : nullptr);
 }
 
@@ -232,7 +259,9 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
   measurement.bytes = asked * point.row_bytes;
   const gnn::UniqueRows unique = median_unique(lists, table, 1 + site.neighbours.size());
   if (site.gpu && point.store != Store::managed) {
-    measurement.link_bytes_least = unique.on_host * point.row_bytes;
+    // A kernel may find a row that comes twice in a cache, a copy never.
+    const bool copied = !gnn::is_kernel(point.mode) && !has_hot_rows(point.store);
+    measurement.link_bytes_least = copied ? measurement.bytes : unique.on_host * point.row_bytes;
     if (!has_hot_rows(point.store)) {
       measurement.link_bytes_asked = unique.on_host > 0 ? measurement.bytes : 0;
     }

@@ -54,10 +54,10 @@ struct GatherSite {
   [[nodiscard]] int ordinal() const { return gpu ? gpu->ordinal : -1; }
 };
 
-// Lists that samples take turns with, of `rows` rows each: at least four, and of short ones so many that the
-// others together ask for more places than translations of addresses are kept of (some 10 000 pieces of
-// 64 KiB on an H200), for a new mini-batch does not find its own there.
-[[nodiscard]] int gather_lists(std::uint64_t rows);
+// Lists that samples take turns with, of which each asks the host for `places` rows: at least four, and of
+// short ones so many that the others together ask for more places than translations of addresses are kept of
+// (some 10 000 pieces of 64 KiB on an H200), for a new mini-batch does not find its own there.
+[[nodiscard]] int gather_lists(std::uint64_t places);
 
 [[nodiscard]] Case gather_id(const GatherPoint& point, const GatherSite& site);
 // The axes of what is asked for, without mode, store and site: of measured and of modelled gathers.
@@ -100,10 +100,17 @@ void add_limits(const Session& session, const GatherSite& site, Measurement& mea
 // Those rows as counters, with rates.
 void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measurement& measurement);
 
-// The lists of rows, given how many the table has.
-using ListsOf = std::function<gnn::RowLists(std::uint32_t table_rows)>;
-// Those that a point draws by its law.
+// So many lists of rows, given how many rows the table has.
+using ListsOf = std::function<gnn::RowLists(std::uint32_t table_rows, int lists)>;
+// Those that a point draws by its law; as many as gather_lists says where all rows are on the host.
+[[nodiscard]] gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows, int lists);
 [[nodiscard]] gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows);
+// As many as gather_lists says. Which rows a sampled mini-batch has, and how many of these are not hot, is
+// seen once some are there.
+[[nodiscard]] gnn::RowLists lists_in_turn(const GatherPoint& point, const gnn::TableShape& table,
+                                          const ListsOf& lists_of);
+// The most that these can be.
+[[nodiscard]] int most_lists(const GatherPoint& point);
 
 // `cache` is looked at where there is a claim: where the point shares memory. Throws as make_feature_store
 // and make_gather.

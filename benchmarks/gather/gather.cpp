@@ -68,9 +68,8 @@ Needs own_gather_needs(const SampledPoint& sampled, const GatherSite& site) {
     return needs;
   }
   needs.host_bytes += point.span_bytes;
-  needs.device_bytes =
-      gnn::store_bytes(store_request(point, site), point.span_bytes).own +
-      gnn::gather_bytes(point.mode, point.asked_rows(), point.row_bytes, gather_lists(point.asked_rows()));
+  needs.device_bytes = gnn::store_bytes(store_request(point, site), point.span_bytes).own +
+                       gnn::gather_bytes(point.mode, point.asked_rows(), point.row_bytes, most_lists(point));
   return needs;
 }
 
@@ -79,15 +78,9 @@ Measurement measure_own_gather(Session& session, const SampledPoint& sampled, co
                                OwnTableCache& tables, OwnTableCache::Claim* claim) {
   const NodeBinding binding(session.machine().topology, site.node);
   const GatherPoint& point = sampled.gather;
-  gnn::RowLists lists = lists_of_trace(trace.trace, gather_lists(point.asked_rows()), point.window);
   std::optional<OwnTableCache::Lease> lease;
   std::unique_ptr<gnn::FeatureStore> store;
   if (claim == nullptr) {
-    for (std::vector<std::uint32_t>& list : lists) {
-      for (std::uint32_t& row : list) {
-        row = trace.vertex_of_row[row];
-      }
-    }
     store = gnn::make_file_store(own);
   } else {
     lease.emplace(tables, *claim, [&](const OwnTableKey&) {
@@ -97,6 +90,16 @@ Measurement measure_own_gather(Session& session, const SampledPoint& sampled, co
       return made;
     });
     store = gnn::make_table_store(store_request(point, site), *(*lease)->table, (*lease)->features);
+  }
+  gnn::RowLists lists = lists_in_turn(point, store->shape(), [&](std::uint32_t, int count) {
+    return lists_of_trace(trace.trace, count, point.window);
+  });
+  if (claim == nullptr) {
+    for (std::vector<std::uint32_t>& list : lists) {
+      for (std::uint32_t& row : list) {
+        row = trace.vertex_of_row[row];
+      }
+    }
   }
   Measurement measurement = measure_store(session, point, site, lists, *store);
   measurement.features = facts_of(*own);
@@ -412,8 +415,9 @@ class Lister {
     const auto claim = claim_for(benchmark, point, site);
     benchmark.run = [point, site, cache = cache_, claim](Session& session) {
       return measure_gather(
-          session, point, site, [&](std::uint32_t table_rows) { return drawn_lists(point, table_rows); },
-          *cache, claim.get());
+          session, point, site,
+          [&](std::uint32_t table_rows, int count) { return drawn_lists(point, table_rows, count); }, *cache,
+          claim.get());
     };
     benchmarks_.push_back(std::move(benchmark));
   }
@@ -444,9 +448,8 @@ class Lister {
       });
       return measure_gather(
           session, sampled.gather, site,
-          [&](std::uint32_t) {
-            return lists_of_trace(sample->trace, gather_lists(sampled.gather.asked_rows()),
-                                  sampled.gather.window);
+          [&](std::uint32_t, int count) {
+            return lists_of_trace(sample->trace, count, sampled.gather.window);
           },
           *cache, claim.get());
     };

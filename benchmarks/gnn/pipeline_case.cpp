@@ -322,9 +322,10 @@ void add_bytes(const PipelinePoint& point, const gnn::TrainingPlan& plan, Measur
     return;
   }
   const std::uint32_t hot = gnn::hot_rows(plan.neighbours.vertices(), point.store, point.hot);
-  const double beyond = plan.rows_beyond(hot) * a_row;
-  measurement.link_bytes_least = static_cast<std::uint64_t>(beyond);
-  measurement.counters["hit_rate"] = 1 - beyond / asked;
+  const auto crossing = plan.rows_beyond(hot, static_cast<std::uint64_t>(std::max(1, point.window)),
+                                         static_cast<std::uint64_t>(point.gpus));
+  measurement.link_bytes_least = static_cast<std::uint64_t>(crossing * a_row);
+  measurement.counters["hit_rate"] = 1 - plan.rows_beyond(hot) * a_row / asked;
 }
 
 void add_limit(const Session& session, const PipelinePoint& point, const PipelineSite& site,
@@ -339,12 +340,8 @@ void add_limit(const Session& session, const PipelinePoint& point, const Pipelin
   if (!measurement.limit) {
     return;
   }
-  // Rows that several mini-batches of a window ask for cross once: at most as often as there are
-  // mini-batches.
-  const int once = std::max(1, point.window);
-  measurement.limit->gb_s *= point.gpus * once;
-  measurement.limit->source +=
-      (point.gpus > 1 ? ", of each GPU" : "") + std::string(once > 1 ? ", a row once for a window" : "");
+  measurement.limit->gb_s *= point.gpus;
+  measurement.limit->source += point.gpus > 1 ? ", of each GPU" : "";
 }
 
 }  // namespace grainscope::harness

@@ -543,7 +543,7 @@ class MappedProbe final : public CallProbe {
       case Call::take_mapped:
         return {Clock::steady, false,
                 "taking memory until the GPU may read it: allocation, advice or registering, and the first "
-                "touch by up to 16 threads where the driver touches nothing"};
+                "touch by up to 16 threads, started for it, where the driver touches nothing"};
       case Call::give_back_mapped:
         return {Clock::steady, false, "giving back memory that the CPU wrote and the GPU read"};
       default:
@@ -566,12 +566,13 @@ class MappedProbe final : public CallProbe {
   [[nodiscard]] std::uint64_t free_on_gpu() const { return memory_info(spec_.gpu).free_bytes; }
 
   std::pair<MappedMemory, double> take() {
-    const MappedRequest request{.kind = spec_.memory, .gpu = spec_.gpu, .home = spec_.node};
+    const MappedRequest request{.kind = spec_.memory, .gpu = spec_.gpu, .home = spec_.node, .verify = false};
     const std::uint64_t free_before = free_on_gpu();
     const double start_s = steady_now_s();
     MappedMemory memory(request, spec_.bytes, around_);
     const double seconds = steady_now_s() - start_s;
     const std::uint64_t free_after = free_on_gpu();
+    memory.verify();
     // Others may use the card meanwhile.
     gpu_bytes_.push_back(free_before > free_after ? static_cast<double>(free_before - free_after) : 0);
     return {std::move(memory), seconds};

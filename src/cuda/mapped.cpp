@@ -57,6 +57,7 @@ class MappedMemory::Held {
   [[nodiscard]] virtual void* host_data() const { return device_data(); }
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
   virtual void expect_on_host() const {}
+  virtual void verify() const {}
 
   [[nodiscard]] static std::unique_ptr<Held> make(const MappedRequest& request, std::uint64_t bytes,
                                                   const Surroundings& surroundings);
@@ -74,9 +75,11 @@ class MappedMemory::Held {
 class MappedMemory::Held::Allocated final : public Held {
  public:
   Allocated(const MappedRequest& request, std::uint64_t bytes, const Topology* topology)
-      : buffer_(bytes, PinnedBuffer::Kind::cached), device_data_(buffer_.device_data()) {
-    expect_on_node(topology, buffer_.data(), bytes, request.home);
-  }
+      : buffer_(bytes, PinnedBuffer::Kind::cached),
+        device_data_(buffer_.device_data()),
+        topology_(topology),
+        home_(request.home) {}
+  void verify() const override { expect_on_node(topology_, buffer_.data(), buffer_.bytes(), home_); }
   [[nodiscard]] void* device_data() const override { return device_data_; }
   [[nodiscard]] void* host_data() const override { return buffer_.data(); }
   [[nodiscard]] std::uint64_t bytes() const override { return buffer_.bytes(); }
@@ -84,35 +87,37 @@ class MappedMemory::Held::Allocated final : public Held {
  private:
   PinnedBuffer buffer_;
   void* device_data_;
+  const Topology* topology_;
+  int home_;
 };
 
 class MappedMemory::Held::Registered final : public Held {
  public:
   Registered(const MappedRequest& request, std::uint64_t bytes, const Topology& topology)
-      : memory_(touched(request, bytes, topology)),
+      : memory_(topology, {.bytes = bytes,
+                           .node = request.home,
+                           .pages = pages_of(request.kind),
+                           .touch_threads = touching_threads(request.touch_threads),
+                           .verify = false}),
         registration_(memory_.data(), memory_.bytes()),
         device_data_(registration_.device_data()) {}
   [[nodiscard]] void* device_data() const override { return device_data_; }
   [[nodiscard]] void* host_data() const override { return memory_.data(); }
   [[nodiscard]] std::uint64_t bytes() const override { return memory_.bytes(); }
+  void verify() const override {
+    memory_.verify();
+    if (memory_.pages() == PageKind::transparent_huge &&
+        !is_transparent_huge(memory_.data(), memory_.bytes()).value_or(true)) {
+      throw SkipError(
+          "the kernel did not grant transparent huge pages: see /sys/kernel/mm/transparent_hugepage");
+    }
+  }
 
  private:
   static PageKind pages_of(MemoryKind kind) {
     return kind == MemoryKind::transparent_huge ? PageKind::transparent_huge
            : kind == MemoryKind::hugetlb        ? PageKind::hugetlb
                                                 : PageKind::base;
-  }
-  static HostMemory touched(const MappedRequest& request, std::uint64_t bytes, const Topology& topology) {
-    HostMemory memory(topology, {.bytes = bytes,
-                                 .node = request.home,
-                                 .pages = pages_of(request.kind),
-                                 .touch_threads = touching_threads(request.touch_threads)});
-    if (request.kind == MemoryKind::transparent_huge &&
-        !is_transparent_huge(memory.data(), memory.bytes()).value_or(true)) {
-      throw SkipError(
-          "the kernel did not grant transparent huge pages: see /sys/kernel/mm/transparent_hugepage");
-    }
-    return memory;
   }
 
   HostMemory memory_;
@@ -123,14 +128,15 @@ class MappedMemory::Held::Registered final : public Held {
 class MappedMemory::Held::ByDriver final : public Held {
  public:
   ByDriver(const MappedRequest& request, std::uint64_t bytes, const Topology* topology)
-      : buffer_(request.gpu, request.home, bytes) {
-    expect_on_node(topology, buffer_.data(), bytes, request.home);
-  }
+      : buffer_(request.gpu, request.home, bytes), topology_(topology), home_(request.home) {}
+  void verify() const override { expect_on_node(topology_, buffer_.data(), buffer_.bytes(), home_); }
   [[nodiscard]] void* device_data() const override { return buffer_.data(); }
   [[nodiscard]] std::uint64_t bytes() const override { return buffer_.bytes(); }
 
  private:
   HostVmmBuffer buffer_;
+  const Topology* topology_;
+  int home_;
 };
 
 // The unified-memory driver takes host memory by blocks of 2 MiB where it can have them, and maps a block
@@ -139,7 +145,9 @@ class MappedMemory::Held::Managed final : public Held {
  public:
   Managed(const MappedRequest& request, std::uint64_t bytes, const Surroundings& surroundings)
       : bytes_(bytes),
-        buffer_(budget_of(surroundings), request.gpu, whole_blocks(bytes), ManagedUse::stays_on_host) {
+        buffer_(budget_of(surroundings), request.gpu, whole_blocks(bytes), ManagedUse::stays_on_host),
+        topology_(surroundings.topology),
+        home_(request.home) {
     const bool several = surroundings.topology != nullptr && surroundings.topology->nodes().size() > 1;
     advise_all(cudaMemAdviseSetPreferredLocation,
                several ? Location::host_node(request.home) : Location::host(), "prefer the host");
@@ -153,7 +161,9 @@ class MappedMemory::Held::Managed final : public Held {
       }
     }
     touch(touching_threads(request.touch_threads));
-    expect_on_node(surroundings.topology, buffer_.data(), bytes, request.home);
+  }
+  void verify() const override {
+    expect_on_node(topology_, buffer_.data(), bytes_, home_);
     expect_on_host();
   }
   [[nodiscard]] void* device_data() const override { return buffer_.data(); }
@@ -221,6 +231,8 @@ class MappedMemory::Held::Managed final : public Held {
 
   std::uint64_t bytes_;
   ManagedBuffer buffer_;
+  const Topology* topology_;
+  int home_;
   std::vector<std::unique_ptr<Share>> shares_;
 };
 
@@ -260,7 +272,11 @@ std::unique_ptr<MappedMemory::Held> MappedMemory::Held::make(const MappedRequest
 
 MappedMemory::MappedMemory(const MappedRequest& request, std::uint64_t bytes,
                            const Surroundings& surroundings)
-    : held_(Held::make(request, bytes, surroundings)) {}
+    : held_(Held::make(request, bytes, surroundings)) {
+  if (request.verify) {
+    verify();
+  }
+}
 MappedMemory::~MappedMemory() = default;
 MappedMemory::MappedMemory(MappedMemory&& other) noexcept = default;
 MappedMemory& MappedMemory::operator=(MappedMemory&& other) noexcept = default;
@@ -275,6 +291,10 @@ void* MappedMemory::host_data() const {
 
 std::uint64_t MappedMemory::bytes() const {
   return held_->bytes();
+}
+
+void MappedMemory::verify() const {
+  held_->verify();
 }
 
 void MappedMemory::expect_on_host() const {

@@ -85,10 +85,11 @@ __device__ std::uint64_t cycles_of_read(const std::uint32_t* word, volatile std:
   return static_cast<std::uint64_t>(clock64() - start);
 }
 
-__global__ void ask_pages(const std::byte* data, std::uint64_t stride, std::uint64_t pages, Answer* answers) {
+// `pages` of `all`, evenly spaced to the end.
+__global__ void ask_pages(const std::byte* data, std::uint64_t all, std::uint64_t pages, Answer* answers) {
   __shared__ std::uint32_t arrived;
   for (std::uint64_t i = 0; i < pages; ++i) {
-    const auto* word = reinterpret_cast<const std::uint32_t*>(data + i * stride);
+    const auto* word = reinterpret_cast<const std::uint32_t*>(data + i * all / pages * kPageBytes);
     const std::uint64_t first = cycles_of_read(word, &arrived);
     answers[i] = {first, cycles_of_read(word, &arrived)};
   }
@@ -98,7 +99,7 @@ std::vector<Answer> ask(const void* data, std::uint64_t bytes, void* results) {
   const std::uint64_t all = std::max<std::uint64_t>(1, bytes / kPageBytes);
   const std::uint64_t pages = std::min(all, kMostPages);
   const Stream stream;
-  ask_pages<<<1, 1, 0, stream.get()>>>(static_cast<const std::byte*>(data), all / pages * kPageBytes, pages,
+  ask_pages<<<1, 1, 0, stream.get()>>>(static_cast<const std::byte*>(data), all, pages,
                                        static_cast<Answer*>(results));
   check_launch("ask_pages");
   stream.synchronize();

@@ -18,6 +18,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/gate.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/gnn/gpu_sampling.hpp"
 #include "grainscope/gnn/sampling.hpp"
@@ -405,6 +406,11 @@ class CudaSampler final : public GpuSampler {
     const CudaMiniBatch& memory = made_by(this, into);
     require(seeds);
     const cuda::DeviceGuard guard(gpu_);
+    if (!rig_) {
+      rig_.emplace(gpu_, 0, 0, cuda::GatherRig::Word::sum);
+    }
+    rig_->make_cold(stream_);
+    stream_.synchronize();  // nothing is hidden behind it
     start_.record(stream_);
     submit(seeds, batch, memory, stream_.get());
     stop_.record(stream_);
@@ -517,6 +523,7 @@ class CudaSampler final : public GpuSampler {
   cuda::Event start_;
   cuda::Event stop_;
   cuda::Event last_;
+  std::optional<cuda::GatherRig> rig_;  // for its evictor, once a mini-batch is sampled alone
 };
 
 // Draws on the CPU and sends what it has drawn.

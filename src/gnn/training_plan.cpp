@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/host_array.hpp"
@@ -91,6 +92,31 @@ double TrainingPlan::rows_beyond(std::uint64_t hot) const {
   const std::uint64_t first = std::min<std::uint64_t>(hot, accesses.size());
   const std::uint64_t asked = std::accumulate(accesses.begin() + first, accesses.end(), std::uint64_t{0});
   return static_cast<double>(asked) / static_cast<double>(request.batches);
+}
+
+double TrainingPlan::rows_beyond(std::uint64_t hot, std::uint64_t window, std::uint64_t ranks) const {
+  const std::uint64_t rounds = seeds.size() / (window * ranks);
+  if (window <= 1 || rounds == 0) {
+    return rows_beyond(hot);
+  }
+  CpuSampler sampler(neighbours, request.sample);
+  MiniBatch sampled;
+  HostArray<std::uint32_t> asked_in(neighbours.vertices());  // the last window that did
+  std::uint32_t number = 0;
+  std::uint64_t beyond = 0;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+      ++number;
+      for (std::uint64_t at = 0; at < window; ++at) {
+        const std::uint64_t batch = (round * window + at) * ranks + rank;
+        sampler.sample(seeds[batch], batch, sampled);
+        for (const Vertex row : sampled.nodes) {
+          beyond += row >= hot && std::exchange(asked_in[row], number) != number ? 1 : 0;
+        }
+      }
+    }
+  }
+  return static_cast<double>(beyond) / static_cast<double>(rounds * ranks * window);
 }
 
 TrainingPlan plan_training(const Csr& in_edges, const TrainingRequest& request,

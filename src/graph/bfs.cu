@@ -121,6 +121,7 @@ class BfsState {
     reach_source<<<1, 1, 0, stream.get()>>>(reached_.data(), source);
     cuda::check_launch("reach_source");
   }
+  void spoil(const cuda::Stream& stream) const { depths_.fill_bytes(kSpoiled, stream); }
   static std::uint64_t most_levels(Vertex vertices) { return std::uint64_t{vertices} + 1; }
   [[nodiscard]] std::vector<std::uint32_t> answer(Vertex vertices) const { return depths_.read(vertices); }
   [[nodiscard]] static std::vector<float> ranks(Vertex /*vertices*/) { throw UsageError("bfs has no ranks"); }

@@ -82,6 +82,12 @@ class DividedTraversal final : public Traversal {
   }
 
   double run(Vertex source) override { return start(source, {}); }
+  void spoil() override {
+    each([](const Rank& rank) {
+      rank.state.spoil(rank.worker.stream());
+      rank.worker.stream().synchronize();
+    });
+  }
   [[nodiscard]] std::vector<LevelResult> levels() const override { return times_.read(); }
   void follow(Vertex source, const LevelVisitor& visit) override { start(source, {.visit = &visit}); }
   WalkStatistics statistics(Vertex source) override {

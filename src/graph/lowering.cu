@@ -26,6 +26,7 @@ class LoweringState {
     walked_.fill_bytes(0xff, stream);
     Program::begin(values_, vertices_, source, stream);
   }
+  void spoil(const cuda::Stream& stream) const { values_.fill_bytes(kSpoiled, stream); }
   // A value may fall once a level at least, along a path without repeats.
   static std::uint64_t most_levels(Vertex vertices) { return std::uint64_t{vertices} + 1; }
   [[nodiscard]] std::vector<std::uint32_t> answer(Vertex vertices) const { return values_.read(vertices); }

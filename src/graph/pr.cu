@@ -145,6 +145,7 @@ class PrState {
       residuals_.fill_bytes(0, stream);
     }
   }
+  void spoil(const cuda::Stream& stream) const { ranks_.fill_bytes(kSpoiled, stream); }
   static std::uint64_t most_levels(Vertex /*vertices*/) { return 1000; }
   [[nodiscard]] static std::vector<std::uint32_t> answer(Vertex /*vertices*/) {
     throw UsageError("pr answers with ranks");

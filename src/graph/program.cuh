@@ -495,6 +495,10 @@ class ProgramTraversal : public Traversal {
         vertices_(graph.view().vertices) {}
 
   double run(Vertex source) override { return start(source, {}); }
+  void spoil() override {
+    state_.spoil(loop_.stream());
+    loop_.stream().synchronize();
+  }
   [[nodiscard]] std::vector<LevelResult> levels() const override { return loop_.levels(); }
   void follow(Vertex source, const LevelVisitor& visit) override { start(source, {&visit, nullptr}); }
   std::vector<std::vector<WarpLoad>> trace(Vertex source) override {

@@ -74,6 +74,11 @@ class CudaCallersAnswer final : public CallersAnswer {
     mapping_s_ = cuda::elapsed_s(start_, stop_);
     return seconds + mapping_s_;
   }
+  void spoil() override {
+    traversal_->spoil();
+    mapped_.fill_bytes(graph::kSpoiled, stream_);
+    stream_.synchronize();
+  }
   [[nodiscard]] double last_mapping_s() const override { return mapping_s_; }
 
   [[nodiscard]] std::vector<std::uint32_t> answer() const override {

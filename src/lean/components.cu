@@ -21,6 +21,7 @@ namespace grainscope::lean {
 
 // What stages tell each other.
 struct ComponentState {
+  unsigned long long hung;                     // vertices of this GPU's that hang from first neighbours
   unsigned long long joined[kListPhases + 1];  // parts fewer than before, as phase_pays asks
   unsigned long long pieces[kListPhases + 1];  // that are handed out by each phase, and by the rest
   graph::Vertex largest;                       // a root, by the sample; or kNoComponent
@@ -295,18 +296,20 @@ __global__ void __launch_bounds__(kLeanThreads)
     told.note(a);
     tell.note(told);
   }
-  add_joined(a.state->joined, joined);
-  tell.add_joined(joined);
+  add_joined(&a.state->hung, joined);
 }
 
 // Who else is told of first neighbours.
 struct TellNobody {
   __device__ void note(const WordOfFirsts& /*word*/) const {}
-  __device__ void add_joined(std::uint32_t /*joined*/) const {}
 };
 
-// First neighbours that are higher, once all others hang from theirs.
-__device__ inline void join_higher_firsts(const ComponentArrays& a, graph::Vertex vertices) {
+// First neighbours that are higher, once all others hang from theirs: `hung`, on all GPUs.
+__device__ inline void join_higher_firsts(const ComponentArrays& a, graph::Vertex vertices,
+                                          unsigned long long hung) {
+  if (cuda::thread_of_grid() == 0) {
+    atomicAdd(a.state->joined, hung);
+  }
   std::uint32_t joined = 0;
   for_bits(
       a.root_bits, vertices, [&](graph::Vertex vertex) { return a.roots[vertex]; },
@@ -320,7 +323,7 @@ __device__ inline void join_higher_firsts(const ComponentArrays& a, graph::Verte
 }
 __global__ static void __launch_bounds__(kLeanThreads)
     join_higher(ComponentArrays a, graph::Vertex vertices) {
-  join_higher_firsts(a, vertices);
+  join_higher_firsts(a, vertices, a.state->hung);
 }
 
 // Hot neighbours that are sampled, of vertices [begin, end): the first one, then the second.
@@ -520,6 +523,13 @@ __global__ void __launch_bounds__(kLeanThreads) join_pieces(ListsView lists, Com
                                 a.reads + CcStage::rest, join);
 }
 
+// Each vertex a component of its own: what stands before the first run, and in place of an answer that is
+// spoiled, since kernels climb whatever stands there.
+__global__ static void __launch_bounds__(kLeanThreads)
+    part_all(graph::Vertex* parents, graph::Vertex vertices) {
+  for_vertices(0, vertices, AllWords{}, [&](graph::Vertex vertex) { parents[vertex] = vertex; });
+}
+
 // What a GPU works on beside the lists, and the stages in their order. Kernels that have nothing to do find
 // that out themselves: the host knows nothing of the joins.
 namespace {
@@ -535,8 +545,17 @@ class ComponentMemory {
         pieces_(gpu, lists.most_pieces),
         state_(gpu, 1),
         reads_(gpu, kCcStages),
-        grid_(static_cast<unsigned>(cuda::sm_count(gpu)) * kBlocksPerSm) {}
+        grid_(static_cast<unsigned>(cuda::sm_count(gpu)) * kBlocksPerSm) {
+    const cuda::Stream stream;
+    spoil(stream);
+    stream.synchronize();
+  }
 
+  void spoil(const cuda::Stream& stream) const {
+    part_all<<<grid_, kLeanThreads, 0, stream.get()>>>(
+        parents_.data(), static_cast<Vertex>(parents_.bytes() / sizeof(Vertex)));
+    cuda::check_launch("part_all");
+  }
   [[nodiscard]] ComponentArrays arrays() const {
     return {parents_.data(), roots_.data(), root_bits_.data(), state_.data(), pieces_.data(), reads_.data()};
   }
@@ -680,6 +699,10 @@ class CudaLeanCc final : public graph::Traversal {
     }
     return cuda::elapsed_s(start_, stop_);
   }
+  void spoil() override {
+    memory_.spoil(stream_);
+    stream_.synchronize();
+  }
   std::vector<LinkReads> count(Vertex /*source*/) override {
     memory_.reads().fill_bytes(0, stream_);
     submit<true>();
@@ -737,11 +760,6 @@ struct TellOthers {
   __device__ void note(const WordOfFirsts& word) const {
     for (int i = 0; i < others.count; ++i) {
       word.note(others.of[i]);
-    }
-  }
-  __device__ void add_joined(std::uint32_t joined) const {
-    for (int i = 0; i < others.count; ++i) {
-      lean::add_joined(others.of[i].state->joined, joined);
     }
   }
 };
@@ -820,11 +838,19 @@ __device__ inline bool join_forests(TeamPlace::Meeting& meeting, const ForestsOf
   return true;
 }
 
+// Of all GPUs.
+struct HungTotal {
+  unsigned long long hung;
+  __device__ void join(const HungTotal& other) { hung += other.hung; }
+};
+
 // Once all GPUs have told what hangs from first neighbours.
 __global__ static void __launch_bounds__(kLeanThreads)
     join_higher_of_team(ComponentArrays a, Vertex vertices, TeamPlace place) {
-  if (TeamPlace::Meeting(place).all()) {
-    join_higher_firsts(a, vertices);
+  TeamPlace::Meeting meeting(place);
+  const auto own = [&] { return HungTotal{__ldcg(&a.state->hung)}; };
+  if (meeting.tell(own)) {
+    join_higher_firsts(a, vertices, meeting.total(own).hung);
   }
 }
 
@@ -861,9 +887,9 @@ __global__ static void __launch_bounds__(kLeanThreads) join_stage(ComponentArray
 class TeamCc final : public graph::Traversal {
  public:
   explicit TeamCc(LeanTeam team) : run_(team), vertices_(run_.view(0).vertices) {
-    for (std::size_t i = 0; i < run_.size(); ++i) {
+    run_.each([&](std::size_t i, const cuda::Stream&) {
       memories_.push_back(std::make_unique<ComponentMemory>(run_.view(i), run_.gpu(i)));
-    }
+    });
   }
 
   double run(Vertex /*source*/) override {
@@ -880,6 +906,7 @@ class TeamCc final : public graph::Traversal {
     }
     return seconds;
   }
+  void spoil() override { spoil_all(run_, memories_); }
   std::vector<LinkReads> count(Vertex /*source*/) override {
     run_.each(
         [&](std::size_t i, const cuda::Stream& stream) { memories_[i]->reads().fill_bytes(0, stream); });

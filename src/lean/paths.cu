@@ -159,8 +159,8 @@ struct Relax {
   }
   __device__ void visit(const Neighbour& neighbour) {
     const std::uint32_t through = distance + neighbour.weight;
-    // What is read first may be too high by now: then the next line tells.
-    if (through < a.distances[neighbour.vertex] &&
+    // A path that does not fit is not taken. What is read first may be too high: then the next line tells.
+    if (through >= distance && through < a.distances[neighbour.vertex] &&
         through < atomicMin(a.distances + neighbour.vertex, through)) {
       atomicOr(a.fallen + neighbour.vertex / kWarpLanes, 1U << neighbour.vertex % kWarpLanes);
       nearest = min(nearest, through);
@@ -187,6 +187,7 @@ class PathState {
   }
   [[nodiscard]] std::vector<std::uint32_t> distances() const { return distances_.read(vertices_); }
   [[nodiscard]] const void* distances_on_gpu() const { return distances_.data(); }
+  void spoil(const cuda::Stream& stream) const { distances_.fill_bytes(graph::kSpoiled, stream); }
   [[nodiscard]] StepCounters counters() const { return counters_.read(1).front(); }
   [[nodiscard]] std::uint64_t bytes() const { return distances_.bytes() + bits_.bytes() + pieces_.bytes(); }
 
@@ -297,6 +298,10 @@ class CudaLeanSssp final : public graph::Traversal {
         run_(lists.gpu(), kMostSteps, "shortest paths") {}
 
   double run(Vertex source) override { return launch<false>(run_.board(), source); }
+  void spoil() override {
+    state_.spoil(run_.stream());
+    run_.stream().synchronize();
+  }
   std::vector<LinkReads> count(Vertex source) override {
     return run_.count([&](const StepBoard& board) { return launch<true>(board, source); });
   }
@@ -370,6 +375,10 @@ class HybridSssp final : public graph::Traversal {
   }
 
   double run(Vertex source) override { return steps<false>(source); }
+  void spoil() override {
+    state_.spoil(run_.stream());
+    run_.stream().synchronize();
+  }
   std::vector<LinkReads> count(Vertex source) override {
     static_cast<void>(steps<true>(source));
     return run_.reads();
@@ -528,6 +537,7 @@ class TeamSssp final : public graph::Traversal {
     graph::require_vertex(source, vertices_);
     return steps_.run(kernel<false>(), [&](const auto&... of_gpu) { return arguments(of_gpu..., source); });
   }
+  void spoil() override { spoil_all(run_, states_); }
   std::vector<LinkReads> count(Vertex source) override {
     graph::require_vertex(source, vertices_);
     return steps_.count(kernel<true>(), [&](const auto&... of_gpu) { return arguments(of_gpu..., source); });

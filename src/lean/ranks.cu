@@ -171,6 +171,7 @@ class RankState {
   }
   [[nodiscard]] std::vector<float> ranks() const { return ranks_.read(vertices_); }
   [[nodiscard]] const void* ranks_on_gpu() const { return ranks_.data(); }
+  void spoil(const cuda::Stream& stream) const { ranks_.fill_bytes(graph::kSpoiled, stream); }
   [[nodiscard]] unsigned long long ranked() const { return ranked_.read(1).front(); }
   [[nodiscard]] const cuda::DeviceArray<SweepCounters>& counters() const { return counters_; }
   [[nodiscard]] std::uint64_t bytes() const {
@@ -275,6 +276,10 @@ class CudaLeanPr final : public graph::Traversal {
         state_(lists_, lists.gpu(), run_.stream()) {}
 
   double run(Vertex /*source*/) override { return launch<false>(run_.board()); }
+  void spoil() override {
+    state_.spoil(run_.stream());
+    run_.stream().synchronize();
+  }
   std::vector<LinkReads> count(Vertex /*source*/) override {
     return run_.count([&](const StepBoard& board) { return launch<true>(board); });
   }
@@ -363,6 +368,10 @@ class HybridPr final : public graph::Traversal {
   }
 
   double run(Vertex /*source*/) override { return sweeps<false>(); }
+  void spoil() override {
+    state_.spoil(run_.stream());
+    run_.stream().synchronize();
+  }
   std::vector<LinkReads> count(Vertex /*source*/) override {
     static_cast<void>(sweeps<true>());
     return run_.reads();
@@ -460,6 +469,7 @@ class TeamPr final : public graph::Traversal {
   double run(Vertex /*source*/) override {
     return steps_.run(kernel<false>(), [&](const auto&... of_gpu) { return arguments(of_gpu...); });
   }
+  void spoil() override { spoil_all(run_, states_); }
   std::vector<LinkReads> count(Vertex /*source*/) override {
     return steps_.count(kernel<true>(), [&](const auto&... of_gpu) { return arguments(of_gpu...); });
   }

@@ -520,6 +520,13 @@ class CudaLeanBfs final : public graph::Traversal {
     graph::require_vertex(source, lists_.vertices);
     return launch_as<false>(run_.board(), source);
   }
+  void spoil() override {
+    depths_.fill_bytes(graph::kSpoiled, run_.stream());
+    if (parents_) {
+      parents_->fill_bytes(graph::kSpoiled, run_.stream());
+    }
+    run_.stream().synchronize();
+  }
   std::vector<LinkReads> count(Vertex source) override {
     graph::require_vertex(source, lists_.vertices);
     return run_.count([&](const StepBoard& board) { return launch_as<true>(board, source); });
@@ -672,6 +679,7 @@ class DealtSearch {
   // What is found in the first level of a run; behind it there is room for that of the next.
   [[nodiscard]] std::uint32_t* found() const { return bits_.data() + std::uint64_t{3} * words_; }
   [[nodiscard]] std::vector<std::uint32_t> depths(Vertex vertices) const { return depths_.read(vertices); }
+  void spoil(const cuda::Stream& stream) const { depths_.fill_bytes(graph::kSpoiled, stream); }
   [[nodiscard]] std::uint64_t bytes() const {
     return bits_.bytes() + depths_.bytes() + left_.bytes() + pieces_.bytes() + counters_.bytes();
   }
@@ -702,6 +710,7 @@ class TeamBfs final : public graph::Traversal {
     graph::require_vertex(source, vertices_);
     return steps_.run(kernel<false>(), [&](const auto&... of_gpu) { return arguments(of_gpu..., source); });
   }
+  void spoil() override { spoil_all(run_, states_); }
   std::vector<LinkReads> count(Vertex source) override {
     graph::require_vertex(source, vertices_);
     return steps_.count(kernel<true>(), [&](const auto&... of_gpu) { return arguments(of_gpu..., source); });

@@ -93,12 +93,7 @@ struct TeamPlace {
    public:
     __device__ explicit Meeting(const TeamPlace& place) : place_(place) {}
     __device__ void here() {
-      static_cast<void>(pass(
-          [] {
-            __threadfence();
-            return true;
-          },
-          [] {}));
+      static_cast<void>(pass([] { return true; }, [] {}));
     }
     __device__ bool all() {
       return pass([&] { return wait_for_others(); }, [] {});
@@ -157,6 +152,7 @@ struct TeamPlace {
       if (threadIdx.x == 0) {
         __threadfence();
         if (atomicAdd(&board.arrived, 1) + 1 == meetings_ * gridDim.x) {
+          __threadfence();  // what the other blocks wrote before they came is to be read
           failed = !close();
           if (failed) {
             board.gone = 1;
@@ -387,6 +383,13 @@ std::uint64_t bytes_of(const States& states) {
     bytes += state->bytes();
   }
   return bytes;
+}
+
+// As Traversal::spoil.
+template <class States>
+void spoil_all(const TeamRun& run, const States& states) {
+  run.each([&](std::size_t i, const cuda::Stream& stream) { states[i]->spoil(stream); });
+  run.synchronize();
 }
 
 // Boards for so many kernels of a run, each of which runs on all GPUs at once.

@@ -421,7 +421,8 @@ class NearFar {
     const auto weights = graph_.weights_of(v);
     for (std::size_t i = 0; i < neighbours.size(); ++i) {
       const Vertex u = neighbours[i];
-      if (lower(result_.distances[u], distance + weights[i]) &&
+      const std::uint32_t through = distance + weights[i];
+      if (through >= distance && lower(result_.distances[u], through) &&
           std::atomic_ref<std::uint8_t>(marked_[u]).exchange(1, std::memory_order_relaxed) == 0) {
         fell.push_back(u);
       }

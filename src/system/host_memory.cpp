@@ -53,7 +53,9 @@ HostMemory::HostMemory(const Topology& topology, const HostMemoryRequest& reques
     bind(topology, request);
     if (request.touch_threads > 0) {
       touch(request.touch_threads);
-      check_node(request);
+      if (request.verify) {
+        verify();
+      }
     }
   } catch (...) {
     release();
@@ -125,14 +127,14 @@ void HostMemory::bind(const Topology& topology, const HostMemoryRequest& request
   bound_by_policy_ = true;
 }
 
-void HostMemory::check_node(const HostMemoryRequest& request) const {
+void HostMemory::verify() const {
   if (!node_) {
     return;
   }
   try {
     (void)verify_placement(data_, bytes_, *node_, 1024);
   } catch (const FailedError& error) {
-    throw EnvironmentError(describe(request) + ": " + error.what());
+    throw EnvironmentError(describe({.bytes = bytes_, .node = node_, .pages = pages_}) + ": " + error.what());
   }
 }
 

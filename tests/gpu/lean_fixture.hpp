@@ -184,7 +184,7 @@ class LeanTest : public graph::TraversalTest {
                             graph::Vertex source, const Turning& turning, int runs = 1) {
     const model::BfsPrediction expected = model::replay_bfs(lists.pushed(), lists.pulled(), source, turning);
     for (int run = 0; run < runs; ++run) {
-      EXPECT_GT(search.run(source), 0);
+      EXPECT_GT(graph::run_anew(search, source), 0);
       ASSERT_EQ(search.answer(), graph::serial_bfs(both.graph, source));
     }
     const std::vector<LevelResult> levels = search.levels();
@@ -207,7 +207,7 @@ class LeanTest : public graph::TraversalTest {
                            int runs) {
     const model::PrPrediction expected = model::replay_pr(lists.pulled(), both.graph);
     for (int run = 0; run < runs; ++run) {
-      EXPECT_GT(ranks.run(0), 0);
+      EXPECT_GT(graph::run_anew(ranks, 0), 0);
       EXPECT_NO_THROW(static_cast<void>(graph::certify_pr(both.graph, both.in_edges(), ranks.ranks())));
     }
     const std::vector<LinkReads> reads = ranks.count(0);

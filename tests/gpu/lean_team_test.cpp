@@ -68,7 +68,7 @@ TEST_F(LeanTeams, label_components_and_read_as_the_model) {
       const auto components = make_lean_cc(team);
       const model::CcPrediction expected = model::replay_cc(lists.pushed());
       for (int run = 0; run < 2; ++run) {
-        EXPECT_GT(components->run(0), 0);
+        EXPECT_GT(graph::run_anew(*components, 0), 0);
         ASSERT_EQ(components->answer(), labels);
         const std::vector<LinkReads> reads = components->count(0);
         ASSERT_EQ(reads.size(), std::size_t{kCcStages});
@@ -97,7 +97,7 @@ TEST_F(LeanTeams, find_the_distances_of_dijkstra) {
     over_all_teams(both, true, [&](const Lists&, LeanTeam team) {
       for (const std::uint32_t delta : deltas) {
         const auto paths = make_lean_sssp(team, delta);
-        EXPECT_GT(paths->run(source), 0);
+        EXPECT_GT(graph::run_anew(*paths, source), 0);
         ASSERT_EQ(paths->answer(), expected);
         const std::vector<LinkReads> reads = paths->count(source);
         ASSERT_EQ(paths->answer(), expected);
@@ -137,6 +137,21 @@ TEST_F(LeanTeams, read_managed_memory_that_stays_on_the_host) {
   search->run(source);
   EXPECT_EQ(search->answer(), graph::serial_bfs(both.graph, source));
   EXPECT_NO_THROW(placed.team().front()->expect_on_host());
+}
+
+TEST_F(LeanTeams, leave_nothing_of_an_answer_that_is_spoiled) {
+  const BothWays both = hubs_first(graph::larger_graphs().front());
+  const Vertex source = busiest(both.graph);
+  const TeamOfLists plain(Lists(both), 2);
+  const TeamOfLists weighted(Lists(both).weighted(), 2);
+  const auto search = make_lean_bfs(plain.team(), {});
+  expect_spoiled(*search, both, graph::Algorithm::bfs, source);
+  const auto components = make_lean_cc(plain.team());
+  expect_spoiled(*components, both, graph::Algorithm::cc, source);
+  const auto ranks = make_lean_pr(plain.team());
+  expect_spoiled(*ranks, both, graph::Algorithm::pr, source);
+  const auto paths = make_lean_sssp(weighted.team(), usual_delta(both.graph));
+  expect_spoiled(*paths, both, graph::Algorithm::sssp, source);
 }
 
 // A team keeps its answer in parts, one GPU does not.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <utility>
 #include <vector>
@@ -27,7 +28,7 @@ class LeanComponents : public LeanTest {
     const auto components = make_lean_cc(*placed);
     const model::CcPrediction expected = model::replay_cc(lists.pushed());
     for (int run = 0; run < 3; ++run) {
-      const double seconds = components->run(0);
+      const double seconds = graph::run_anew(*components, 0);
       EXPECT_GT(seconds, 0);
       const std::vector<LevelResult> stages = components->levels();
       double stages_s = 0;
@@ -118,7 +119,7 @@ class LeanPaths : public LeanTest {
     const auto paths = make_lean_sssp(*placed, delta);
     const auto expected = graph::serial_sssp(both.graph, source);
     for (int run = 0; run < 3; ++run) {
-      EXPECT_GT(paths->run(source), 0);
+      EXPECT_GT(graph::run_anew(*paths, source), 0);
       ASSERT_EQ(paths->answer(), expected);
     }
     const std::vector<LinkReads> reads = paths->count(source);
@@ -204,6 +205,35 @@ TEST_F(LeanPaths, read_weights_apart_where_that_is_asked_and_more_of_the_link_th
   placement.graph = &both.graph;
   placement.apart = true;
   EXPECT_THROW(static_cast<void>(place_lean(placement)), UsageError);
+}
+
+// 10 and 4294967290 are 4 more than 32 bits hold.
+TEST_F(LeanPaths, do_not_take_a_path_whose_length_does_not_fit) {
+  const BothWays both(graph::weighted_graph(3, {{0, 1, 10}, {1, 2, 4'294'967'290}, {0, 2, 5000}}, false));
+  expect_distances_over_all_lists(both, 100);
+}
+
+TEST_F(LeanTest, leaves_nothing_of_an_answer_that_is_spoiled) {
+  const BothWays both = hubs_first(graph::larger_graphs().front());
+  const Vertex source = busiest(both.graph);
+  const LinkCosts costs{1e-9, 1e-9, 1e-9, 1e-9, 1e-6};
+  const auto plain = Lists(both).place();
+  const auto weighted = Lists(both).weighted().place();
+  const auto expect_gone = [&](std::unique_ptr<graph::Traversal> traversal, graph::Algorithm algorithm) {
+    SCOPED_TRACE(name(algorithm));
+    expect_spoiled(*traversal, both, algorithm, source);
+  };
+  expect_gone(make_lean_bfs(*plain, {}), graph::Algorithm::bfs);
+  expect_gone(make_lean_bfs(*plain, {}, true), graph::Algorithm::bfs);
+  expect_gone(make_lean_cc(*plain), graph::Algorithm::cc);
+  expect_gone(make_lean_pr(*plain), graph::Algorithm::pr);
+  expect_gone(make_lean_sssp(*weighted, usual_delta(both.graph)), graph::Algorithm::sssp);
+  expect_gone(make_hybrid_pr(*plain, costs), graph::Algorithm::pr);
+  expect_gone(make_hybrid_sssp(*weighted, usual_delta(both.graph), costs), graph::Algorithm::sssp);
+  std::vector<Vertex> same(both.graph.vertices());
+  std::iota(same.begin(), same.end(), Vertex{0});
+  expect_gone(with_callers_numbers(make_lean_bfs(*plain, {}), 0, {same, false}, false),
+              graph::Algorithm::bfs);
 }
 
 TEST_F(LeanPaths, find_the_distances_over_runs_of_neighbours_and_far_ones) {

@@ -50,6 +50,7 @@ class InDegreeState {
     return program;
   }
   void clear(Vertex /*source*/, const cuda::Stream& stream) const { visits_.fill_bytes(0, stream); }
+  void spoil(const cuda::Stream& stream) const { visits_.fill_bytes(kSpoiled, stream); }
   static std::uint64_t most_levels(Vertex /*vertices*/) { return 2; }
   [[nodiscard]] std::vector<std::uint32_t> answer(Vertex vertices) const { return visits_.read(vertices); }
   [[nodiscard]] static std::vector<float> ranks(Vertex /*vertices*/) {

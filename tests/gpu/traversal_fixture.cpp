@@ -82,6 +82,36 @@ void TraversalTest::expect_right(const BothWays& both, Algorithm algorithm, Vert
   }
 }
 
+void TraversalTest::expect_spoiled(Traversal& traversal, const BothWays& both, Algorithm algorithm,
+                                   Vertex source) {
+  ASSERT_GT(both.graph.degree(source), 0U);
+  traversal.run(source);
+  expect_right(both, algorithm, source, traversal);
+  traversal.spoil();
+  switch (algorithm) {
+    case Algorithm::bfs:
+      EXPECT_THROW((void)certify_bfs(both.graph, both.in_edges(), source, traversal.answer()), FailedError);
+      break;
+    case Algorithm::sssp:
+      EXPECT_THROW((void)certify_sssp(both.graph, source, traversal.answer()), FailedError);
+      break;
+    case Algorithm::cc: {
+      const std::vector<Vertex> labels = serial_cc(both.graph);
+      std::uint64_t components = 0;
+      for (Vertex v = 0; v < both.graph.vertices(); ++v) {
+        components += labels[v] == v ? 1 : 0;
+      }
+      EXPECT_THROW((void)certify_cc(both.graph, components, traversal.answer()), FailedError);
+      break;
+    }
+    case Algorithm::pr:
+      EXPECT_THROW((void)certify_pr(both.graph, both.in_edges(), traversal.ranks()), FailedError);
+      break;
+  }
+  traversal.run(source);
+  expect_right(both, algorithm, source, traversal);
+}
+
 void TraversalTest::expect_right_from(const BothWays& both, EdgePlacement placement, int edge_bytes,
                                       Algorithm algorithm, Access access) {
   if (!applies(both.graph, algorithm)) {
@@ -91,8 +121,11 @@ void TraversalTest::expect_right_from(const BothWays& both, EdgePlacement placem
   const auto placed = place(both.graph, placement, edge_bytes);
   const auto traversal = make_traversal(*placed, algorithm, access);
   for (const Vertex source : {busiest(both.graph), Vertex{0}}) {
-    EXPECT_GT(traversal->run(source), 0);
+    EXPECT_GT(run_anew(*traversal, source), 0);
     expect_right(both, algorithm, source, *traversal);
+  }
+  if (both.graph.edges() > 0) {
+    expect_spoiled(*traversal, both, algorithm, busiest(both.graph));
   }
 }
 
@@ -111,8 +144,11 @@ void TraversalTest::expect_right_by(const std::vector<int>& gpus, const BothWays
   }
   const auto traversal = make_traversal(parts, algorithm, access);
   for (const Vertex source : {busiest(both.graph), Vertex{0}}) {
-    EXPECT_GT(traversal->run(source), 0);
+    EXPECT_GT(run_anew(*traversal, source), 0);
     expect_right(both, algorithm, source, *traversal);
+  }
+  if (both.graph.edges() > 0) {
+    expect_spoiled(*traversal, both, algorithm, busiest(both.graph));
   }
 }
 

@@ -74,6 +74,7 @@ struct MappedRequest {
   // Before it is made, the host's free memory is brought into pieces of less than so many bytes, as it may be
   // after months of work (reach::SpanMemory does that); 0: it is as it was found.
   std::uint64_t free_pieces = 0;
+  bool verify = true;  // at once; false: who takes it in a time calls verify() then
   friend bool operator==(const MappedRequest&, const MappedRequest&) = default;
 };
 
@@ -93,6 +94,8 @@ class MappedMemory {
   // The same as the host addresses it; null: it cannot.
   [[nodiscard]] void* host_data() const;
   [[nodiscard]] std::uint64_t bytes() const;
+  // That it came to be as it was asked for: throws as the constructor does.
+  void verify() const;
   // Of managed memory: throws FailedError where a page of those looked at, evenly spaced, is not on the
   // host, or the system does not tell. Other memory cannot leave.
   void expect_on_host() const;

@@ -112,7 +112,8 @@ class GpuSampler {
   // require_seeds, and UsageError for more seeds than `most_seeds`.
   virtual void enqueue(std::span<const graph::Vertex> seeds, std::uint64_t batch, GpuMiniBatch& into,
                        CUstream_st* stream) = 0;
-  // The same, waited for: seconds between two events around all of it, the copy of the seeds included.
+  // The same, waited for: seconds between two events around all of it, the copy of the seeds included. Where
+  // the GPU samples its L2 cache holds nothing of the lists then, as behind the training of a mini-batch.
   [[nodiscard]] virtual double run(std::span<const graph::Vertex> seeds, std::uint64_t batch,
                                    GpuMiniBatch& into) = 0;
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;  // of its state

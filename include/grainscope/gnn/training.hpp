@@ -44,6 +44,9 @@ struct TrainingPlan {
 
   // Rows that a mini-batch asks for in the mean, beyond the first `hot` of the table.
   [[nodiscard]] double rows_beyond(std::uint64_t hot) const;
+  // The same where each of `ranks` that take turns gathers `window` of its mini-batches together, and a row
+  // that several of them ask for once. Samples the run again where there is more than one.
+  [[nodiscard]] double rows_beyond(std::uint64_t hot, std::uint64_t window, std::uint64_t ranks) const;
 };
 
 // `in_edges`: of each vertex those that feed it. Presamples epoch 0 and trains from epoch 1 on; whole

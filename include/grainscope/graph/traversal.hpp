@@ -153,6 +153,9 @@ struct SubwayLevel {
   std::uint64_t list_bytes = 0;  // copied from the GPU: which lists are active
 };
 
+// Each byte of a spoiled answer: no depth, distance, label or rank.
+inline constexpr int kSpoiled = 0x7f;
+
 // An algorithm with its state in GPU memory, whatever the strategy by which it reads lists. Whoever samples
 // it holds its answers against the graph. What a strategy has nothing to say of throws UsageError.
 class Traversal {
@@ -165,6 +168,9 @@ class Traversal {
   // included. `source` is not read by cc and pr. Throws UsageError for a source that is no vertex,
   // FailedError where the run does not come to an end.
   virtual double run(Vertex source) = 0;
+  // Overwrites the last run's answer on every GPU, so that a run that leaves a vertex out does not show what
+  // the one before it found. Waits until that is done.
+  virtual void spoil() = 0;
   // Of the last run: vertices, edges and time of each level (the first includes clearing the state). Of
   // compacted copies `link_bytes` are all bytes copied: edge_bytes + list_bytes.
   [[nodiscard]] virtual std::vector<LevelResult> levels() const = 0;

@@ -37,6 +37,9 @@ struct HostMemoryRequest {
   // Threads that touch every page at construction. 0 leaves the memory untouched, for benchmarks that time
   // the first touch.
   int touch_threads = 1;
+  // That touched pages are on the node, before it is there. False: who takes it in a time calls verify()
+  // then.
+  bool verify = true;
 };
 
 // Owns one anonymous private mapping, zero-filled. Move-only.
@@ -68,6 +71,8 @@ class HostMemory {
   // Writes a zero byte to the start of every page from `threads` threads, on the node's CPUs where it has
   // any.
   void touch(int threads) const;
+  // Throws EnvironmentError where touched pages came to lie on another node than was asked for.
+  void verify() const;
   // Gives pages back but one in every `pages`, by `threads` threads: what is free then lies in pieces of
   // fewer. Not of reserved huge pages.
   void thin_out(std::size_t pages, int threads) const;
@@ -75,7 +80,6 @@ class HostMemory {
  private:
   void map(const HostMemoryRequest& request);
   void bind(const Topology& topology, const HostMemoryRequest& request);
-  void check_node(const HostMemoryRequest& request) const;
   void release() noexcept;
 
   void* data_ = nullptr;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -77,6 +78,37 @@ TEST(TrainingPlan, puts_hot_rows_first_and_counts_what_is_asked_for) {
   const double beyond = plan.rows_beyond(plan.neighbours.vertices() / 10);
   EXPECT_LT(beyond,
             0.8 * plan.rows_beyond(0));  // a tenth of the rows takes more than a tenth of the accesses
+}
+
+// By sets of what the sampler draws.
+TEST(TrainingPlan, counts_a_row_once_that_several_mini_batches_of_a_window_ask_for) {
+  TrainingRequest request = small_run();
+  request.batch = 16;
+  const TrainingPlan plan = plan_training(fed_by("kron:13"), request);
+  const Vertex hot = plan.neighbours.vertices() / 50;
+  EXPECT_DOUBLE_EQ(plan.rows_beyond(hot, 1, 2), plan.rows_beyond(hot));
+  CpuSampler sampler(plan.neighbours, request.sample);
+  for (const std::uint64_t ranks : {1, 2, 3}) {
+    for (const std::uint64_t window : {2, 4}) {
+      const std::uint64_t rounds = 40 / (window * ranks);
+      std::uint64_t rows = 0;
+      for (std::uint64_t of_window = 0; of_window < rounds * ranks; ++of_window) {
+        std::set<Vertex> asked;
+        for (std::uint64_t at = 0; at < window; ++at) {
+          const std::uint64_t batch = (of_window / ranks * window + at) * ranks + of_window % ranks;
+          const MiniBatch sampled = sampler.sample(plan.seeds[batch], batch);
+          std::copy_if(sampled.nodes.begin(), sampled.nodes.end(), std::inserter(asked, asked.end()),
+                       [&](Vertex row) { return row >= hot; });
+        }
+        rows += asked.size();
+      }
+      EXPECT_DOUBLE_EQ(plan.rows_beyond(hot, window, ranks),
+                       static_cast<double>(rows) / static_cast<double>(rounds * ranks * window))
+          << window << " of " << ranks;
+      EXPECT_LT(plan.rows_beyond(hot, window, ranks), plan.rows_beyond(hot));
+    }
+  }
+  EXPECT_DOUBLE_EQ(plan.rows_beyond(hot, 64, 1), plan.rows_beyond(hot)) << "no whole window";
 }
 
 TEST(TrainingPlan, refuses_what_cannot_be) {

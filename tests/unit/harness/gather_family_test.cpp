@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -106,6 +107,33 @@ TEST_F(GatherFamilies, lists_that_take_turns_ask_for_more_places_than_translatio
     EXPECT_NE(lists.front(), lists.back());
   }
   EXPECT_EQ(gather_lists(0), 64);
+}
+
+// What is hot is not asked of the host: so few places of a list are that more lists take turns.
+TEST_F(GatherFamilies, lists_of_hot_rows_take_turns_by_what_they_ask_of_the_host) {
+  GatherPoint point;
+  point.rows = 1 << 16;
+  gnn::TableShape table;
+  table.rows = 1 << 22;
+  const auto drawn = [&](std::uint32_t rows, int count) { return drawn_lists(point, rows, count); };
+  const auto on_host = [&](const gnn::RowLists& lists) {
+    std::set<std::uint32_t> places;
+    for (const std::vector<std::uint32_t>& list : lists) {
+      std::copy_if(list.begin(), list.end(), std::inserter(places, places.end()),
+                   [&](std::uint32_t row) { return table.on_host(row); });
+    }
+    return places.size();
+  };
+  EXPECT_EQ(lists_in_turn(point, table, drawn).size(), 4U);
+  table.local_rows = table.rows / 32 * 31;
+  EXPECT_EQ(lists_in_turn(point, table, drawn).size(), 4U) << "all of its rows are said to be on the host";
+  point.store = gnn::Store::tiered;
+  const gnn::RowLists lists = lists_in_turn(point, table, drawn);
+  EXPECT_LE(static_cast<int>(lists.size()), most_lists(point));
+  EXPECT_GE(lists.size(), 28U);
+  EXPECT_GT(on_host(lists), 40'000U);
+  table.local_rows = table.rows;
+  EXPECT_EQ(lists_in_turn(point, table, drawn).size(), 4U) << "all are hot";
 }
 
 TEST_F(GatherFamilies, max_bytes_reaches_farther_behind_the_wall) {

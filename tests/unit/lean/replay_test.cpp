@@ -406,6 +406,18 @@ TEST(LeanSsspModel, finds_the_distances_of_dijkstra_whatever_delta) {
   }
 }
 
+// 10 and 4294967290 are 4 more than 32 bits hold.
+TEST(LeanSsspModel, does_not_take_a_path_whose_length_does_not_fit) {
+  const Csr graph = graph::weighted_graph(3, {{0, 1, 10}, {1, 2, 4'294'967'290}, {0, 2, 5000}}, false);
+  const auto expected = graph::serial_sssp(graph, 0);
+  EXPECT_EQ(expected, (std::vector<std::uint32_t>{0, 10, 5000}));
+  for (const std::uint32_t delta : {1U, 100U, 4'000'000'000U}) {
+    EXPECT_EQ(replay_sssp({&graph}, 0, delta).distances, expected) << delta;
+    const lean::CompressedLists packed = lean::compress(graph, nullptr, true);
+    EXPECT_EQ(replay_sssp({&graph, nullptr, &packed}, 0, delta).distances, expected) << delta;
+  }
+}
+
 // How often lists are read with a threshold that rises by so many times the usual.
 double reads_a_list(const Csr& graph, std::uint32_t times) {
   const std::uint64_t delta = std::uint64_t{lean::usual_delta(graph)} * times;
