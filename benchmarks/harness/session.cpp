@@ -1,7 +1,11 @@
 #include <sched.h>
 
 #include <chrono>
+#include <cstdint>
+#include <numeric>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "benchmark.hpp"
 #include "grainscope/core/thread_team.hpp"
@@ -70,16 +74,17 @@ namespace {
 // the host does and the host's clock tells the time.
 class OnQuietCpu {
  public:
-  OnQuietCpu(QuietCpu& cpus, Operation& operation, Measurement& measurement)
-      : cpus_(cpus), operation_(operation), disturbed_(measurement.disturbed) {}
+  OnQuietCpu(QuietCpu& cpus, Operation& operation) : cpus_(cpus), operation_(operation) {}
 
   double sample() {
     wait();
     operation_.prepare();
     const auto choice = cpus_.choose(cpu_);
+    disturbed_.push_back(choice && !choice->quiet ? 1 : 0);
     if (!choice) {
       return operation_.run();
     }
+    looked_ = true;
     if (choice->cpu != cpu_ && last_s_ < kCachesMatter_s) {
       // There the caches hold nothing of it yet.
       {
@@ -90,12 +95,20 @@ class OnQuietCpu {
       operation_.prepare();
     }
     cpu_ = choice->cpu;
-    disturbed_ = disturbed_.value_or(0) + (choice->quiet ? 0 : 1);
     const OnCpu there(cpu_);
     last_s_ = operation_.run();
     return last_s_;
   }
 
+  // As Measurement::disturbed.
+  [[nodiscard]] std::optional<std::uint64_t> disturbed(const Samples& samples) const {
+    if (!looked_) {
+      return std::nullopt;
+    }
+    std::vector<int> sampled = disturbed_;
+    samples.keep_sampled(sampled);
+    return std::accumulate(sampled.begin(), sampled.end(), std::uint64_t{0});
+  }
   // Runs that were nobody's sample.
   [[nodiscard]] std::size_t again() const { return again_; }
 
@@ -121,7 +134,8 @@ class OnQuietCpu {
 
   QuietCpu& cpus_;
   Operation& operation_;
-  std::optional<std::uint64_t>& disturbed_;
+  std::vector<int> disturbed_;  // whether there was a neighbour: of each call, 1
+  bool looked_ = false;
   int cpu_ = sched_getcpu();
   double last_s_ = 0;
   double waited_s_ = 0;
@@ -133,7 +147,7 @@ void visit(const Session& session, Operation& operation, const MeasureOptions& o
   std::optional<OnQuietCpu> quiet;
   if (session.quiet_cpu() != nullptr && operation.on_callers_thread() && operation.trials() == 0 &&
       operation.timing().clock == Clock::steady) {
-    quiet.emplace(*session.quiet_cpu(), operation, measurement);
+    quiet.emplace(*session.quiet_cpu(), operation);
   }
   const auto check_residency = [&] {
     if (options.residency) {
@@ -150,6 +164,9 @@ void visit(const Session& session, Operation& operation, const MeasureOptions& o
   measurement.samples.append(trials > 0    ? session.trials(trials, [&](int) { return one_sample(); })
                              : options.gpu ? session.sample(one_sample, *options.gpu, measurement)
                                            : session.sample(one_sample));
+  if (quiet) {
+    measurement.disturbed = quiet->disturbed(measurement.samples);
+  }
   if (quiet && measurement.energy_j) {
     // The board was paid for these runs, too.
     const Samples& samples = measurement.samples;

@@ -144,14 +144,15 @@ TEST_F(LeanTeams, leave_nothing_of_an_answer_that_is_spoiled) {
   const Vertex source = busiest(both.graph);
   const TeamOfLists plain(Lists(both), 2);
   const TeamOfLists weighted(Lists(both).weighted(), 2);
-  const auto search = make_lean_bfs(plain.team(), {});
-  expect_spoiled(*search, both, graph::Algorithm::bfs, source);
-  const auto components = make_lean_cc(plain.team());
-  expect_spoiled(*components, both, graph::Algorithm::cc, source);
-  const auto ranks = make_lean_pr(plain.team());
-  expect_spoiled(*ranks, both, graph::Algorithm::pr, source);
-  const auto paths = make_lean_sssp(weighted.team(), usual_delta(both.graph));
-  expect_spoiled(*paths, both, graph::Algorithm::sssp, source);
+  const auto expect_gone = [&](const std::unique_ptr<graph::Traversal>& traversal,
+                               graph::Algorithm algorithm) {
+    SCOPED_TRACE(name(algorithm));
+    expect_spoiled(*traversal, both, algorithm, source);
+  };
+  expect_gone(make_lean_bfs(plain.team(), {}), graph::Algorithm::bfs);
+  expect_gone(make_lean_cc(plain.team()), graph::Algorithm::cc);
+  expect_gone(make_lean_pr(plain.team()), graph::Algorithm::pr);
+  expect_gone(make_lean_sssp(weighted.team(), usual_delta(both.graph)), graph::Algorithm::sssp);
 }
 
 // A team keeps its answer in parts, one GPU does not.

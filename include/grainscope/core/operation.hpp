@@ -108,7 +108,7 @@ struct Measurement {
   bool modelled = false;  // nothing ran: the time is a model's
   Samples samples;        // of a program with trials: one time each, in their order
   Timing timing;
-  // Calls of `run` for which no CPU without a neighbour was found; no value where none was looked for.
+  // Samples for which no CPU without a neighbour was found; no value where none was looked for.
   std::optional<std::uint64_t> disturbed;
   std::uint64_t bytes = 0;  // asked for in one sample; 0: the case moves nothing
   // Over the link in one sample, where not `bytes`: asked for, and the least that must have crossed.

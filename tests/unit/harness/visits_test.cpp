@@ -15,12 +15,15 @@
 #include <sstream>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "child.hpp"
 #include "fakes.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/core/thread_team.hpp"
+#include "grainscope/system/conditions.hpp"
 #include "harness/benchmark.hpp"
 #include "harness/result_store.hpp"
 #include "harness/visits.hpp"
@@ -358,6 +361,36 @@ class Measuring : public testing::Test {
   Session session_{machine_, {.budget_s = 0, .warmups = 1}, peaks_, nullptr, [] { return false; }};
   std::string calls_;
 };
+
+// Neighbours while it warms up, or from then on.
+TEST_F(Measuring, counts_samples_beside_neighbours_and_no_warm_ups) {
+  constexpr int kWarmUps = 3;
+  for (const bool at_first : {true, false}) {
+    int runs = 0;
+    bool learnt = false;
+    QuietCpu cpus([&](int) {
+      const bool busy = std::exchange(learnt, true) && (runs < kWarmUps) == at_first;
+      return busy ? 2.0 : 1.0;
+    });
+    const Session session(machine_, {.budget_s = 0, .warmups = kWarmUps}, peaks_, nullptr,
+                          [] { return false; }, nullptr, &cpus);
+    LocalOperation operation({.run =
+                                  [&] {
+                                    ++runs;
+                                    return 1e-3;
+                                  },
+                              .verify = [] { return "all of it"; },
+                              .timing = {Clock::steady, false, "nothing"},
+                              .on_callers_thread = true});
+    const Measurement measurement = measure(session, operation);
+    if (current_affinity().size() < 2) {
+      EXPECT_FALSE(measurement.disturbed);
+      continue;
+    }
+    ASSERT_TRUE(measurement.disturbed);
+    EXPECT_EQ(*measurement.disturbed, at_first ? 0 : measurement.samples.seconds.size());
+  }
+}
 
 TEST_F(Measuring, prepares_every_sample_then_verifies_and_lets_it_describe_itself) {
   Written operation(calls_);
