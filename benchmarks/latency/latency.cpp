@@ -560,7 +560,9 @@ Family call() {
                      {16, 1024 * kGiB}, true, kNone, {kNone}, {"page"}),
            memory_axis("how the memory of take_mapped, give_back_mapped and fork_with_mapped came to be"),
            gpu_axis(), node_axis()},
-          list_call};
+          list_call,
+          false,
+          2};  // take_mapped without what is checked of the memory
 }
 
 }  // namespace grainscope::harness

@@ -93,7 +93,12 @@ struct TeamPlace {
    public:
     __device__ explicit Meeting(const TeamPlace& place) : place_(place) {}
     __device__ void here() {
-      static_cast<void>(pass([] { return true; }, [] {}));
+      static_cast<void>(pass(
+          [] {
+            __threadfence();
+            return true;
+          },
+          [] {}));
     }
     __device__ bool all() {
       return pass([&] { return wait_for_others(); }, [] {});
@@ -106,6 +111,7 @@ struct TeamPlace {
       TeamBoard::Told* const told = board.told[totals_ % 2];
       const bool came = pass(
           [&] {
+            __threadfence();  // what the other blocks wrote before they came is to be read
             const Total own = read();
             for (int i = 0; i < place_.others.count; ++i) {
               place(own, place_.others.of[i]->told[totals_ % 2][place_.dealt.of]);
@@ -140,9 +146,9 @@ struct TeamPlace {
     __device__ static void place(const T& value, TeamBoard::Told& to) {
       *reinterpret_cast<T*>(to.bytes) = value;
     }
-    // One thread of the block that came last calls `close()`, with all writes of this GPU before it, and
-    // tells the other blocks; it says whether the meeting was held. `then()`: by one thread of each block,
-    // before the others go on.
+    // One thread of the block that came last calls `close()`, and tells the other blocks; it says whether the
+    // meeting was held. All writes of this GPU are before it, behind a fence, which `close()` has. `then()`:
+    // by one thread of each block, before the others go on.
     template <class Close, class Then>
     __device__ bool pass(const Close& close, const Then& then) {
       TeamBoard& board = *place_.board;
@@ -152,7 +158,6 @@ struct TeamPlace {
       if (threadIdx.x == 0) {
         __threadfence();
         if (atomicAdd(&board.arrived, 1) + 1 == meetings_ * gridDim.x) {
-          __threadfence();  // what the other blocks wrote before they came is to be read
           failed = !close();
           if (failed) {
             board.gone = 1;

@@ -22,8 +22,8 @@
 #include "fakes.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
-#include "grainscope/core/thread_team.hpp"
 #include "grainscope/system/conditions.hpp"
+#include "grainscope/system/numa.hpp"
 #include "harness/benchmark.hpp"
 #include "harness/result_store.hpp"
 #include "harness/visits.hpp"
@@ -372,8 +372,9 @@ TEST_F(Measuring, counts_samples_beside_neighbours_and_no_warm_ups) {
       const bool busy = std::exchange(learnt, true) && (runs < kWarmUps) == at_first;
       return busy ? 2.0 : 1.0;
     });
-    const Session session(machine_, {.budget_s = 0, .warmups = kWarmUps}, peaks_, nullptr,
-                          [] { return false; }, nullptr, &cpus);
+    const Session session(
+        machine_, {.budget_s = 0, .warmups = kWarmUps}, peaks_, nullptr, [] { return false; }, nullptr,
+        &cpus);
     LocalOperation operation({.run =
                                   [&] {
                                     ++runs;
