@@ -184,7 +184,7 @@ constexpr About kAboutSamplingNeighbours{
     .timed =
         "one mini-batch, from the seeds to numbered layers; on a GPU between two events, with the copy of "
         "the seeds to it; on the CPU by all threads. Not timed: making and placing the graph, drawing the "
-        "seeds, copying the mini-batch back, checking it",
+        "seeds, overwriting the GPU's cache, copying the mini-batch back, checking it",
     .formula =
         "operations: sampled edges, in the mean over the four mini-batches that take turns. Every mini-batch "
         "of every sample must be, bit for bit, the one expected",
@@ -362,7 +362,9 @@ Family sampling_neighbours(const GnnGraphs& graphs) {
            following_axis("gpus", "over whose memories lists are interleaved"), gpu_axis()},
           [graphs](const Machine& machine, const Scope& scope, const Grids& grids) {
             return Lister(machine, scope, grids, graphs).list();
-          }};
+          },
+          false,
+          2};  // a GPU's cache holds nothing of the lists before
 }
 
 }  // namespace grainscope::harness

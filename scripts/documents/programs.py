@@ -40,7 +40,7 @@ RUNS: dict[str, tuple[Names, ...]] = {
     "H200": (
         "acceptance/h200-a.json.gz", "acceptance/h200-b.json.gz", "acceptance/h200-c1.json.gz",
         "acceptance/h200-c2.json.gz", "acceptance/two-h200-1.json.gz", "acceptance/two-h200-2.json.gz",
-        "h200x2-quick.json", "h200x2-full.json.gz",
+        "h200x2-quick.json.gz", "h200x2-full.json.gz",
     ),
 }  # fmt: skip
 # Programs in two kinds of memory and rows at random, of one machine. All other rates are of the same H100; of

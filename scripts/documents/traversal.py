@@ -1,6 +1,7 @@
 """docs/traversal.md: EMOGI's traversals over the link, their levels, and EMOGI's own code beside them."""
 
 import csv
+import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -8,6 +9,8 @@ from statistics import median
 
 import documents
 from documents import COUNTERS, FULL, clock, digits, is_plain, only, part, raw, rows_of, table
+from grainscope_report import equivalence
+from grainscope_report.uncertainty import clock_of
 from grainscope_report.groups.traversal import ACCESSES
 
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
@@ -475,6 +478,7 @@ PLACED = ("mapped", HELD, "peer", "interleaved", "device")
 HELD_RUNS = ("smaller/h100-16gib-1.json.gz", "smaller/h100-16gib-2.json.gz")
 WHOLE_RUNS = ("smaller/h100-whole-1.json.gz", "smaller/h100-whole-2.json.gz")
 SMALL_RUN = "smaller/h100-4gib.json.gz"
+TURNS = ("whole", "16gib", "16gib", "whole", "whole", "16gib")  # of `quick`, in this order
 SEARCH = "traversal/bfs"
 
 
@@ -814,6 +818,30 @@ def of_held() -> str:
     return table(
         ["", "held over whole", "one held over the other", "one whole over the other"], rows, right=True
     )
+
+
+@part("smaller.families")
+def of_families() -> str:
+    """What held memory changes of `quick`, by family and clock: as scripts/equivalence estimates it."""
+    runs = [
+        {row["name"]: row for row in raw(f"smaller/h100-turn{turn}-{side}.json.gz") if row["status"] == "ok"}
+        for turn, side in enumerate(TURNS, 1)
+    ]
+    sides = [[run for run, of in zip(runs, TURNS, strict=True) if of == side] for side in ("whole", "16gib")]
+    rows = defaultdict(list)
+    for name in sorted(set.intersection(*map(set, runs))):
+        times = tuple([math.log(run[name]["median_s"]) for run in side] for side in sides)
+        rows[runs[0][name]["case"]["family"], clock_of(runs[0][name])].append(times)
+    families = {key: equivalence.Family(of) for key, of in rows.items()}
+    cells = []
+    for (family, clock_name), of in sorted(families.items()):
+        alike = [other for (_, one), other in families.items() if one == clock_name]
+        estimate = of.estimate(equivalence.fit_families(alike))
+        low, high = estimate.interval(0.95)
+        ratio = f"{100 * math.expm1(estimate.value):+.2f} %"
+        between = f"{100 * (low - 1):+.1f} to {100 * (high - 1):+.1f} %"
+        cells.append([f"`{family}`", clock_name, f"{of.rows}", ratio, between])
+    return table(["", "clock", "rows", "held over whole", "95 % interval"], cells, right=True)
 
 
 @part("smaller.between")

@@ -664,7 +664,7 @@ def test_a_run_that_is_worse_than_all_others_is_rejected_and_moves_the_limit():
 
 
 def test_the_reference_machines_keep_the_shipped_sets():
-    h100, h200 = (str(REFERENCE / name) for name in ("h100-quick.json", "h200x2-quick.json"))
+    h100, h200 = (str(REFERENCE / name) for name in ("h100-quick.json", "h200x2-quick.json.gz"))
     assert main(["check", h100, "--rules", "pcie5", "--any-run"]) == 0
     assert main(["check", h200, "--rules", "nvlink", "--any-run"]) == 0
     # Of GPU 1 `quick` has links and rows between GPUs, no others.

@@ -195,7 +195,7 @@ def test_overlays_are_drawn(tmp_path, capsys):
     assert "node-b" in table
 
 
-@pytest.mark.parametrize("name", ["h200x2-quick.json", "no-gpu-quick.json"])
+@pytest.mark.parametrize("name", ["h200x2-quick.json.gz", "no-gpu-quick.json"])
 def test_reference_runs_meet(capsys, name):
     """Of one visit a row, on machines that no table knows: nothing can be told."""
     document = compared(capsys, str(REFERENCE / "h100-quick.json"), str(REFERENCE / name), status=5)

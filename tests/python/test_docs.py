@@ -149,7 +149,7 @@ def test_readme_is_short_and_leads_to_every_document():
 # docs/coverage.md names cases that exist, and forgets nothing.
 
 # The cases of `quick` on two H200, those that were skipped too.
-CASES = [row["name"] for row in documents.raw("h200x2-quick.json")]
+CASES = [row["name"] for row in documents.raw("h200x2-quick.json.gz")]
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
     for line in (ROOT / "docs" / "coverage.md").read_text().splitlines()

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OTHERS = ROOT / "tests" / "golden" / "others"
 FILES = sorted(OTHERS.iterdir())
 RUN = ROOT / "results" / "reference" / "h200x2-full.json.gz"
-QUICK = ROOT / "results" / "reference" / "h200x2-quick.json"
+QUICK = ROOT / "results" / "reference" / "h200x2-quick.json.gz"
 
 
 @pytest.fixture(scope="module")

@@ -129,14 +129,14 @@ def test_the_matrices_of_two_gpus_are_the_golden_ones(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     # A new table of type B changes intervals and no matrix.
     monkeypatch.setattr(uncertainty, "at_hand", uncertainty.TypeB)
-    golden_text.hold("matrix_h200x2-quick.txt", said(capsys, "results/reference/h200x2-quick.json", "--full"))
+    golden_text.hold("matrix_h200x2-quick.txt", said(capsys, "results/reference/h200x2-quick.json.gz", "--full"))
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_matrices_are_one_screen_and_none_is_left_out(capsys, monkeypatch, width):
     monkeypatch.chdir(PROJECT)
     monkeypatch.setenv("COLUMNS", str(width))
-    path = "results/reference/h200x2-quick.json"
+    path = "results/reference/h200x2-quick.json.gz"
     screen, full = (said(capsys, path, *more).splitlines() for more in ((), ("--full",)))
     assert len(screen) <= 40 < len(full)
     assert max(map(len, screen)) <= width

@@ -75,7 +75,7 @@ def test_a_reference_run_is_valid(path):
 
 
 def test_no_row_failed():
-    for name in ("h200x2-full.json.gz", "h200x2-quick.json", *documents.FULL, *documents.QUICK):
+    for name in ("h200x2-full.json.gz", "h200x2-quick.json.gz", *documents.FULL, *documents.QUICK):
         assert result(name).run.counts.failed == 0
 
 

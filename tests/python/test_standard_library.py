@@ -32,7 +32,7 @@ SCRIPTS = str(resources.PACKAGE.parent)
 IMPORTED = (
     str(resources.CHECKOUT / "tests/golden/others/nvbandwidth-0.8.txt"),
     "--with",
-    str(resources.CHECKOUT / "results/reference/h200x2-quick.json"),
+    str(resources.CHECKOUT / "results/reference/h200x2-quick.json.gz"),
 )
 COMMANDS = {
     "summary": ("summary", "h100"),

@@ -214,7 +214,7 @@ def test_a_pipe_that_closes_ends_quietly(files, command):
     assert ended.stdout.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["h200x2-quick.json", "no-gpu-quick.json", "h100-lean24-kron.json.gz"])
+@pytest.mark.parametrize("name", ["h200x2-quick.json.gz", "no-gpu-quick.json", "h100-lean24-kron.json.gz"])
 def test_the_screen_is_the_golden_one(name, capsys, monkeypatch):
     # A new table of type B changes intervals and no screen.
     monkeypatch.setattr(uncertainty, "at_hand", uncertainty.TypeB)
@@ -326,7 +326,7 @@ ACCEPTANCE = ROOT / "acceptance"
 PAIRS = {
     "two visits to a machine": (ACCEPTANCE / "h100-b1.json.gz", ACCEPTANCE / "h100-b2.json.gz"),
     "two H100": (ACCEPTANCE / "h100-a.json.gz", ACCEPTANCE / "h100-b1.json.gz"),
-    "H100 and H200": (ROOT / "h100-quick.json", ROOT / "h200x2-quick.json"),
+    "H100 and H200": (ROOT / "h100-quick.json", ROOT / "h200x2-quick.json.gz"),
     "no GPU": (ROOT / "no-gpu-quick.json", ROOT / "h100-quick.json"),
 }
 
