@@ -10,8 +10,8 @@ from statistics import median
 import documents
 from documents import COUNTERS, FULL, clock, digits, is_plain, only, part, raw, rows_of, table
 from grainscope_report import equivalence
-from grainscope_report.uncertainty import clock_of
 from grainscope_report.groups.traversal import ACCESSES
+from grainscope_report.uncertainty import clock_of
 
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
 COLUMNS = {("kron24", 8): "kron 24, 8 B", ("kron24", 4): "kron 24, 4 B"} | {

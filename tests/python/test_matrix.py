@@ -129,7 +129,9 @@ def test_the_matrices_of_two_gpus_are_the_golden_ones(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     # A new table of type B changes intervals and no matrix.
     monkeypatch.setattr(uncertainty, "at_hand", uncertainty.TypeB)
-    golden_text.hold("matrix_h200x2-quick.txt", said(capsys, "results/reference/h200x2-quick.json.gz", "--full"))
+    golden_text.hold(
+        "matrix_h200x2-quick.txt", said(capsys, "results/reference/h200x2-quick.json.gz", "--full")
+    )
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
