@@ -26,11 +26,12 @@ namespace grainscope::harness {
 // One sampling session, as a benchmark's body sees it.
 class Session {
  public:
-  Session(const Machine& machine, const SamplingPlan& plan, LinkPeaks& peaks, cuda::ManagedBudget* managed,
-          std::function<bool()> interrupted, cuda::PinnedReserve* pinned = nullptr,
-          QuietCpu* quiet = nullptr);
+  Session(
+      const Machine& machine, const SamplingPlan& plan, LinkPeaks& peaks, cuda::ManagedBudget* managed,
+      std::function<bool()> interrupted, cuda::PinnedReserve* pinned = nullptr, QuietCpu* quiet = nullptr,
+      std::function<void()> sampled = [] {});
 
-  // Samples by the plan; see draw_samples.
+  // Samples by the plan; see draw_samples. Right behind them `sampled` is called, as behind trials.
   [[nodiscard]] Samples sample(const std::function<double()>& one_sample) const;
   // The same, and what the board of a GPU used in one sample, where that can be read.
   [[nodiscard]] Samples sample(const std::function<double()>& one_sample, int gpu,
@@ -57,6 +58,7 @@ class Session {
   std::function<bool()> interrupted_;
   cuda::PinnedReserve* pinned_;
   QuietCpu* quiet_;
+  std::function<void()> sampled_;
 };
 
 // What measure() knows beside the operation.

@@ -14,7 +14,9 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "build_info.hpp"
 #include "grainscope/core/error.hpp"
@@ -105,15 +107,16 @@ long preemptions() {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
-// The GPU that a case uses first; empty: none.
-std::string uuid_of(const Machine& machine, const Case& id) {
-  for (const Site& site : id.site) {
-    const GpuReport* gpu = is_gpu(site) ? machine.find_gpu(static_cast<int>(site.value)) : nullptr;
-    if (gpu != nullptr) {
-      return gpu->uuid;
+// Of the GPUs that take part.
+std::vector<std::string> uuids_of(const Machine& machine, const Benchmark& benchmark) {
+  std::vector<std::string> uuids;
+  for (const int ordinal : benchmark.gpus()) {
+    const GpuReport* gpu = machine.find_gpu(ordinal);
+    if (gpu != nullptr && !gpu->uuid.empty()) {
+      uuids.push_back(gpu->uuid);
     }
   }
-  return {};
+  return uuids;
 }
 
 // Clocks as they are behind the samples; and what held them down before or behind.
@@ -225,14 +228,15 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
   const double begun_cpu_s = process_cpu_s();
   const long begun_preemptions = preemptions();
   const std::optional<double> begun_stolen_s = stolen_so_far_s();
-  const std::string uuid = uuid_of(machine_, benchmark.id);
-  const auto conditions = [&] { return read_conditions(sched_getcpu(), machine_.nvml.get(), uuid); };
+  const std::vector<std::string> uuids = uuids_of(machine_, benchmark);
+  const auto conditions = [&] { return read_conditions(sched_getcpu(), machine_.nvml.get(), uuids); };
   const Conditions before = conditions();
+  std::optional<Conditions> behind;  // the samples, before anything is checked or freed
   const auto row = [&](Status status, const std::string& reason) {
     json outcome = outcome_row(benchmark, status, reason);
     add_measurement(outcome, measurement);
     outcome["visit_s"] = steady_now_s() - begun_s;
-    if (json state = state_json(before, conditions()); !state.empty()) {
+    if (json state = state_json(before, behind ? *behind : conditions()); !state.empty()) {
       outcome["state"] = std::move(state);
     }
     outcome["cpu_s"] = process_cpu_s() - begun_cpu_s;
@@ -243,7 +247,8 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
     return outcome;
   };
   hooks_.starting(benchmark.id.name());
-  Session session(machine_, plan_, peaks_, &managed_, interrupted, &pinned_, &quiet_);
+  Session session(machine_, plan_, peaks_, &managed_, interrupted, &pinned_, &quiet_,
+                  [&] { behind = conditions(); });
   try {
     hold_gpu_memory(benchmark);
     measurement = benchmark.run(session);

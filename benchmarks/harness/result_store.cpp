@@ -359,10 +359,13 @@ bool is_row(const json& row) {
          row.contains("samples_s") && are_times(row["samples_s"]);
 }
 
-bool is_link(const json& line) {
+// Whether a line has warnings, and beside them nothing or a link.
+bool has_warnings(const json& line) {
   try {
-    static_cast<void>(link_from_json(line.at("link")));
     static_cast<void>(warnings_from_json(line.at("warnings")));
+    if (line.contains("link")) {
+      static_cast<void>(link_from_json(line["link"]));
+    }
     return true;
   } catch (const json::exception&) {
     return false;
@@ -414,11 +417,15 @@ bool take_line(const json& line, std::set<std::pair<std::string, int>>& seen, Jo
     add_rows(rows, seen, journal);
     return true;
   }
-  if (is_link(line)) {
-    journal.links.push_back(line);
-    return true;
+  if (!has_warnings(line)) {
+    return false;
   }
-  return false;
+  if (line.contains("link")) {
+    journal.links.push_back(line);
+  } else {
+    journal.warnings.push_back(line["warnings"]);
+  }
+  return true;
 }
 
 }  // namespace
@@ -574,6 +581,10 @@ void ResultStore::append_rows(const json& rows) {
 
 void ResultStore::append_link(const json& link, const json& warnings) {
   append_line({{"link", link}, {"warnings", warnings}});
+}
+
+void ResultStore::append_warnings(const json& warnings) {
+  append_line({{"warnings", warnings}});
 }
 
 bool ResultStore::is_finished() const {

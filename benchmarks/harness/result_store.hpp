@@ -66,12 +66,13 @@ struct Outcome {
 
 // What a journal holds.
 struct Journal {
-  nlohmann::json header;              // the first line: what was asked for, where, by which version
-  std::vector<nlohmann::json> rows;   // of finished cases, in order
-  std::vector<nlohmann::json> links;  // measured copy peaks, each as {"link": …, "warnings": […]}
-  std::uint64_t valid_bytes = 0;      // a last line that was cut is not among them
-  std::uint64_t lost_lines = 0;       // whole ones behind the first that cannot be read
-  std::uint64_t repeated_rows = 0;    // of visits that an earlier row is of; not among `rows`
+  nlohmann::json header;                 // the first line: what was asked for, where, by which version
+  std::vector<nlohmann::json> rows;      // of finished cases, in order
+  std::vector<nlohmann::json> links;     // measured copy peaks, each as {"link": …, "warnings": […]}
+  std::vector<nlohmann::json> warnings;  // of the machine, as each part of the run found it: […]
+  std::uint64_t valid_bytes = 0;         // a last line that was cut is not among them
+  std::uint64_t lost_lines = 0;          // whole ones behind the first that cannot be read
+  std::uint64_t repeated_rows = 0;       // of visits that an earlier row is of; not among `rows`
 };
 
 // A line of a journal: the object with a check sum as its last member, `crc32`, and a newline. The second
@@ -117,6 +118,7 @@ class ResultStore {
   // Each is on disk when the call returns; throws EnvironmentError otherwise (a full disk).
   void append_rows(const nlohmann::json& rows);
   void append_link(const nlohmann::json& link, const nlohmann::json& warnings);
+  void append_warnings(const nlohmann::json& warnings);
 
   // Writes `result.json` to a temporary file, syncs and renames it; then its digest, `fleet.jsonl.gz`.
   void finish(const nlohmann::json& result) const;

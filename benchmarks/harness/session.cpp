@@ -22,17 +22,20 @@ constexpr double kShortestEnergy_s = 0.2;
 
 Session::Session(const Machine& machine, const SamplingPlan& plan, LinkPeaks& peaks,
                  cuda::ManagedBudget* managed, std::function<bool()> interrupted, cuda::PinnedReserve* pinned,
-                 QuietCpu* quiet)
+                 QuietCpu* quiet, std::function<void()> sampled)
     : machine_(machine),
       plan_(plan),
       peaks_(peaks),
       managed_(managed),
       interrupted_(std::move(interrupted)),
       pinned_(pinned),
-      quiet_(quiet) {}
+      quiet_(quiet),
+      sampled_(std::move(sampled)) {}
 
 Samples Session::sample(const std::function<double()>& one_sample) const {
-  return draw_samples(plan_, one_sample, steady_now_s, interrupted_);
+  Samples samples = draw_samples(plan_, one_sample, steady_now_s, interrupted_);
+  sampled_();
+  return samples;
 }
 
 Samples Session::sample(const std::function<double()>& one_sample, int gpu, Measurement& measurement) const {
@@ -61,10 +64,11 @@ Samples Session::trials(int count, const std::function<double(int)>& one_trial) 
     if (interrupted_()) {
       throw Interrupted{};
     }
-    samples.seconds.push_back(one_trial(trial));
+    samples.seconds.push_back(possible_sample_s(one_trial(trial)));
   }
-  samples.summary = summarize(samples.seconds);
   samples.wall_s = steady_now_s() - begun;
+  sampled_();
+  samples.summary = summarize(samples.seconds);
   return samples;
 }
 

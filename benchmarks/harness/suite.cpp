@@ -121,6 +121,7 @@ class Suite {
     take_over_finished();
     note_skipped();
     leave_finished();
+    note_warnings();
     expect_visits();
     const GpuLock lock(gpus_used(request_.machine, request_.selection.runnable), options_.wait_for_gpu,
                        [] { return signal_received() != 0; });
@@ -153,6 +154,27 @@ class Suite {
     for (const auto* benchmarks : {&request_.selection.skipped, &request_.selection.runnable}) {
       for (const Benchmark& benchmark : *benchmarks) {
         places_.emplace(benchmark.id.name(), places_.size());
+      }
+    }
+  }
+
+  // What was found of the machine when a part of the run began is said of the run, also where it has changed
+  // since.
+  void note_warnings() {
+    std::vector<Warning>& all = request_.machine.warnings;
+    if (!all.empty()) {
+      to_store([&](ResultStore& store) { store.append_warnings(warnings_json(all)); });
+    }
+    if (request_.resumed == nullptr) {
+      return;
+    }
+    for (const json& of_part : request_.resumed->warnings) {
+      for (Warning& warning : warnings_from_json(of_part)) {
+        if (std::none_of(all.begin(), all.end(),
+                         [&](const Warning& known) { return known.id == warning.id; })) {
+          warning.finding = "in an earlier part of the run: " + warning.finding;
+          all.push_back(std::move(warning));
+        }
       }
     }
   }

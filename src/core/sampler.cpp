@@ -84,6 +84,14 @@ double seconds_on(clockid_t clock) {
 
 }  // namespace
 
+double possible_sample_s(double seconds) {
+  if (!std::isfinite(seconds) || seconds <= 0) {
+    throw FailedError("impossible: a sample took " + std::to_string(seconds) +
+                      " s; the clock or the timed operation is broken");
+  }
+  return seconds;
+}
+
 double process_cpu_s() {
   return seconds_on(CLOCK_PROCESS_CPUTIME_ID);
 }
@@ -102,12 +110,7 @@ Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& on
     if (interrupted()) {
       throw Interrupted{};
     }
-    const double seconds = one_sample();
-    if (!std::isfinite(seconds) || seconds <= 0) {
-      throw FailedError("impossible: a sample took " + std::to_string(seconds) +
-                        " s; the clock or the timed operation is broken");
-    }
-    return seconds;
+    return possible_sample_s(one_sample());
   };
 
   Samples samples;

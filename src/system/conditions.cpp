@@ -3,9 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -17,11 +21,45 @@
 
 namespace grainscope {
 
-Conditions read_conditions(int cpu, const Nvml* nvml, const std::string& uuid,
+namespace {
+
+// `choose(a, b)` of what both know, or what one of them does.
+template <class T, class Choose>
+void take_up(const std::optional<T>& more, std::optional<T>& found, const Choose& choose) {
+  if (more) {
+    found = found ? choose(*found, *more) : *more;
+  }
+}
+
+void take_up(const Conditions& gpu, Conditions& found) {
+  const auto lower = [](int one, int other) { return std::min(one, other); };
+  take_up(gpu.gpu_sm_mhz, found.gpu_sm_mhz, lower);
+  take_up(gpu.gpu_memory_mhz, found.gpu_memory_mhz, lower);
+  take_up(gpu.throttle, found.throttle, [](std::vector<std::string> all, const auto& more) {
+    std::copy_if(more.begin(), more.end(), std::back_inserter(all), [&](const std::string& reason) {
+      return std::find(all.begin(), all.end(), reason) == all.end();
+    });
+    return all;
+  });
+  take_up(gpu.link, found.link, [](const NvmlLinkState& one, const NvmlLinkState& other) {
+    // Each generation is about twice as fast.
+    const auto rate = [](const NvmlLinkState& link) { return std::ldexp(link.width, link.generation); };
+    return rate(other) < rate(one) ? other : one;
+  });
+  take_up(gpu.ecc_errors, found.ecc_errors, std::plus<>{});
+}
+
+}  // namespace
+
+Conditions read_conditions(int cpu, const Nvml* nvml, const std::vector<std::string>& uuids,
                            const std::filesystem::path& root) {
   Conditions found;
-  if (nvml != nullptr && !uuid.empty()) {
-    nvml->add_conditions(uuid, found);
+  for (const std::string& uuid : uuids) {
+    if (nvml != nullptr) {
+      Conditions gpu;
+      nvml->add_conditions(uuid, gpu);
+      take_up(gpu, found);
+    }
   }
   const auto steered = root / "sys/devices/system/cpu" / ("cpu" + std::to_string(cpu)) / "cpufreq";
   found.governor = sysfs::read_text(steered / "scaling_governor");

@@ -44,6 +44,9 @@ struct Samples {
   }
 };
 
+// The same seconds; throws FailedError unless they are positive and finite, as those of a sample must be.
+[[nodiscard]] double possible_sample_s(double seconds);
+
 // Thrown between two samples when `interrupted` says so; what was sampled is dropped.
 struct Interrupted {};
 

@@ -25,8 +25,9 @@ struct Conditions {
   std::optional<std::uint64_t> ecc_errors;  // that could not be corrected, since the driver was loaded
 };
 
-// Of a CPU, by cpufreq; and of the GPU with this UUID, where there is NVML and the UUID is not empty.
-[[nodiscard]] Conditions read_conditions(int cpu, const Nvml* nvml, const std::string& uuid,
+// Of a CPU, by cpufreq; and of the GPUs with these UUIDs, where there is NVML: of several the lowest clocks,
+// the slowest link, every reason and the errors of all.
+[[nodiscard]] Conditions read_conditions(int cpu, const Nvml* nvml, const std::vector<std::string>& uuids,
                                          const std::filesystem::path& root = "/");
 
 // A CPU that shares its core with nobody just now. The CPUs of a virtual machine are often halves of cores

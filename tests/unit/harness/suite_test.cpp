@@ -14,6 +14,7 @@
 
 #include "fakes.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/system/warnings.hpp"
 #include "harness/result_store.hpp"
 #include "harness/run.hpp"
 #include "harness/suite.hpp"
@@ -492,6 +493,21 @@ TEST_F(LostGpu, goes_on_with_what_is_missing_in_a_new_process) {
             (std::vector{fake_name("a"), fake_name("b"), fake_name("c"), fake_name("d")}));
   EXPECT_EQ(whole["context"]["run"]["complete"], true);
   EXPECT_EQ(whole["context"]["run"]["counts"], (json{{"ok", 3}, {"skipped", 0}, {"failed", 1}}));
+}
+
+// What is cured when it goes on was there when the first part ran.
+TEST_F(LostGpu, leaves_what_was_found_of_the_machine_to_the_whole_run) {
+  static_cast<void>(begin(cases()));
+  const std::size_t found = result()["context"]["environment"]["warnings"].size();
+  Journal left = read_journal(folder());
+  EXPECT_EQ(left.warnings.size(), found > 0 ? 1U : 0U);
+  const Warning cured{"test.cured", Severity::warning, "a fan stood still", "the clocks fell", "replace it"};
+  ResultStore::resume(folder(), left).append_warnings(warnings_json({cured}));
+  static_cast<void>(resume(cases()));
+  const json whole = result()["context"]["environment"]["warnings"];
+  EXPECT_EQ(whole.size(), found + 1) << "what is still so is said once: " << whole;
+  EXPECT_EQ(whole.back()["id"], "test.cured");
+  EXPECT_EQ(whole.back()["finding"], "in an earlier part of the run: a fan stood still");
 }
 
 TEST_F(LostGpu, in_the_last_case_leaves_nothing_to_go_on_with) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -358,9 +359,20 @@ class Measuring : public testing::Test {
 
   Machine machine_;
   LinkPeaks peaks_{machine_, [](const LinkPeak&, const std::vector<Warning>&) {}};
-  Session session_{machine_, {.budget_s = 0, .warmups = 1}, peaks_, nullptr, [] { return false; }};
+  Session session_{machine_, {.budget_s = 0, .warmups = 1},   peaks_, nullptr, [] { return false; }, nullptr,
+                   nullptr,  [this] { calls_ += "sampled "; }};
   std::string calls_;
 };
+
+TEST_F(Measuring, refuses_trials_of_no_time) {
+  for (const double seconds : {0.0, -1.0, std::nan("")}) {
+    LocalOperation operation({.run = [seconds] { return seconds; },
+                              .verify = [] { return "all of it"; },
+                              .timing = {Clock::steady, false, "nothing"},
+                              .trials = 2});
+    EXPECT_THROW(static_cast<void>(measure(session_, operation)), FailedError) << seconds;
+  }
+}
 
 // Neighbours while it warms up, or from then on.
 TEST_F(Measuring, counts_samples_beside_neighbours_and_no_warm_ups) {
@@ -400,7 +412,7 @@ TEST_F(Measuring, prepares_every_sample_then_verifies_and_lets_it_describe_itsel
   for (std::size_t i = 0; i < 1 + measurement.samples.seconds.size(); ++i) {
     expected += "prepare run ";
   }
-  EXPECT_EQ(calls_, expected + "verify describe ");
+  EXPECT_EQ(calls_, expected + "sampled verify describe ");
   EXPECT_EQ(measurement.samples.seconds.front(), 2) << "the first was warm-up";
   EXPECT_EQ(measurement.verification, "all of it");
   EXPECT_EQ(measurement.timing.timed, "nothing");
@@ -411,7 +423,7 @@ TEST_F(Measuring, prepares_every_sample_then_verifies_and_lets_it_describe_itsel
 TEST_F(Measuring, takes_one_sample_of_each_trial) {
   Written operation(calls_, 3);
   const Measurement measurement = measure(session_, operation);
-  EXPECT_EQ(calls_, "new prepare run prepare run prepare run verify describe ");
+  EXPECT_EQ(calls_, "new prepare run prepare run prepare run sampled verify describe ");
   EXPECT_EQ(measurement.samples.seconds, (std::vector<double>{1, 2, 3}));
 }
 
@@ -419,14 +431,14 @@ TEST_F(Measuring, makes_the_operation_anew_or_takes_one_that_others_share) {
   for (int visit = 0; visit < 2; ++visit) {
     calls_.clear();
     const Measurement anew = measure(session_, [&] { return std::make_unique<Written>(calls_, 1); });
-    EXPECT_EQ(calls_, "new prepare run verify describe gone ");
+    EXPECT_EQ(calls_, "new prepare run sampled verify describe gone ");
     EXPECT_EQ(anew.samples.seconds, std::vector<double>{1});
   }
   calls_.clear();
   Written operation(calls_, 1);
   EXPECT_EQ(measure(session_, operation).samples.seconds, std::vector<double>{1});
   EXPECT_EQ(measure(session_, operation).samples.seconds, std::vector<double>{2});
-  EXPECT_EQ(calls_, "new prepare run verify describe prepare run verify describe ");
+  EXPECT_EQ(calls_, "new prepare run sampled verify describe prepare run sampled verify describe ");
 }
 
 TEST_F(Measuring, by_a_limit_that_is_known_beside_the_operation) {

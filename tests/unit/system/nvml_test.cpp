@@ -134,14 +134,20 @@ TEST_F(FakeNvml, single_readings_are_by_uuid) {
   EXPECT_FALSE(nvml_->link_now("GPU-one"));
   EXPECT_EQ(nvml_->pcie_replays("GPU-zero"), 3U);
   EXPECT_EQ(nvml_->clock_event_reasons("GPU-zero")->size(), 3U);
-  const Conditions now = read_conditions(0, nvml_.get(), "GPU-zero", "/nowhere");
+  const Conditions now = read_conditions(0, nvml_.get(), {"GPU-zero"}, "/nowhere");
   EXPECT_EQ(now.gpu_sm_mhz, 1001);
   EXPECT_EQ(now.gpu_memory_mhz, 1002);
   EXPECT_EQ(now.throttle->size(), 3U);
   EXPECT_EQ(now.link->generation, link->generation);
   EXPECT_EQ(now.ecc_errors, 7U);
-  EXPECT_FALSE(read_conditions(0, nvml_.get(), "GPU-one", "/nowhere").ecc_errors);
-  EXPECT_FALSE(read_conditions(0, nvml_.get(), "GPU-absent", "/nowhere").gpu_sm_mhz);
+  EXPECT_FALSE(read_conditions(0, nvml_.get(), {"GPU-one"}, "/nowhere").ecc_errors);
+  const Conditions of_both = read_conditions(0, nvml_.get(), {"GPU-one", "GPU-zero"}, "/nowhere");
+  EXPECT_EQ(of_both.gpu_sm_mhz, 1001);
+  EXPECT_EQ(of_both.throttle->size(), 3U);
+  const Conditions twice = read_conditions(0, nvml_.get(), {"GPU-zero", "GPU-zero"}, "/nowhere");
+  EXPECT_EQ(twice.throttle->size(), 3U) << "each reason once";
+  EXPECT_EQ(twice.ecc_errors, 14U);
+  EXPECT_FALSE(read_conditions(0, nvml_.get(), {"GPU-absent"}, "/nowhere").gpu_sm_mhz);
   EXPECT_EQ(nvml_->clock_event_reasons("GPU-absent"), std::nullopt);
 }
 
