@@ -824,7 +824,11 @@ def of_held() -> str:
 def of_families() -> str:
     """What held memory changes of `quick`, by family and clock: as scripts/equivalence estimates it."""
     runs = [
-        {row["name"]: row for row in raw(f"smaller/h100-turns-{side}-{turn}.json.gz") if row["status"] == "ok"}
+        {
+            row["name"]: row
+            for row in raw(f"smaller/h100-turns-{side}-{turn}.json.gz")
+            if row["status"] == "ok"
+        }
         for turn, side in enumerate(TURNS, 1)
     ]
     sides = [[run for run, of in zip(runs, TURNS, strict=True) if of == side] for side in ("whole", "16gib")]

@@ -412,7 +412,7 @@ def type_b_text(made: Mapping[str, Any]) -> str:
 
 
 def differences(runs: Sequence[Measured]) -> dict[Key, list[Difference]]:
-    """The rows that two runs share, by family and clock, of every two of these runs."""
+    """The rows that two runs share, by family and clock, of every two of these runs; of one version each."""
     found: dict[Key, list[Difference]] = defaultdict(list)
     for one, other in combinations(runs, 2):
         for key, rows in _differences(one, other).items():
@@ -425,6 +425,9 @@ def _differences(one: Measured, other: Measured) -> dict[Key, list[Difference]]:
     found: dict[Key, list[Difference]] = defaultdict(list)
     a, b = _standards(one), _standards(other)
     for question in a.keys() & b.keys():
+        family = one.clocks[question][0]
+        if one.versions.get(family, 1) != other.versions.get(family, 1):
+            continue
         value = math.log(_middle(other, question) / _middle(one, question))
         found[one.clocks[question]].append(Difference(value, a[question], b[question]))
     return found

@@ -196,6 +196,25 @@ def test_planted_spreads_are_found():
     assert row["visit"]["standard"] == pytest.approx(0.01, rel=0.25)
 
 
+def test_two_versions_of_a_family_are_no_pair():
+    old, new = repeated_runs(3, 0.003), repeated_runs(3, 0.003)
+    alone = family(new)["run"]["standard"]
+    old = [
+        dataclasses.replace(
+            run,
+            versions={"fake": 1},
+            started=run.started.replace("2026", "2025"),
+            processes={
+                question: tuple((Visit(2 * visit.median_s, visit.error),) for (visit,) in processes)
+                for question, processes in run.processes.items()
+            },
+        )
+        for run in old
+    ]
+    assert family(old + new)["version"] == 2
+    assert family(old + new)["run"]["standard"] == pytest.approx(alone, rel=0.2)
+
+
 def test_runs_that_differ_by_their_visits_alone_ask_for_little_more():
     assert family(repeated_runs(3, 0.0))["run"]["standard"] < 0.006
 
