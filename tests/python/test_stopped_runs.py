@@ -24,7 +24,7 @@ OLD = GOLDEN / "journal_328c8b4"
 def journal_of(folder: Path) -> tuple[dict, list[dict]]:
     """The header and all rows."""
     lines = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
-    return lines[0], [row for line in lines[1:] for row in line["rows"]]
+    return lines[0], [row for line in lines[1:] for row in line.get("rows", [])]
 
 
 def result_of(folder: Path) -> dict:
