@@ -54,10 +54,14 @@ Measurement measure(Session& session, const Point& point, const GatherSite& site
   }
   const auto store = gnn::make_feature_store(
       store_request(point.table, site), lease ? &lease->memory() : nullptr, session.surroundings().managed);
-  gnn::RowLists lists;
-  for (int list = 0; list < gather_lists(point.table.asked_rows()); ++list) {
-    lists.push_back(gnn::draw_bags(point.bags, point.table.indices, store->shape().rows, 1, list));
-  }
+  const gnn::RowLists lists =
+      lists_in_turn(point.table, store->shape(), [&](std::uint32_t table_rows, int count) {
+        gnn::RowLists drawn;
+        for (int list = 0; list < count; ++list) {
+          drawn.push_back(gnn::draw_bags(point.bags, point.table.indices, table_rows, 1, list));
+        }
+        return drawn;
+      });
   const auto lookup = gnn::make_bag_lookup(*store, lists, point.bags);
 
   Measurement measurement = harness::measure(

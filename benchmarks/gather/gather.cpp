@@ -123,8 +123,9 @@ constexpr About kAboutGather{
         "L2 cache before each sample, sending managed pages home, and checking the whole output after each "
         "sample. Four lists of rows take turns",
     .formula =
-        "bytes = rows * window * row; link_bytes_least = different rows that lie on the host * row, of a "
-        "managed table what left the host (of one that stays there each different row); `traffic` is the "
+        "bytes = rows * window * row; link_bytes_least = different rows that lie on the host * row, of "
+        "copies every row asked for, of a managed table what left the host (of one that stays there each "
+        "different row); `traffic` is the "
         "model's count of requests for the first list, with no cache: one for each 128-byte line of a warp's "
         "load",
     .source =

@@ -116,8 +116,7 @@ Explanation explain(const PipelinePoint& point, const gnn::NpyFile* own) {
       "between the ends of two training steps, while later mini-batches are sampled and gathered; not the "
       "first, nor making graph and table",
       "bytes = rows of a mini-batch * row * gpus, in the mean; link_bytes_least = those beyond the rows that "
-      "the "
-      "GPU keeps; overlap = (sum of stages - pipelined) / (sum - slowest)",
+      "the GPU keeps, of a window each row once; overlap = (sum of stages - pipelined) / (sum - slowest)",
       point.percent > 0 ? "dissertation 3.3.2, figure 3.12"
       : point.bounded   ? "dissertation 3.4, 4.2 and 4.4"
                         : "dissertation 3.3",

@@ -337,7 +337,8 @@ class Lister {
     // Four mini-batches that are expected, and one that was sampled.
     Needs needs{gnn_host_bytes(point.spec) + vertices * 5 + 5 * sources, 0, 0};
     if (point.lists) {
-      needs.device_bytes = vertices * 13 + sources;
+      constexpr std::uint64_t kEvictor = 256 * kMiB;  // twice the L2 cache of any GPU
+      needs.device_bytes = vertices * 13 + sources + kEvictor;
       (point.lists->placement == ListPlacement::mapped ? needs.host_bytes : needs.device_bytes) += lists;
     }
     return needs;

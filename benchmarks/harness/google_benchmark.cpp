@@ -107,11 +107,11 @@ long preemptions() {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
-// Of the GPUs that take part.
-std::vector<std::string> uuids_of(const Machine& machine, const Benchmark& benchmark) {
+// Of the GPUs of its site: others that take part may lend memory alone, and be idle.
+std::vector<std::string> uuids_of(const Machine& machine, const Case& id) {
   std::vector<std::string> uuids;
-  for (const int ordinal : benchmark.gpus()) {
-    const GpuReport* gpu = machine.find_gpu(ordinal);
+  for (const Site& site : id.site) {
+    const GpuReport* gpu = is_gpu(site) ? machine.find_gpu(static_cast<int>(site.value)) : nullptr;
     if (gpu != nullptr && !gpu->uuid.empty()) {
       uuids.push_back(gpu->uuid);
     }
@@ -228,10 +228,10 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
   const double begun_cpu_s = process_cpu_s();
   const long begun_preemptions = preemptions();
   const std::optional<double> begun_stolen_s = stolen_so_far_s();
-  const std::vector<std::string> uuids = uuids_of(machine_, benchmark);
+  const std::vector<std::string> uuids = uuids_of(machine_, benchmark.id);
   const auto conditions = [&] { return read_conditions(sched_getcpu(), machine_.nvml.get(), uuids); };
   const Conditions before = conditions();
-  std::optional<Conditions> behind;  // the samples, before anything is checked or freed
+  std::optional<Conditions> behind;  // the samples, before memory is looked at and freed
   const auto row = [&](Status status, const std::string& reason) {
     json outcome = outcome_row(benchmark, status, reason);
     add_measurement(outcome, measurement);

@@ -44,9 +44,10 @@ Samples Session::sample(const std::function<double()>& one_sample, int gpu, Meas
   const auto energy_mj = [&] { return counts ? machine_.nvml->energy_mj(report->uuid) : std::nullopt; };
   const auto before = energy_mj();
   const double begun = steady_now_s();
-  Samples samples = sample(one_sample);
+  Samples samples = draw_samples(plan_, one_sample, steady_now_s, interrupted_);
   const double took_s = steady_now_s() - begun;
   const auto after = energy_mj();
+  sampled_();
   if (before && after && *after > *before && samples.wall_s >= kShortestEnergy_s) {
     const auto drawn =
         static_cast<double>(samples.seconds.size() + samples.unsettled.size() + samples.warmups);

@@ -118,10 +118,10 @@ class Suite {
     if (!options_.file_out.empty() && options_.file_format == "console") {
       file_table_.emplace(file_text_, Screen{}, request_.selection.runnable, has_full_names());
     }
+    note_warnings();  // before those of links are taken over
     take_over_finished();
     note_skipped();
     leave_finished();
-    note_warnings();
     expect_visits();
     const GpuLock lock(gpus_used(request_.machine, request_.selection.runnable), options_.wait_for_gpu,
                        [] { return signal_received() != 0; });
@@ -148,6 +148,7 @@ class Suite {
 
  private:
   using Cases = std::vector<const Benchmark*>;
+  static constexpr const char* kEarlier = "in an earlier part of the run: ";
 
   // The places of cases in the listing; of the whole run, also where it goes on.
   void note_names() {
@@ -170,13 +171,23 @@ class Suite {
     }
     for (const json& of_part : request_.resumed->warnings) {
       for (Warning& warning : warnings_from_json(of_part)) {
-        if (std::none_of(all.begin(), all.end(),
-                         [&](const Warning& known) { return known.id == warning.id; })) {
-          warning.finding = "in an earlier part of the run: " + warning.finding;
+        const auto same = [&](const Warning& known) {
+          return known.id == warning.id && subject_of(known) == subject_of(warning);
+        };
+        if (std::none_of(all.begin(), all.end(), same)) {
+          warning.finding = kEarlier + warning.finding;
           all.push_back(std::move(warning));
         }
       }
     }
+  }
+
+  // The GPU, say, that a warning is of; what is said of it may have other numbers each time.
+  [[nodiscard]] static std::string subject_of(const Warning& warning) {
+    const std::string& found = warning.finding;
+    const std::size_t begin = found.starts_with(kEarlier) ? std::string_view(kEarlier).size() : 0;
+    const std::size_t end = found.find(": ", begin);
+    return end == std::string::npos ? std::string() : found.substr(begin, end - begin);
   }
 
   // Everything that an earlier part of this run finished is a result of this one.

@@ -584,7 +584,10 @@ def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
     # A row of one run is on quiet CPUs, and of another that found none on the host's clock.
     keys |= {(family, BUSY[clock]) for family, clock in keys if clock in BUSY}
     visits, between = _visits(keys, runs), _between(keys, found)
-    versions = {family: version for run in runs for family, version in run.versions.items()}
+    versions: dict[str, int] = {}
+    for run in runs:
+        for family, version in run.versions.items():
+            versions[family] = max(version, versions.get(family, 1))
     for key in sorted(visits):
         family, clock = key
         row: dict[str, Any] = {"family": family, "version": versions.get(family, 1), "clock": clock}

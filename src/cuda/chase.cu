@@ -170,11 +170,11 @@ struct Length {
 Length length_of(const ChaseSpec& spec) {
   constexpr std::uint64_t kMostFirstLevel = 256 * kKiB;
   if (spec.to != ChaseSpec::To::own_memory) {
-    // A kernel goes around once at most: what came over the link may stay in a first-level cache until it
-    // ends.
+    // From 4 KiB on a kernel goes around once at most: what came over the link may stay in a first-level
+    // cache until it ends. More kernels do not fit behind the gate.
     constexpr std::uint64_t kSteps = 1 << 14;
     const std::uint64_t lines = std::max<std::uint64_t>(spec.bytes / kChaseStride, 1);
-    return {kSteps, static_cast<int>(std::clamp<std::uint64_t>(kSteps / lines, 8, kSteps / 16))};
+    return {kSteps, static_cast<int>(std::clamp<std::uint64_t>(kSteps / lines, 8, 256))};
   }
   return spec.bytes <= kMostFirstLevel ? Length{1 << 20, 2} : Length{1 << 16, 8};
 }

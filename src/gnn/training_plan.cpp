@@ -95,8 +95,8 @@ double TrainingPlan::rows_beyond(std::uint64_t hot) const {
 }
 
 double TrainingPlan::rows_beyond(std::uint64_t hot, std::uint64_t window, std::uint64_t ranks) const {
-  const std::uint64_t rounds = seeds.size() / (window * ranks);
-  if (window <= 1 || rounds == 0) {
+  const std::uint64_t rounds = window <= 1 || ranks == 0 ? 0 : seeds.size() / (window * ranks);
+  if (rounds == 0) {
     return rows_beyond(hot);
   }
   CpuSampler sampler(neighbours, request.sample);

@@ -501,13 +501,18 @@ TEST_F(LostGpu, leaves_what_was_found_of_the_machine_to_the_whole_run) {
   const std::size_t found = result()["context"]["environment"]["warnings"].size();
   Journal left = read_journal(folder());
   EXPECT_EQ(left.warnings.size(), found > 0 ? 1U : 0U);
-  const Warning cured{"test.cured", Severity::warning, "a fan stood still", "the clocks fell", "replace it"};
-  ResultStore::resume(folder(), left).append_warnings(warnings_json({cured}));
+  const auto cured = [](const char* finding) {
+    return Warning{"test.cured", Severity::warning, finding, "the clocks fell", "replace it"};
+  };
+  ResultStore::resume(folder(), left)
+      .append_warnings(warnings_json({cured("GPU 0: a fan stood still for 2 s"), cured("GPU 1: no fan"),
+                                      cured("GPU 0: a fan stood still for 3 s")}));
   static_cast<void>(resume(cases()));
   const json whole = result()["context"]["environment"]["warnings"];
-  EXPECT_EQ(whole.size(), found + 1) << "what is still so is said once: " << whole;
-  EXPECT_EQ(whole.back()["id"], "test.cured");
-  EXPECT_EQ(whole.back()["finding"], "in an earlier part of the run: a fan stood still");
+  ASSERT_EQ(whole.size(), found + 2) << "of each subject once, and what is still so: " << whole;
+  EXPECT_EQ(whole[found]["id"], "test.cured");
+  EXPECT_EQ(whole[found]["finding"], "in an earlier part of the run: GPU 0: a fan stood still for 2 s");
+  EXPECT_EQ(whole[found + 1]["finding"], "in an earlier part of the run: GPU 1: no fan");
 }
 
 TEST_F(LostGpu, in_the_last_case_leaves_nothing_to_go_on_with) {
