@@ -121,7 +121,7 @@ constexpr About kAboutGather{
         "all that the mode needs until the output lies in the asked order: sorting, threads that copy into "
         "staging buffers, copies, one kernel. Not timed: drawing lists, overwriting the output and the GPU's "
         "L2 cache before each sample, sending managed pages home, and checking the whole output after each "
-        "sample. Four lists of rows take turns",
+        "sample. Four lists of rows or more take turns",
     .formula =
         "bytes = rows * window * row; link_bytes_least = different rows that lie on the host * row, of "
         "copies every row asked for, of a managed table what left the host (of one that stays there each "

@@ -12,6 +12,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "grainscope/core/sampler.hpp"
@@ -31,25 +32,26 @@ void take_up(const std::optional<T>& more, std::optional<T>& found, const Choose
   }
 }
 
-void take_up(const Conditions& gpu, Conditions& found) {
-  const auto lower = [](int one, int other) { return std::min(one, other); };
-  take_up(gpu.gpu_sm_mhz, found.gpu_sm_mhz, lower);
-  take_up(gpu.gpu_memory_mhz, found.gpu_memory_mhz, lower);
-  take_up(gpu.throttle, found.throttle, [](std::vector<std::string> all, const auto& more) {
+}  // namespace
+
+Conditions together(Conditions one, const Conditions& other) {
+  const auto lower = [](int a, int b) { return std::min(a, b); };
+  take_up(other.gpu_sm_mhz, one.gpu_sm_mhz, lower);
+  take_up(other.gpu_memory_mhz, one.gpu_memory_mhz, lower);
+  take_up(other.throttle, one.throttle, [](std::vector<std::string> all, const auto& more) {
     std::copy_if(more.begin(), more.end(), std::back_inserter(all), [&](const std::string& reason) {
       return std::find(all.begin(), all.end(), reason) == all.end();
     });
     return all;
   });
-  take_up(gpu.link, found.link, [](const NvmlLinkState& one, const NvmlLinkState& other) {
+  take_up(other.link, one.link, [](const NvmlLinkState& a, const NvmlLinkState& b) {
     // Each generation is about twice as fast.
     const auto rate = [](const NvmlLinkState& link) { return std::ldexp(link.width, link.generation); };
-    return rate(other) < rate(one) ? other : one;
+    return rate(b) < rate(a) ? b : a;
   });
-  take_up(gpu.ecc_errors, found.ecc_errors, std::plus<>{});
+  take_up(other.ecc_errors, one.ecc_errors, std::plus<>{});
+  return one;
 }
-
-}  // namespace
 
 Conditions read_conditions(int cpu, const Nvml* nvml, const std::vector<std::string>& uuids,
                            const std::filesystem::path& root) {
@@ -58,7 +60,7 @@ Conditions read_conditions(int cpu, const Nvml* nvml, const std::vector<std::str
     if (nvml != nullptr) {
       Conditions gpu;
       nvml->add_conditions(uuid, gpu);
-      take_up(gpu, found);
+      found = together(std::move(found), gpu);
     }
   }
   const auto steered = root / "sys/devices/system/cpu" / ("cpu" + std::to_string(cpu)) / "cpufreq";

@@ -25,8 +25,11 @@ struct Conditions {
   std::optional<std::uint64_t> ecc_errors;  // that could not be corrected, since the driver was loaded
 };
 
-// Of a CPU, by cpufreq; and of the GPUs with these UUIDs, where there is NVML: of several the lowest clocks,
-// the slowest link, every reason and the errors of all.
+// What holds of two GPUs at once: the lower clocks, the slower link, every reason and the errors of both.
+// What one of them does not tell is the other's.
+[[nodiscard]] Conditions together(Conditions one, const Conditions& other);
+
+// Of a CPU, by cpufreq; and of the GPUs with these UUIDs together, where there is NVML.
 [[nodiscard]] Conditions read_conditions(int cpu, const Nvml* nvml, const std::vector<std::string>& uuids,
                                          const std::filesystem::path& root = "/");
 

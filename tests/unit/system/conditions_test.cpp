@@ -33,6 +33,30 @@ TEST(ReadConditions, of_a_machine_that_tells_nothing_are_absent) {
 }  // namespace
 namespace {
 
+TEST(ConditionsTogether, are_the_worse_of_two_gpus_whichever_comes_first) {
+  Conditions slow;
+  slow.gpu_sm_mhz = 1000;
+  slow.gpu_memory_mhz = 2600;
+  slow.throttle = {"thermal", "power"};
+  slow.link = NvmlLinkState{4, 8};
+  slow.ecc_errors = 2;
+  Conditions fast;
+  fast.gpu_sm_mhz = 1980;
+  fast.gpu_memory_mhz = 1500;
+  fast.throttle = {"power"};
+  fast.link = NvmlLinkState{3, 32};
+  fast.ecc_errors = 5;
+  for (const Conditions& both : {together(slow, fast), together(fast, slow)}) {
+    EXPECT_EQ(both.gpu_sm_mhz, 1000);
+    EXPECT_EQ(both.gpu_memory_mhz, 1500);
+    EXPECT_EQ(both.throttle->size(), 2U);
+    EXPECT_EQ(both.link->generation, 4) << "the slower, though not the older";
+    EXPECT_EQ(both.ecc_errors, 7U);
+  }
+  EXPECT_EQ(together(slow, {}).gpu_sm_mhz, 1000);
+  EXPECT_EQ(together({}, slow).link->width, 8);
+}
+
 // CPUs that take so long for the probe, and what was asked of them.
 class QuietCpuChoice : public testing::Test {
  protected:
