@@ -9,9 +9,7 @@ from documents import COUNTERS, FULL, axes_of, clock, digits, part, rows_of, tab
 from grainscope_report.groups.lean import prepared_s
 
 WHOLE, LEAN = "traversal/", "lean/"
-# A run a graph; and runs with EMOGI's own access over the link, too.
-RUNS = {"kron24": "h100-lean24-kron.json.gz", "urand24": "h100-lean24-urand.json.gz"}
-BESIDE_EMOGI = {"kron24": "h100-lean24-emogi-kron.json.gz", "urand24": "h100-lean24-emogi-urand.json.gz"}
+RUNS = {"kron24": "h100-kron24.json.gz", "urand24": "h100-urand24.json.gz"}
 GRAPHS = tuple(RUNS)
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
 EVERY = [(algorithm, graph) for algorithm in ALGORITHMS for graph in GRAPHS]
@@ -31,8 +29,14 @@ def over_the_link(edge: int, **more) -> Line:
 # What the lines of the tables are of: of several rows the fastest.
 INSIDE = (WHOLE, {"placement": "device"})
 STORY = {
-    "whole lists, 8-byte edges": over_the_link(8),
-    "whole lists, 4-byte edges": over_the_link(4),
+    f"{name}, {edge}-byte edges": over_the_link(edge, access=access)
+    for name, access in (
+        ("EMOGI's access", EMOGI),
+        ("GraphPEG's exchange", EXCHANGE),
+        ("whole lists in chunks", CHUNKS),
+    )
+    for edge in (8, 4)
+} | {
     "the algorithm": by_fewer("none", "plain", segments="read"),
     "and compressed": by_fewer("none", "compressed", segments="read"),
     "the algorithm, 1 % hot": by_fewer("heads", "plain", hot=1),
@@ -41,31 +45,7 @@ STORY = {
     "25 % hot, compressed": by_fewer("heads", "compressed", hot=25),
     "whole lists, all edges in the card": INSIDE,
 }
-ACCESSES = {
-    f"{name}, {edge}-byte edges": over_the_link(edge, access=access)
-    for name, access in (("EMOGI's access", EMOGI), ("GraphPEG's exchange", EXCHANGE))
-    for edge in (8, 4)
-}
-BESIDE = ACCESSES | {
-    "the algorithm": STORY["the algorithm"],
-    "and compressed": STORY["and compressed"],
-    "10 % hot": by_fewer("heads", "plain", hot=10),
-    "10 % hot, compressed": by_fewer("heads", "compressed", hot=10),
-    "25 % hot": STORY["25 % hot"],
-    "25 % hot, compressed": STORY["25 % hot, compressed"],
-    "whole lists, all edges in the card": INSIDE,
-}
 KRON20 = "acceptance/h100-a.json.gz"  # `quick` of today has kron 19
-BEFORE, AFTER = "h200-lean24-before.json.gz", "h200-lean24.json.gz"
-FIRSTS = {
-    "before": (BEFORE, "none", "plain", 0),
-    "before, compressed": (BEFORE, "none", "compressed", 0),
-    "first neighbours": (AFTER, "none", "plain", 0),
-    "first neighbours, compressed": (AFTER, "none", "compressed", 0),
-    "before, 1 % hot": (BEFORE, "heads", "plain", 1),
-    "first neighbours, 1 % hot": (AFTER, "heads", "plain", 1),
-    "first neighbours, 1 % hot, compressed": (AFTER, "heads", "compressed", 1),
-}
 
 
 def found(rows: Iterable, family: str, graph: str, axes: Mapping[str, object]) -> list:
@@ -74,21 +54,22 @@ def found(rows: Iterable, family: str, graph: str, axes: Mapping[str, object]) -
     return [row for row in rows if row.case.family == family and axes_of(row, "graph", *axes) == asked]
 
 
-def fastest(family: str, graph: str, axes: Mapping[str, object], runs: Mapping[str, str] = RUNS):
-    """The fastest row with these axes in its graph's run, if it has one."""
-    return min(found(rows_of(runs[graph]), family, graph, axes), key=mean_s, default=None)
+def fastest(family: str, graph: str, axes: Mapping[str, object]):
+    """The fastest row with these axes in its graph's run, from GAP's sources, if it has one."""
+    of = found(rows_of(RUNS[graph]), family, graph, axes)
+    return min((row for row in of if "sources" not in row.case.axes), key=mean_s, default=None)
 
 
-def lean(algorithm: str, graph: str, tier: str, lists: str, hot: int, segments="read", runs=RUNS):
+def lean(algorithm: str, graph: str, tier: str, lists: str, hot: int, segments="read"):
     """The row of a technique in its graph's run."""
     axes = {"tier": tier, "lists": lists, "hot": hot, "segments": segments}
-    (row,) = found(rows_of(runs[graph]), LEAN + algorithm, graph, axes)
+    (row,) = found(rows_of(RUNS[graph]), LEAN + algorithm, graph, axes)
     return row
 
 
-def whole(algorithm: str, graph: str, access: str, edge: int, runs=BESIDE_EMOGI):
+def whole(algorithm: str, graph: str, access: str, edge: int):
     """The row that reads whole lists over the link."""
-    return fastest(WHOLE + algorithm, graph, {"access": access, "placement": "mapped", "edge": edge}, runs)
+    return fastest(WHOLE + algorithm, graph, {"access": access, "placement": "mapped", "edge": edge})
 
 
 def moved(row) -> float:
@@ -98,7 +79,10 @@ def moved(row) -> float:
 
 
 def mean_s(row) -> float:
-    return statistics.mean(row.samples_s)
+    """The mean over trials, of each the median over visits: one trial in so many is disturbed."""
+    return statistics.mean(
+        map(statistics.median, zip(*(visit.samples_s for visit in row.visits), strict=True))
+    )
 
 
 def asked_for(row) -> float:
@@ -125,17 +109,13 @@ def heads(pairs: Iterable[tuple[str, str]]) -> list[str]:
     return ["", *(f"{algorithm} `{graph[:-2]}:{graph[-2:]}`" for algorithm, graph in pairs)]
 
 
-def lines(of: Mapping[str, Line], pairs: list[tuple[str, str]], runs: Mapping[str, str]) -> str:
-    cells = [
-        [name, *(cell(fastest(kind + algorithm, graph, axes, runs)) for algorithm, graph in pairs)]
-        for name, (kind, axes) in of.items()
-    ]
-    return table(heads(pairs), cells)
-
-
 @part("lean.story")
 def story() -> str:
-    return lines(STORY, EVERY, RUNS)
+    cells = [
+        [name, *(cell(fastest(kind + algorithm, graph, axes)) for algorithm, graph in EVERY)]
+        for name, (kind, axes) in STORY.items()
+    ]
+    return table(heads(EVERY), cells)
 
 
 @part("lean.pays")
@@ -175,23 +155,6 @@ def _paid(row, walk) -> tuple[float, int] | None:
     assert seconds is not None, f"{row.name} does not say what was prepared"
     assert saved > 0, f"{row.name} is slower than whole lists"
     return seconds, math.ceil(seconds / saved)
-
-
-@part("lean.beside_emogi")
-def beside_emogi() -> str:
-    return lines(BESIDE, BOTH_ACCESSES, BESIDE_EMOGI)
-
-
-@part("lean.first_neighbours")
-def first_neighbours() -> str:
-    pairs = [(algorithm, graph) for algorithm in ("bfs", "cc") for graph in GRAPHS]
-    rows = [[name, *(cell(first(*pair, *at)) for pair in pairs)] for name, at in FIRSTS.items()]
-    return table(heads(pairs), rows)
-
-
-def first(algorithm: str, graph: str, file: str, tier: str, lists: str, hot: int):
-    (row,) = found(rows_of(file), LEAN + algorithm, graph, {"tier": tier, "lists": lists, "hot": hot})
-    return row
 
 
 @part("lean.steps")
@@ -529,20 +492,13 @@ def exchange() -> str:
 def alone(algorithm: str, graph: str) -> float:
     """How many times as fast the algorithm alone is as the faster walk of whole lists."""
     both = [mean_s(whole(algorithm, graph, access, 4)) for access in (EMOGI, EXCHANGE)]
-    return min(both) / mean_s(lean(algorithm, graph, "none", "plain", 0, runs=BESIDE_EMOGI))
-
-
-@part("lean.figure_says")
-def figure_says() -> str:
-    """What figure 19 of the runs with the exchange alone says of sssp on urand 24."""
-    plain = lean("sssp", "urand24", "none", "plain", 0)
-    return f"{mean_s(whole('sssp', 'urand24', EXCHANGE, 4, RUNS)) / mean_s(plain):.1f}"
+    return min(both) / mean_s(lean(algorithm, graph, "none", "plain", 0))
 
 
 @part("lean.nothing_to_read")
-def nothing_to_read(lists: str, hot: str) -> str:
-    """Microseconds of cc on urand 24 where hot beginnings leave nothing to read."""
-    return f"{1e6 * lean('cc', 'urand24', 'heads', lists, int(hot), runs=BESIDE_EMOGI).median_s:.0f}"
+def nothing_to_read(lists: str) -> str:
+    """Microseconds of cc on urand 24 where a quarter of the edges is hot, which leaves nothing to read."""
+    return f"{1e6 * lean('cc', 'urand24', 'heads', lists, 25).median_s:.0f}"
 
 
 @part("lean.decoding")

@@ -28,13 +28,12 @@ from grainscope_report.statistics import median
 MODELLED = "no-gpu-uvm21.json.gz"
 PAGE = 65536  # bytes of what a fault grows to
 WEIGHT = 4
-WHOLE_RUNS = {
+RUNS = {
     gpu: tuple(
         file for names in runs if names not in programs.IN_OTHER_MEMORY.values() for file in files_of(names)
     )
     for gpu, runs in programs.RUNS.items()
 }
-RUNS = {"H100": (*WHOLE_RUNS["H100"], "h100-kron24.json"), "H200": WHOLE_RUNS["H200"]}
 NEAR_BYTES, NEAR_TIME = 0.10, 0.25  # how near a modelled row is to be
 
 

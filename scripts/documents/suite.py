@@ -15,7 +15,7 @@ from statistics import fmean, median, quantiles
 
 import documents
 from documents import COUNTERS, FULL, PROJECT, Names, part, quick_rows, raw, table
-from grainscope_report import cli, equivalence, statistics, visits
+from grainscope_report import cli, equivalence, statistics, uncertainty, visits
 from grainscope_report.acceptance import deriving
 from grainscope_report.asking import sentence
 from grainscope_report.buying import verdict, words, workload
@@ -68,15 +68,16 @@ HEADLINES = (
     ),
     ("two H200, 18 NVLinks: a copy of 4 GiB from the peer", f"{H}/acceptance/two-h200-1.json.gz", PEER, ""),
     (
-        "H100, BFS over kron 24, 8-byte edges: time in managed memory that the GPU could hold, over "
+        "H100, BFS over kron 19, 8-byte edges: time in managed memory that the GPU could hold, over "
         "EMOGI's zero-copy reads",
-        f"{H}/h100-kron24.json",
-        f"traversal/bfs/merged_aligned/managed/{KRON}/edge:8",
-        f"traversal/bfs/merged_aligned/mapped/{KRON}/edge:8",
+        SHOWN,
+        f"traversal/bfs/merged_aligned/managed/{A}/graph:kron19/edge:8",
+        f"traversal/bfs/merged_aligned/mapped/{A}/graph:kron19/edge:8",
     ),
     (
-        "the same by EMOGI's reads of 4-byte edges: time, over a BFS that reads fewer, compressed edges",
-        f"{H}/h100-lean24-emogi-kron.json.gz",
+        "H100, BFS over kron 24 by EMOGI's reads of 4-byte edges: time, over a BFS that reads fewer, "
+        "compressed edges",
+        f"{H}/h100-kron24.json.gz",
         f"traversal/bfs/merged_aligned/mapped/{KRON}/edge:4",
         f"lean/bfs/direction_optimising/none/compressed/{KRON}/hot:0",
     ),
@@ -90,10 +91,19 @@ HEADLINES = (
 )
 
 
+# Whole runs of `quick` on one H100 each. From the first the hypervisor took least.
+QUIETEST = "acceptance/h100-d.json.gz"
+ON_ONE_H100 = (
+    QUIETEST,
+    "h100-quick-short.json.gz",
+    *(f"acceptance/h100-{run}.json.gz" for run in ("a", "b1", "b2", "c1", "c2")),
+)
+
+
 @part("suite.quick")
 def quick(what: str) -> str:
     """How many seconds `quick` took on one GPU, or how many rows it measured."""
-    ran = documents.result("h100-quick-short.json.gz")
+    ran = documents.result(QUIETEST)
     measured = [row for row in ran.rows if row.ok and row.label != "modelled"]
     return f"{ran.context.run.wall_s:.0f}" if what == "took" else str(len(measured))
 
@@ -294,8 +304,77 @@ def second_gpu() -> str:
     return f"{min(longer_us):.1f} to {max(longer_us):.1f}"
 
 
+def stolen_table() -> str:
+    """How much longer rows took where the hypervisor took more CPUs."""
+    quietest = {row.name: row for row in documents.rows_of(QUIETEST) if row.measured}
+    found = []
+    for name in ON_ONE_H100:
+        rows = [row for row in documents.rows_of(name) if row.measured]
+        stolen = sum(row.stolen_s for row in rows) / sum(row.visit_s for row in rows)
+        longer: dict[str, list[float]] = {"gated": [], "host": []}
+        for row in rows:
+            beside = quietest.get(row.name)
+            if beside is not None and row.case.version == beside.case.version:
+                clock = uncertainty.clock_of({"timing": vars(row.timing)})
+                kind = "host" if clock in ("host", "quiet") else clock
+                longer.setdefault(kind, []).append(row.median_s / beside.median_s)
+        further = sum(abs(math.log(times)) > uncertainty.WIDE for times in longer["gated"])
+        found.append(
+            (
+                stolen,
+                f"| `{Path(name).name}` | {stolen:.3f} | {median(longer['host']):.2f} | "
+                f"{median(longer['gated']):.2f} | {further / len(longer['gated']):.0%} |",
+            )
+        )
+    head = (
+        "| run | CPUs taken, mean | host's clock, times as long | gated, times as long | gated rows further "
+        "than 5 % |\n|---|--:|--:|--:|--:|"
+    )
+    return "\n".join([head, *(line for _, line in sorted(found))])
+
+
+@cache
+def covered_between_hosts(more: bool) -> dict[str, float]:
+    """The share of rows of a shared host and of one that is not that their intervals cover, by clock."""
+    quiet, shared = runs_by_host()
+    added = uncertainty.BETWEEN_HOSTS if more else {}
+    return visits.coverage([(one, other) for one in quiet for other in shared], shared, added)
+
+
+def runs_by_host() -> tuple[list[visits.Measured], list[visits.Measured]]:
+    """Runs on one H100 whose host was not shared, and those that the table is made of, whose hosts were."""
+    study = studied()
+    quiet = [run for name in ON_ONE_H100[:2] for run in visits.read(documents.REFERENCE / name)]
+    quiet = visits.as_today([*study, *quiet])[-len(quiet) :]
+    return quiet, [run for run in visits.as_today(study) if run.kind == quiet[0].kind]
+
+
+@part("uncertainty.shared_cpus")
+def shared_cpus() -> str:
+    return str(uncertainty.SHARED_CPUS)
+
+
+@part("uncertainty.on_quiet_hosts")
+def on_quiet_hosts() -> str:
+    """The percent of gated rows of two hosts that were not shared that the table covers, the least of all."""
+    quiet, shared = runs_by_host()
+    found = visits.coverage([tuple(quiet)], shared)
+    assert min(found, key=found.get) == "gated", "the text says that it covers more of all others"
+    return f"{100 * found['gated']:.0f}"
+
+
+@part("uncertainty.between_hosts")
+def between_hosts(what: str, of: str) -> str:
+    """What is added for hosts that differ, or the percent of rows that are covered without and with it."""
+    if what == "more":
+        return f"{100 * uncertainty.BETWEEN_HOSTS[of]:.3g}"
+    found = covered_between_hosts(what == "with")
+    return f"{100 * {'least': min(found.values()), 'most': max(found.values())}.get(of, found.get(of)):.0f}"
+
+
 UNCERTAINTY = {
     "Held out": held_out_table,
+    "Stolen time": stolen_table,
     "A neighbour": neighbours_table,
     "Busy visits": busy_table,
     "Values set aside": unsettled_table,
@@ -624,7 +703,7 @@ def fewer_requests(row: dict) -> float:
 @part("method.counted")
 def counted(what: str) -> str:
     """What counters say of zero-copy reads, and the model."""
-    whole = counted_reads("h100-counted.json", access="merged_aligned", bytes=64 << 20)
+    whole = counted_reads("h100-counted.json.gz", access="merged_aligned", bytes=64 << 20)
     (one,) = {(row["counted"]["requests"], row["traffic"]["requests"]) for row in whole}
     shifted = {offset: counted_reads(COUNTERS, access="merged", offset=offset)[0] for offset in (4, 32, 64)}
     sectors = shifted[4]["traffic"]["bytes"] / 32 / 1e6

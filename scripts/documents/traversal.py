@@ -437,8 +437,7 @@ def ours_ms(algorithm: str, graph: str, edge: int) -> float:
     """The fastest walk over mapped edges from EMOGI's sources, or everywhere at once."""
     return 1e3 * min(
         row.median_s
-        for name in ("h100-scale24.json", "h100-emogi24.json")
-        for row in rows_of(name)
+        for row in rows_of(f"h100-{graph}.json.gz")
         if row.case.family == f"traversal/{algorithm}"
         and [row.case.axes[axis] for axis in ("placement", "graph", "edge")] == ["mapped", graph, edge]
         and (row.case.axes.get("sources") == "emogi") == (algorithm in ("bfs", "sssp"))
@@ -478,7 +477,7 @@ PLACED = ("mapped", HELD, "peer", "interleaved", "device")
 HELD_RUNS = ("smaller/h100-16gib-1.json.gz", "smaller/h100-16gib-2.json.gz")
 WHOLE_RUNS = ("smaller/h100-whole-1.json.gz", "smaller/h100-whole-2.json.gz")
 SMALL_RUN = "smaller/h100-4gib.json.gz"
-TURNS = ("whole", "16gib", "16gib", "whole", "whole", "16gib")  # of `quick`, in this order
+TURNS = ("whole", "16gib", "16gib", "whole") * 3
 SEARCH = "traversal/bfs"
 
 

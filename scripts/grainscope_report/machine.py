@@ -14,12 +14,11 @@ from typing import Any
 
 from grainscope_report import metrics
 from grainscope_report.model import Concern, Ends, Link, Result
+from grainscope_report.uncertainty import SHARED_CPUS
 from grainscope_report.units import format_bytes, format_duration, format_interval, format_percent
 
 # Visits that took so many times a run's time were not all of its last part.
 SEVERAL_PARTS = 1.01
-# CPUs that a hypervisor took on average: from so many on it is said.
-STOLEN_CPUS = 0.05
 # No cache has more bytes: what says so was not read right.
 LARGEST_CACHE = 1 << 36
 _NOISE = re.compile(r"\((?:R|TM)\)|\s+CPU\b|\s+Processor\b|@.*$|\b\d+-Core\b")
@@ -203,7 +202,7 @@ def concerns(result: Result) -> Iterator[Concern]:
     told = [row for row in result.rows if row.stolen_s is not None and row.visit_s]
     stolen = math.fsum(row.stolen_s for row in told)
     measured = math.fsum(row.visit_s for row in told)
-    if stolen > STOLEN_CPUS * measured:
+    if stolen >= SHARED_CPUS * measured > 0:
         yield Concern(
             id="stolen_time",
             severity="warning",

@@ -29,6 +29,12 @@ WIDE = 0.05  # a number that is known no better than this is marked
 DERIVED = ("uncertainty", "interval_s", "flags")
 FLAGS = ("wide_interval", "visits_differ")
 ROUNDING = 1e-6  # as rules have it
+# So many CPUs of a machine others took on average while a run measured: from here on its host is shared. On
+# an H100 they took 0.003 and less, or 0.012 and more (docs/uncertainty.md, Stolen time).
+SHARED_CPUS = 0.005
+# Standard uncertainties, by clock, that stand beside type B of two runs where the host of one is shared and
+# that of the other is not. With them 95 % of the rows of such pairs lie where they should (test_visits.py).
+BETWEEN_HOSTS = {"gated": 0.015, "open": 0.05, "quiet": 0.08, "host": 0.18}
 MANY = 100  # degrees of freedom
 AS_NORMAL = 1e7  # from so many on Student's t is the normal distribution, in seven digits
 _TINY = 1e-12
@@ -98,6 +104,22 @@ class TypeB:
         if self.sha256 is None:
             return None
         return {"date": self.date, "sha256": self.sha256, "known": self.knows(context)}
+
+
+def is_shared(rows: Iterable[Mapping[str, Any]]) -> bool | None:
+    """Whether others took CPUs of the machine while these rows were measured; None where none says so."""
+    visits = [visit for row in rows if row.get("status") == "ok" for visit in row.get("visits") or ()]
+    told = [visit for visit in visits if visit.get("stolen_s") is not None and visit.get("visit_s")]
+    if not told:
+        return None
+    stolen, measured = (math.fsum(visit[of] for visit in told) for of in ("stolen_s", "visit_s"))
+    return stolen >= SHARED_CPUS * measured
+
+
+def between_hosts(b: Uncertainty, clock: str) -> Uncertainty:
+    """Type B of a row beside one of a host that is shared where its own is not, or the other way."""
+    more = BETWEEN_HOSTS.get(clock, max(BETWEEN_HOSTS.values()))
+    return Uncertainty(math.hypot(b.standard, more), b.freedom)
 
 
 def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:

@@ -443,6 +443,25 @@ def covered(rows: Sequence[Difference], run: float) -> float:
     return _Coverage(rows).count(run) / len(rows)
 
 
+def coverage(
+    pairs: Iterable[Sequence[Measured]], made_of: Sequence[Measured], more: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """The share of rows, by clock, of which one run's 95 % prediction interval has the value of the other.
+
+    By the table that is made of some runs, and what is `more` on a clock beside it.
+    """
+    told = _run_standards(type_b_table(made_of))
+    found: dict[str, list[bool]] = defaultdict(list)
+    for pair in pairs:
+        for key, rows in differences(pair).items():
+            if key in told:
+                run = math.hypot(told[key], (more or {}).get(key[1], 0.0))
+                found[key[1]] += [
+                    abs(row.value) <= _half(uncertainty.combined(*row.between(run))) for row in rows
+                ]
+    return {clock: fmean(each) for clock, each in found.items()}
+
+
 class _Coverage:
     """Rows, of which few must be looked at to count those that an uncertainty between runs covers.
 

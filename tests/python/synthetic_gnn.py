@@ -32,13 +32,16 @@ def requests(mode: str, row: int) -> float:
     return least * {"naive": 1.85, "circular_shift": 1.14}.get(mode, 1.0) if row % 128 else least
 
 
+COPIES = ("cpu_gather", "cpu_gather_dma", "row_dma")
+
+
 def gather_axes(mode: str, row: int, **more) -> dict:
     """The axes of a gather of uniform float32 rows."""
     way, rows = mode.removesuffix("_wide"), min(1 << 20, 256 * MIB // row)
     axes = {"mode": way, "store": "mapped", "locality": "local", "row": row, "rows": rows, "span": GIB,
             "indices": "uniform", "element": 4}  # fmt: skip
     wide = mode in ("masked_wide", "vector", "graphbolt", "address_ordered")
-    if way not in ("cpu_gather", "cpu_gather_dma", "row_dma"):
+    if way not in COPIES:
         axes["width"] = 16 if wide and row % 16 == 0 else 8 if wide and row % 8 == 0 else 4
     if way == "address_ordered":
         axes["window"] = 1
@@ -49,7 +52,8 @@ def add_gather(file: File, axes: dict, gb_s: float, site: dict = SITE, host: flo
     """A measured gather at so many GB/s of rows asked for; `host` is the share of different rows there."""
     asked = int(axes["row"] * axes["rows"] * axes.get("window", 1))
     unique = axes["row"] * int(axes["rows"] * axes.get("window", 1) * 0.88)
-    crossed = axes["row"] * round(unique / axes["row"] * host)
+    copied = axes["mode"] in COPIES and axes["store"] != "tiered"  # a row that comes twice is copied twice
+    crossed = asked if copied else axes["row"] * round(unique / axes["row"] * host)
     row = file.add("gather", axes, site, asked / gb_s / 1e9, bytes=asked, link_bytes_least=crossed, **more)
     row["counters"] = {
         "unique_rows": unique / axes["row"],

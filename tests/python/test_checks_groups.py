@@ -50,6 +50,15 @@ def test_a_gather_agrees_with_its_counters(spoil, field, message):
     check(gathered(), spoil, field, message)
 
 
+@pytest.mark.parametrize("mode", ["cpu_gather_dma", "row_dma"])
+def test_copies_bring_a_row_as_often_as_it_is_asked_for_and_no_more(mode):
+    file = gpu_file()
+    row = add_gather(file, gather_axes(mode, 128, store="pinned"), 40.0)
+    assert row["link_bytes_least"] == row["bytes"] > row["counters"]["unique_bytes"]
+    more = 2 * row["bytes"]
+    check(file, lambda row: row.update(link_bytes_least=more), "link_bytes_least", "bytes asked for")
+
+
 def test_the_peak_of_rows_that_neighbours_gather_too_is_that_of_their_links_together():
     file = gathered(neighbours=2)
     for gpu, peak in ((1, 50.0), (2, 40.0), (3, 30.0)):

@@ -360,6 +360,25 @@ def test_of_one_machine_next_to_nothing_is_called_different(pair, tmp_path):
     assert found["slower"] + found["faster"] <= 0.01
 
 
+def test_a_host_that_is_shared_is_no_slower_machine(tmp_path, capsys):
+    """On the host's clock these runs are a tenth apart and more, and neither machine is faster."""
+    found = shares(("h100-c2", "h100-d"), 1.0, tmp_path)
+    assert "others took CPUs of the host" in capsys.readouterr().out
+    assert found["slower"] + found["faster"] <= 0.01
+    shares(("h100-c1", "h100-c2"), 1.0, tmp_path)
+    assert "others took CPUs of the host" not in capsys.readouterr().out
+
+
+def test_of_a_host_that_nothing_is_known_of_nothing_is_assumed():
+    row, quiet, untold = (
+        {"status": "ok", "visits": [visit]}
+        for visit in ({"visit_s": 2.0, "stolen_s": 0.01}, {"visit_s": 1.0, "stolen_s": 0.0}, {"visit_s": 1.0})
+    )
+    assert uncertainty.is_shared([row]) is True
+    assert uncertainty.is_shared([row, quiet]) is False
+    assert uncertainty.is_shared([{"status": "failed"}, untold]) is None
+
+
 @pytest.mark.parametrize("pair", PAIRS[1:], ids="-".join)
 def test_ten_percent_are_found_in_gated_rows(pair, tmp_path):
     found = shares(pair, 1.1, tmp_path, {"gated"})

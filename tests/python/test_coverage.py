@@ -218,6 +218,7 @@ def test_stored_runs_have_copies_by_all_hints_and_some_of_gathers():
     assert of["transfer/managed"] == {
         "h100-quick-now.json.gz": HINTS,
         "h100-quick-short.json.gz": {"read_mostly", "accessed_by"},
+        "acceptance/h100-d.json.gz": {"read_mostly", "accessed_by"},
         "h100-kinds.json.gz": {"read_mostly", "accessed_by"},
         "h100-full-1of2.json.gz": HINTS,
         "h100-full-2of2.json.gz": HINTS,
@@ -253,6 +254,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
         ("h100-paper-training.json.gz", 1, None),
         ("h100-quick-now.json.gz", 1, None),
         ("h100-quick-short.json.gz", 1, None),
+        ("acceptance/h100-d.json.gz", 1, None),
         ("no-gpu-products.json.gz", 1, None),
         ("two-h100-processes.json.gz", 2, None),
         ("two-h100-processes.json.gz", 2, "per_gpu"),

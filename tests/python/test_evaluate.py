@@ -57,6 +57,27 @@ def test_predicted_time_is_the_sum_of_share_over_ratio(xy):
     assert parts["kernels"]["ratio"]["value"] == pytest.approx(1)
 
 
+def of_a_host(stolen_s: float, **more) -> File:
+    """A machine of whose CPUs others took so many seconds in each of a visit."""
+    file = machine(**more)
+    for row in file.rows:
+        for one in row["visits"]:
+            one |= {"visit_s": 1.0, "stolen_s": stolen_s}
+    return file
+
+
+def test_where_others_take_cpus_of_one_host_alone_less_is_certain(xy):
+    said = "others took CPUs of its host"
+    times = []
+    for taken in ((0.02, 0.02), (0.001, 0.001), (0.001, 0.02)):
+        _, document = xy(**{n: of_a_host(s, **m) for n, s, m in zip("XY", taken, (X, Y), strict=True)})
+        warned = [one for one in document["warnings"] if said in one]
+        assert len(warned) == (taken[0] != taken[1])
+        time = candidate(document, "X")["time"]
+        times.append(time["high"] / time["low"])
+    assert times[0] == times[1] < times[2]
+
+
 def test_the_flip_share_is_exact_and_swaps_the_order_when_tried(xy):
     _, document = xy()
     [flip] = document["flips"]

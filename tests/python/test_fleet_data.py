@@ -570,7 +570,7 @@ def test_machines_of_one_name_are_told_apart_by_what_chooses_them(capsys):
     runs = [str(path) for path in QUICK if path.name.startswith("h100")]
     assert main(["trend", *runs]) == 2
     said = capsys.readouterr().err
-    assert "these are 3 nodes: choose one by --node (" in said
+    assert "these are 4 nodes: choose one by --node (" in said
     machine = re.search(r"([0-9a-f]{12}) \(vm, 2 runs\)", said)[1]
     assert main(["trend", *runs, "--node", machine]) == 5
     assert capsys.readouterr().out.startswith("Too few to tell a change: 2 runs of vm ")

@@ -29,9 +29,7 @@ SOURCES = {
     ".": "h100-quick-now.json.gz",
     "h200x2": "acceptance/two-h200-1.json.gz",
     "full": " ".join(documents.FULL),
-    "scale24": "h100-scale24.json",
-    "lean24": "h100-lean24-kron.json.gz h100-lean24-urand.json.gz",
-    "lean24-emogi": "h100-lean24-emogi-kron.json.gz h100-lean24-emogi-urand.json.gz",
+    "scale24": "h100-kron24.json.gz h100-urand24.json.gz",
     "no-gpu": "acceptance/no-gpu-1.json.gz",
     "two-h100": "two-h100-processes.json.gz",
 }

@@ -15,6 +15,7 @@ from statistics import median
 
 import pytest
 
+from documents import suite
 from grainscope_report import reader, uncertainty, visits
 from grainscope_report.errors import ReportError
 from grainscope_report.visits import Measured, Visit
@@ -293,6 +294,17 @@ def test_intervals_of_todays_runs_are_narrow(clocks, most):
         if row.measured and row.interval_s and uncertainty.clock_of({"timing": vars(row.timing)}) in clocks
     ]
     assert median(halves) <= most
+
+
+@TOGETHER
+def test_the_table_holds_on_quiet_hosts_and_with_more_between_these_and_shared_ones():
+    """Of runs on two H100 that it was not made of, whose hosts took hardly a CPU from them."""
+    quiet, shared = suite.runs_by_host()
+    assert min(visits.coverage([quiet], shared).values()) >= 0.95
+    across = [(one, other) for one in quiet for other in shared]
+    assert visits.coverage(across, shared)["host"] < 0.6
+    for share in visits.coverage(across, shared, uncertainty.BETWEEN_HOSTS).values():
+        assert 0.94 <= share <= 0.98
 
 
 def on(run: Measured, clocks: dict[str, str]) -> Measured:

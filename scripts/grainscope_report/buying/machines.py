@@ -14,7 +14,7 @@ from grainscope_report.buying.workload import Component, Gates, Workload
 from grainscope_report.errors import NotComparableError, ReportError
 from grainscope_report.loading import load, load_environment
 from grainscope_report.machine import concerns
-from grainscope_report.model import MODEL, Case, Counts, Result, Row
+from grainscope_report.model import MODEL, Case, Counts, Result, Row, Uncertainty
 from grainscope_report.selecting import Where
 from grainscope_report.toml_file import Value
 from grainscope_report.uncertainty import TypeB
@@ -22,7 +22,7 @@ from grainscope_report.units import format_bytes, format_percent
 
 REFERENCE = "the reference"
 MOST_DIFFERENCES = 6
-Cache = dict[Path, tuple[Result, list[Case]]]
+Cache = dict[Path, tuple[Result, list[Case], bool | None]]
 # How a thing is done, of which a program may choose the fastest. Every other axis is what is asked.
 HOW = {
     "access", "allocation", "blocks", "by", "chunk", "edge", "element", "host_threads", "lists", "load",
@@ -64,11 +64,17 @@ class LackingError(NotComparableError):
 
 @dataclass(frozen=True)
 class Machine:
-    """The result files of one candidate, by node; `cases` are all that its files have `ok` rows of."""
+    """The result files of one candidate, by node; `cases` are all that its files have `ok` rows of.
+
+    `shared` are whether others took CPUs of the host, by run. Where `hosts_differ` in that among all
+    machines, rows have the uncertainty of it, too.
+    """
 
     name: str
     nodes: tuple[tuple[Result, ...], ...]
     cases: tuple[Case, ...] = field(compare=False, default=(), repr=False)
+    shared: frozenset[bool | None] = field(compare=False, default=frozenset())
+    hosts_differ: bool = field(compare=False, default=False)
 
     @property
     def results(self) -> list[Result]:
@@ -99,7 +105,37 @@ def read(workload: Workload, tables: Sequence[TypeB] = ()) -> tuple[Machine, lis
         _machine(candidate.name, candidate.files, wanted, tables, cache) for candidate in workload.candidates
     ]
     _same_versions([reference, *found])
+    if len(frozenset().union(*(one.shared for one in (reference, *found))) - {None}) == 2:
+        reference, *found = map(_beside_other_hosts, (reference, *found))
     return reference, found
+
+
+def _beside_other_hosts(machine: Machine) -> Machine:
+    """The machine as it is to be held against ones whose hosts are shared where its own is not, or not."""
+    nodes = tuple(
+        tuple(replace(result, rows=[_less_certain(row) for row in result.rows]) for result in node)
+        for node in machine.nodes
+    )
+    return replace(machine, nodes=nodes, hosts_differ=True)
+
+
+def _less_certain(row: Row) -> Row:
+    told = row.uncertainty
+    if not told or not told.b:
+        return row
+    b = uncertainty.between_hosts(
+        _known(told.b), uncertainty.clock_of({"timing": row.timing and vars(row.timing)})
+    )
+    both = uncertainty.combined(_known(told.a), b) if told.a else b
+    return replace(row, uncertainty=replace(told, b=_told(b), combined=_told(both)))
+
+
+def _known(part: Uncertainty) -> uncertainty.Uncertainty:
+    return uncertainty.Uncertainty(part.standard, part.freedom or math.inf)
+
+
+def _told(part: uncertainty.Uncertainty) -> Uncertainty:
+    return Uncertainty(standard=part.standard, freedom=None if math.isinf(part.freedom) else part.freedom)
 
 
 def _machine(
@@ -108,16 +144,18 @@ def _machine(
     nodes: dict[tuple, list[Result]] = {}
     cases: list[Case] = []
     seen: dict[str, Path] = {}
+    shared: set[bool | None] = set()
     for path in paths:
         if path not in cache:
             cache[path] = _result(path, wanted, tables)
-        result, there = cache[path]
+        result, there, at_host = cache[path]
+        shared.add(at_host)
         if other := seen.get(result.run.id):
             raise ReportError(f"{other} and {path} are the same run: give each once")
         seen[result.run.id] = path
         cases += there
         nodes.setdefault(_node(result), []).append(result)
-    return Machine(name, tuple(map(tuple, nodes.values())), tuple(cases))
+    return Machine(name, tuple(map(tuple, nodes.values())), tuple(cases), frozenset(shared))
 
 
 def _node(result: Result) -> tuple:
@@ -129,7 +167,9 @@ def _gpus(result: Result) -> tuple[str, ...]:
     return tuple(str(gpu.get("uuid") or "") for gpu in result.environment.raw["gpus"])
 
 
-def _result(path: Path, wanted: Sequence[Where], tables: Sequence[TypeB]) -> tuple[Result, list[Case]]:
+def _result(
+    path: Path, wanted: Sequence[Where], tables: Sequence[TypeB]
+) -> tuple[Result, list[Case], bool | None]:
     """The file with only the rows that are wanted, which must be right by the format and in themselves."""
     found, document = load(path)
     # A file that is off the format is told so by the reader.
@@ -144,7 +184,7 @@ def _result(path: Path, wanted: Sequence[Where], tables: Sequence[TypeB]) -> tup
     kept = replace(result, context=replace(result.context, run=run))
     if problems := reader.contradictions(kept):
         raise NotComparableError(reader.contradicts(replace(kept, contradictions=problems)))
-    return result, cases
+    return result, cases, uncertainty.is_shared(document["benchmarks"])
 
 
 def _case(row: Any) -> Case | None:
@@ -203,6 +243,11 @@ def cautions(named: Machine) -> Iterator[str]:
     """What the runs of a machine cannot show, and what its own report warns of."""
     if len(named.nodes) == 1:
         yield "between-node variance not seen, one node was measured"
+    if named.hosts_differ and True in named.shared:
+        yield (
+            "others took CPUs of its host while it was measured, and hardly any of another's: what the "
+            "host's clock says of both is less certain"
+        )
     for result in named.results:
         if not result.run.complete:
             yield f"{result.path} is not complete ({result.run.why_incomplete})"

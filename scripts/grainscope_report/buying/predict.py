@@ -98,9 +98,8 @@ class Draws:
         longer = self._error(told.a, run, row.name, *sorted(row.case.site.items()))
         if self._runs and told.combined:
             case = row.case
-            longer = longer + self._error(
-                told.b, run, case.family, case.version, uncertainty.clock_of(row.raw)
-            )
+            clock = uncertainty.clock_of({"timing": row.timing and vars(row.timing)})
+            longer = longer + self._error(told.b, run, case.family, case.version, clock)
         factor = np.exp(np.clip(longer, -MOST, MOST))
         return value * factor if metrics.better(metric) == metrics.LOWER else value / factor
 

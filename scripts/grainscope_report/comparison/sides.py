@@ -313,6 +313,7 @@ class Side:
     warnings: tuple[str, ...]
     answers: Answers
     versions: Mapping[str, int] = field(default_factory=dict)
+    shared: bool | None = None  # whether others took CPUs of its host; None where nothing says so
 
     def version(self, family: str) -> int:
         """The version of what a family measures."""
@@ -341,7 +342,7 @@ def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> li
     rest = [path for path in others if loading.locate(path).resolve() != first]
     if not rest:
         raise ReportError(f"{base} is all there is to compare with itself: give another run, too")
-    sides = _distinct(_all([base, *rest], (*tables, uncertainty.at_hand())))
+    sides = _of_hosts(_distinct(_all([base, *rest], (*tables, uncertainty.at_hand()))))
     for at, side in enumerate(sides):
         twins = [one for one in sides[:at] if set(one.runs) & set(side.runs)]
         if same := next((twin for twin in twins if twin.answers == side.answers), None):
@@ -350,6 +351,27 @@ def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> li
             said = f"{side.paths[0]} is of the same run as {twins[0].paths[0]}, but their numbers differ"
             sides[at] = replace(side, warnings=(*side.warnings, said))
     return sides
+
+
+def _of_hosts(sides: list[Side]) -> list[Side]:
+    """The sides as they are to be held against each other: where some hosts are shared and some are not."""
+    if len({side.shared for side in sides} - {None}) < 2:
+        return sides
+    return [_beside_other_hosts(side) for side in sides]
+
+
+def _beside_other_hosts(side: Side) -> Side:
+    answers = {
+        asked: replace(answer, b=uncertainty.between_hosts(answer.b, answer.clock)) if answer.b else answer
+        for asked, answer in side.answers.items()
+    }
+    if not side.shared:
+        return replace(side, answers=answers)
+    said = (
+        f"others took CPUs of the host of {side.paths[0]} while it ran, and hardly any of another's: what "
+        "the host's clock says of both is less certain"
+    )
+    return replace(side, answers=answers, warnings=(*side.warnings, said))
 
 
 def _all(paths: Sequence[Path], tables: Sequence[TypeB]) -> list[Side]:
@@ -407,6 +429,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         warnings=tuple(warnings),
         answers=answers(_by_table(result, tables)),
         versions={row.case.family: row.case.version for row in result.rows},
+        shared=uncertainty.is_shared([row.raw for row in result.rows]),
     )
 
 
