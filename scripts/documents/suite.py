@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import fmean, median, quantiles
 
 import documents
-from documents import COUNTERS, FULL, PROJECT, Names, part, quick_rows, raw, table
+from documents import COUNTERS, FULL, PROJECT, QUICK, Names, part, quick_rows, raw, table
 from grainscope_report import cli, equivalence, statistics, uncertainty, visits
 from grainscope_report.acceptance import deriving
 from grainscope_report.asking import sentence
@@ -304,6 +304,10 @@ def second_gpu() -> str:
     return f"{min(longer_us):.1f} to {max(longer_us):.1f}"
 
 
+def _clock(row) -> str:
+    return uncertainty.clock_of({"timing": vars(row.timing)})
+
+
 def stolen_table() -> str:
     """How much longer rows took where the hypervisor took more CPUs."""
     quietest = {row.name: row for row in documents.rows_of(QUIETEST) if row.measured}
@@ -311,18 +315,16 @@ def stolen_table() -> str:
     for name in ON_ONE_H100:
         rows = [row for row in documents.rows_of(name) if row.measured]
         stolen = sum(row.stolen_s for row in rows) / sum(row.visit_s for row in rows)
-        longer: dict[str, list[float]] = {"gated": [], "host": []}
+        longer: dict[str, list[float]] = {clock: [] for clock in uncertainty.BETWEEN_HOSTS}
         for row in rows:
             beside = quietest.get(row.name)
-            if beside is not None and row.case.version == beside.case.version:
-                clock = uncertainty.clock_of({"timing": vars(row.timing)})
-                kind = "host" if clock in ("host", "quiet") else clock
-                longer.setdefault(kind, []).append(row.median_s / beside.median_s)
+            if beside and (row.case.version, _clock(row)) == (beside.case.version, _clock(beside)):
+                longer[_clock(row)].append(row.median_s / beside.median_s)
         further = sum(abs(math.log(times)) > uncertainty.WIDE for times in longer["gated"])
         found.append(
             (
                 stolen,
-                f"| `{Path(name).name}` | {stolen:.3f} | {median(longer['host']):.2f} | "
+                f"| `{Path(name).name}` | {stolen:.3f} | {median(longer['host'] + longer['quiet']):.2f} | "
                 f"{median(longer['gated']):.2f} | {further / len(longer['gated']):.0%} |",
             )
         )
@@ -349,9 +351,9 @@ def runs_by_host() -> tuple[list[visits.Measured], list[visits.Measured]]:
     return quiet, [run for run in visits.as_today(study) if run.kind == quiet[0].kind]
 
 
-@part("uncertainty.shared_cpus")
-def shared_cpus() -> str:
-    return str(uncertainty.SHARED_CPUS)
+@part("uncertainty.cpus_taken")
+def cpus_taken(which: str) -> str:
+    return str({"quiet": uncertainty.QUIET_CPUS, "shared": uncertainty.SHARED_CPUS}[which])
 
 
 @part("uncertainty.on_quiet_hosts")
@@ -368,7 +370,14 @@ def between_hosts(what: str, of: str) -> str:
     """What is added for hosts that differ, or the percent of rows that are covered without and with it."""
     if what == "more":
         return f"{100 * uncertainty.BETWEEN_HOSTS[of]:.3g}"
-    found = covered_between_hosts(what == "with")
+    if what == "later":
+        quiet, shared = runs_by_host()
+        other = visits.as_today([*studied(), *visits.read(documents.REFERENCE / QUICK[0])])[-1:]
+        found = visits.coverage(
+            [(one, two) for one in quiet for two in other], shared, uncertainty.BETWEEN_HOSTS
+        )
+    else:
+        found = covered_between_hosts(what == "with")
     return f"{100 * {'least': min(found.values()), 'most': max(found.values())}.get(of, found.get(of)):.0f}"
 
 

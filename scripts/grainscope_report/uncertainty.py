@@ -29,12 +29,13 @@ WIDE = 0.05  # a number that is known no better than this is marked
 DERIVED = ("uncertainty", "interval_s", "flags")
 FLAGS = ("wide_interval", "visits_differ")
 ROUNDING = 1e-6  # as rules have it
-# So many CPUs of a machine others took on average while a run measured: from here on its host is shared. On
-# an H100 they took 0.003 and less, or 0.012 and more (docs/uncertainty.md, Stolen time).
-SHARED_CPUS = 0.005
-# Standard uncertainties, by clock, that stand beside type B of two runs where the host of one is shared and
-# that of the other is not. With them 95 % of the rows of such pairs lie where they should (test_visits.py).
-BETWEEN_HOSTS = {"gated": 0.015, "open": 0.05, "quiet": 0.08, "host": 0.18}
+# So many CPUs of a machine others took on average while a run measured: from the second on its host is
+# shared, up to the first it is not, and between them nobody says (docs/uncertainty.md, Stolen time).
+QUIET_CPUS, SHARED_CPUS = 0.004, 0.01
+# Standard uncertainties, by clock, that stand beside type B of each of two runs where the host of one is
+# shared and that of the other is not: with them 95 % of the rows of such runs lie where they should.
+BETWEEN_HOSTS = {"gated": 0.02, "open": 0.05, "quiet": 0.1, "host": 0.18}
+FREEDOM = 8.0  # of what a table says: it is made of few machines
 MANY = 100  # degrees of freedom
 AS_NORMAL = 1e7  # from so many on Student's t is the normal distribution, in seven digits
 _TINY = 1e-12
@@ -107,19 +108,19 @@ class TypeB:
 
 
 def is_shared(rows: Iterable[Mapping[str, Any]]) -> bool | None:
-    """Whether others took CPUs of the machine while these rows were measured; None where none says so."""
+    """Whether others took CPUs of the machine while these rows were measured; None where it is not clear."""
     visits = [visit for row in rows if row.get("status") == "ok" for visit in row.get("visits") or ()]
     told = [visit for visit in visits if visit.get("stolen_s") is not None and visit.get("visit_s")]
     if not told:
         return None
-    stolen, measured = (math.fsum(visit[of] for visit in told) for of in ("stolen_s", "visit_s"))
-    return stolen >= SHARED_CPUS * measured
+    taken = math.fsum(visit["stolen_s"] for visit in told) / math.fsum(visit["visit_s"] for visit in told)
+    return False if taken <= QUIET_CPUS else True if taken >= SHARED_CPUS else None
 
 
-def between_hosts(b: Uncertainty, clock: str) -> Uncertainty:
-    """Type B of a row beside one of a host that is shared where its own is not, or the other way."""
+def between_hosts(clock: str) -> Uncertainty:
+    """What a row on a shared host and one on a host that is not differ by beside type B."""
     more = BETWEEN_HOSTS.get(clock, max(BETWEEN_HOSTS.values()))
-    return Uncertainty(math.hypot(b.standard, more), b.freedom)
+    return Uncertainty(math.sqrt(2) * more, FREEDOM)
 
 
 def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:

@@ -49,7 +49,7 @@ Variances = dict[str, float]
 # What a table has to cover of the runs that it is made of: of others it covers less, and the less the more
 # these depend on the host.
 COVERED, COVERED_GATED = 0.96, 0.955
-FREEDOM = 8.0
+FREEDOM = uncertainty.FREEDOM
 # So many rows of its clock count beside a family's own.
 WEIGHT = 150
 BUSY = {"quiet": "host", "host": "quiet"}

@@ -369,13 +369,28 @@ def test_a_host_that_is_shared_is_no_slower_machine(tmp_path, capsys):
     assert "others took CPUs of the host" not in capsys.readouterr().out
 
 
+def test_what_hosts_differ_by_stands_between_them_alone_and_no_mean_of_runs_makes_it_less():
+    quiet, shared, untold = (replace(answer(1.0), shared=which) for which in (False, True, None))
+
+    def half(base: Answer, new: Answer) -> float:
+        found = one(base, new)
+        return math.log(found.high / found.ratio)
+
+    alike = half(quiet, quiet)
+    assert half(shared, shared) == half(quiet, untold) == half(shared, untold) == alike
+    more = uncertainty.expanded(uncertainty.between_hosts(quiet.clock))
+    assert half(quiet, shared) > more > alike
+    assert half(quiet, pooled(*[shared] * 9)) > more
+
+
 def test_of_a_host_that_nothing_is_known_of_nothing_is_assumed():
     row, quiet, untold = (
         {"status": "ok", "visits": [visit]}
-        for visit in ({"visit_s": 2.0, "stolen_s": 0.01}, {"visit_s": 1.0, "stolen_s": 0.0}, {"visit_s": 1.0})
+        for visit in ({"visit_s": 1.0, "stolen_s": 0.01}, {"visit_s": 2.0, "stolen_s": 0.0}, {"visit_s": 1.0})
     )
     assert uncertainty.is_shared([row]) is True
     assert uncertainty.is_shared([row, quiet]) is False
+    assert uncertainty.is_shared([row, row, quiet]) is None
     assert uncertainty.is_shared([{"status": "failed"}, untold]) is None
 
 

@@ -14,7 +14,7 @@ from grainscope_report.buying.workload import Component, Gates, Workload
 from grainscope_report.errors import NotComparableError, ReportError
 from grainscope_report.loading import load, load_environment
 from grainscope_report.machine import concerns
-from grainscope_report.model import MODEL, Case, Counts, Result, Row, Uncertainty
+from grainscope_report.model import MODEL, Case, Counts, Result, Row
 from grainscope_report.selecting import Where
 from grainscope_report.toml_file import Value
 from grainscope_report.uncertainty import TypeB
@@ -66,15 +66,13 @@ class LackingError(NotComparableError):
 class Machine:
     """The result files of one candidate, by node; `cases` are all that its files have `ok` rows of.
 
-    `shared` are whether others took CPUs of the host, by run. Where `hosts_differ` in that among all
-    machines, rows have the uncertainty of it, too.
+    `hosts` are, by run, whether others took CPUs of the host: None where that is not clear.
     """
 
     name: str
     nodes: tuple[tuple[Result, ...], ...]
     cases: tuple[Case, ...] = field(compare=False, default=(), repr=False)
-    shared: frozenset[bool | None] = field(compare=False, default=frozenset())
-    hosts_differ: bool = field(compare=False, default=False)
+    hosts: Mapping[str, bool | None] = field(compare=False, default_factory=dict, repr=False)
 
     @property
     def results(self) -> list[Result]:
@@ -105,37 +103,7 @@ def read(workload: Workload, tables: Sequence[TypeB] = ()) -> tuple[Machine, lis
         _machine(candidate.name, candidate.files, wanted, tables, cache) for candidate in workload.candidates
     ]
     _same_versions([reference, *found])
-    if len(frozenset().union(*(one.shared for one in (reference, *found))) - {None}) == 2:
-        reference, *found = map(_beside_other_hosts, (reference, *found))
     return reference, found
-
-
-def _beside_other_hosts(machine: Machine) -> Machine:
-    """The machine as it is to be held against ones whose hosts are shared where its own is not, or not."""
-    nodes = tuple(
-        tuple(replace(result, rows=[_less_certain(row) for row in result.rows]) for result in node)
-        for node in machine.nodes
-    )
-    return replace(machine, nodes=nodes, hosts_differ=True)
-
-
-def _less_certain(row: Row) -> Row:
-    told = row.uncertainty
-    if not told or not told.b:
-        return row
-    b = uncertainty.between_hosts(
-        _known(told.b), uncertainty.clock_of({"timing": row.timing and vars(row.timing)})
-    )
-    both = uncertainty.combined(_known(told.a), b) if told.a else b
-    return replace(row, uncertainty=replace(told, b=_told(b), combined=_told(both)))
-
-
-def _known(part: Uncertainty) -> uncertainty.Uncertainty:
-    return uncertainty.Uncertainty(part.standard, part.freedom or math.inf)
-
-
-def _told(part: uncertainty.Uncertainty) -> Uncertainty:
-    return Uncertainty(standard=part.standard, freedom=None if math.isinf(part.freedom) else part.freedom)
 
 
 def _machine(
@@ -144,18 +112,17 @@ def _machine(
     nodes: dict[tuple, list[Result]] = {}
     cases: list[Case] = []
     seen: dict[str, Path] = {}
-    shared: set[bool | None] = set()
+    hosts: dict[str, bool | None] = {}
     for path in paths:
         if path not in cache:
             cache[path] = _result(path, wanted, tables)
-        result, there, at_host = cache[path]
-        shared.add(at_host)
+        result, there, hosts[cache[path][0].run.id] = cache[path]
         if other := seen.get(result.run.id):
             raise ReportError(f"{other} and {path} are the same run: give each once")
         seen[result.run.id] = path
         cases += there
         nodes.setdefault(_node(result), []).append(result)
-    return Machine(name, tuple(map(tuple, nodes.values())), tuple(cases), frozenset(shared))
+    return Machine(name, tuple(map(tuple, nodes.values())), tuple(cases), hosts)
 
 
 def _node(result: Result) -> tuple:
@@ -239,15 +206,17 @@ def differences(one: Result, other: Result) -> str:
     return f"the environments differ in {'; '.join(said)}{rest}"
 
 
+def on_shared_hosts(found: Sequence[Machine]) -> frozenset[str]:
+    """Runs whose hosts were shared, where those of others were not."""
+    hosts = {run: shared for one in found for run, shared in one.hosts.items()}
+    shared = frozenset(run for run, of in hosts.items() if of)
+    return shared if False in hosts.values() else frozenset()
+
+
 def cautions(named: Machine) -> Iterator[str]:
     """What the runs of a machine cannot show, and what its own report warns of."""
     if len(named.nodes) == 1:
         yield "between-node variance not seen, one node was measured"
-    if named.hosts_differ and True in named.shared:
-        yield (
-            "others took CPUs of its host while it was measured, and hardly any of another's: what the "
-            "host's clock says of both is less certain"
-        )
     for result in named.results:
         if not result.run.complete:
             yield f"{result.path} is not complete ({result.run.why_incomplete})"

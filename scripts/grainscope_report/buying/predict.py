@@ -9,7 +9,7 @@ Of several nodes a draw also takes nodes anew, with replacement: which ones will
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,10 +60,13 @@ def follows_time(row: Row, metric: str) -> bool:
 
 
 class Draws:
-    """Draws by run and row, of one seed; without `runs` of type A alone, as if runs did not differ."""
+    """Draws by run and row, of one seed; without `runs` of type A alone, as if runs did not differ.
 
-    def __init__(self, count: int, seed: int, runs: bool = True) -> None:
-        self.count, self._seed, self._runs = count, seed, runs
+    Runs whose hosts are `shared`, where those of others are not, are off alike on each clock.
+    """
+
+    def __init__(self, count: int, seed: int, runs: bool = True, shared: Collection[str] = ()) -> None:
+        self.count, self._seed, self._runs, self._shared_hosts = count, seed, runs, shared
         self._shared: dict[tuple, Array] = {}
 
     def estimates(self, points: Points, metric: str, machine: tuple) -> Estimates:
@@ -100,6 +103,8 @@ class Draws:
             case = row.case
             clock = uncertainty.clock_of({"timing": row.timing and vars(row.timing)})
             longer = longer + self._error(told.b, run, case.family, case.version, clock)
+            if run in self._shared_hosts:
+                longer = longer + self._error(uncertainty.between_hosts(clock), "shared hosts", clock)
         factor = np.exp(np.clip(longer, -MOST, MOST))
         return value * factor if metrics.better(metric) == metrics.LOWER else value / factor
 

@@ -31,6 +31,12 @@ MEASURED = "measured"
 FORMAT = 1
 
 
+SHARED_HOST = (
+    "others took CPUs of its host while it was measured, and hardly any of another's: all rows of the two "
+    "are less certain, most those on the host's clock"
+)
+
+
 @dataclass(frozen=True)
 class Judged:
     """A candidate, why it is not ranked, or what is predicted for it."""
@@ -50,7 +56,8 @@ def judge(
 ) -> tuple[dict[str, Any], list[Result]]:
     """The verdict, and all files that it is of; `tables` of type B go before the one at hand."""
     workload, reference, found, substitutes = with_predictions(workload, *machines.read(workload, tables))
-    predictor = Predictor(workload, reference, Draws(count, seed), found)
+    shared = machines.on_shared_hosts([reference, *found])
+    predictor = Predictor(workload, reference, Draws(count, seed, shared=shared), found)
     judged = [_judge(predictor, workload, one) for one in found]
     unknown = _unknown(judged)
     if unknown:
@@ -191,6 +198,9 @@ def _warnings(
         for said in machines.cautions(one):
             names.setdefault(said, {})[one.name] = None
     found = [f"{', '.join(of)}: {said}" for said, of in names.items()]
+    if shared := machines.on_shared_hosts([*apart, *offered]):
+        of = [one.name for one in [*apart, *offered] if shared & one.hosts.keys()]
+        found.append(f"{', '.join(of)}: {SHARED_HOST}")
     found += [said for one in ranked for part in one.prediction.parts for said in part.left_out]
     for at, one in enumerate(ranked if decided else ()):
         for two in ranked[at + 1 :]:

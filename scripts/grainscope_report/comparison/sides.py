@@ -64,7 +64,8 @@ class Answer:
     are those of one operation where `each`; `beside` is what else was done meanwhile: its name, and how
     often; `threads` are the numbers of CPU threads that rows count. `runs` are those of `visits`. `failed`
     counts rows, of several sites or runs, that failed beside good ones. Where runs did not all do the same
-    work there is none: `mixed`.
+    work there is none: `mixed`. `shared` is whether others took CPUs of the host, None where that is not
+    clear or runs differ in it.
     """
 
     seconds: float | None = None
@@ -78,6 +79,7 @@ class Answer:
     threads: tuple[float, ...] = ()
     sites: int = 1
     runs: int = 1
+    shared: bool | None = None
     failed: int = 0
     status: str = "ok"
     reason: str = ""
@@ -130,6 +132,7 @@ def _pooled_answer(asked: Question, found: Sequence[Answer]) -> Answer:
         a=_of_mean([answer.a for answer in good]),
         b=_of_mean([answer.b for answer in good]),
         runs=len(good),
+        shared=first.shared if {answer.shared for answer in good} == {first.shared} else None,
         failed=failed,
     )
 
@@ -297,7 +300,8 @@ class Side:
 
     `machine` identifies the machine, `software` what runs on it that may change its numbers; runs that
     share both may be counted together. `warnings` are sentences about the files, `versions` those of what
-    families measure: 1 where a file does not say.
+    families measure: 1 where a file does not say. `shared` is whether others took CPUs of its host, None
+    where that is not clear.
     """
 
     paths: tuple[Path, ...]
@@ -313,7 +317,7 @@ class Side:
     warnings: tuple[str, ...]
     answers: Answers
     versions: Mapping[str, int] = field(default_factory=dict)
-    shared: bool | None = None  # whether others took CPUs of its host; None where nothing says so
+    shared: bool | None = None
 
     def version(self, family: str) -> int:
         """The version of what a family measures."""
@@ -354,24 +358,18 @@ def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> li
 
 
 def _of_hosts(sides: list[Side]) -> list[Side]:
-    """The sides as they are to be held against each other: where some hosts are shared and some are not."""
-    if len({side.shared for side in sides} - {None}) < 2:
-        return sides
-    return [_beside_other_hosts(side) for side in sides]
-
-
-def _beside_other_hosts(side: Side) -> Side:
-    answers = {
-        asked: replace(answer, b=uncertainty.between_hosts(answer.b, answer.clock)) if answer.b else answer
-        for asked, answer in side.answers.items()
+    """The sides, with a warning of each that is compared where one host is shared and the other is not."""
+    base, *new = sides
+    apart = [side for side in new if {base.shared, side.shared} == {True, False}]
+    said = {
+        side.paths[0]: f"others took CPUs of the host of {side.paths[0]} while it ran, and hardly any of the "
+        "other's: all rows of the two are less certain, most those on the host's clock"
+        for side in ([base] if base.shared and apart else [side for side in apart if side.shared])
     }
-    if not side.shared:
-        return replace(side, answers=answers)
-    said = (
-        f"others took CPUs of the host of {side.paths[0]} while it ran, and hardly any of another's: what "
-        "the host's clock says of both is less certain"
-    )
-    return replace(side, answers=answers, warnings=(*side.warnings, said))
+    return [
+        replace(side, warnings=(*side.warnings, said[side.paths[0]])) if side.paths[0] in said else side
+        for side in sides
+    ]
 
 
 def _all(paths: Sequence[Path], tables: Sequence[TypeB]) -> list[Side]:
@@ -411,6 +409,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         warnings.append(f"{path} is not complete ({result.run.why_incomplete})")
     gpus = [str(gpu.get("uuid") or gpu.get("name")) for gpu in context["environment"]["gpus"]]
     kernel = context["environment"].get("kernel") or {}
+    shared = uncertainty.is_shared([row.raw for row in result.rows])
     return Side(
         paths=(path,),
         runs=_runs(result.run.id),
@@ -427,9 +426,12 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         foreign=False,
         facts=facts(context),
         warnings=tuple(warnings),
-        answers=answers(_by_table(result, tables)),
+        answers={
+            asked: replace(answer, shared=shared)
+            for asked, answer in answers(_by_table(result, tables)).items()
+        },
         versions={row.case.family: row.case.version for row in result.rows},
-        shared=uncertainty.is_shared([row.raw for row in result.rows]),
+        shared=shared,
     )
 
 
