@@ -208,7 +208,7 @@ def test_runs_are_common_to_a_family_and_visits_are_not(tmp_path):
     text = along('"1MiB" = 0.25, "4MiB" = 0.25, "16MiB" = 0.5')
     for part, share in ((table(run=0.1), 1.0), (table(visit=0.1), math.sqrt(0.25**2 + 0.25**2 + 0.5**2))):
         _, document = evaluate(tmp_path, text, "--draws", "20000", type_b=part, **files)
-        time = candidate(document, "Y")["time"]
+        time = candidate(document, "X")["time"]
         wide = math.log(time["high"] / time["low"]) / 2 / 1.96
         assert wide == pytest.approx(0.1 * math.sqrt(2) * share, rel=0.05)
 
@@ -663,7 +663,7 @@ def test_several_runs_of_a_machine_narrow_its_interval(tmp_path):
         given = ", ".join(f'"{name}.json"' for name in used)
         text = workload(candidates="X").replace('"X.json"', given)
         _, document = evaluate(tmp_path, text, type_b=table(run=0.05), **files)
-        time = candidate(document, "Y")["time"]
+        time = candidate(document, "X")["time"]
         wide.append(time["high"] - time["low"])
     assert wide[1] < 0.9 * wide[0]
 
