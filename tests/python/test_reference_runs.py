@@ -297,6 +297,13 @@ def test_the_screen_says_how_many_are_missing_why_and_what_measures_them(planted
     assert len(said.splitlines()) <= 40
 
 
+def test_where_nothing_that_is_missing_can_run_no_command_is_given():
+    asked = reference.argparse.Namespace(missing="paper", program=reference.usual_program())
+    lacks = {"transfer/memcpy": reference.Lack(["a", "b"], ["a"], 2, 1, 0)}
+    assert reference.command(asked, lacks, {"a": "no driver"}) == ["None of these can run here."]
+    assert len(reference.command(asked, lacks, {})) == 2
+
+
 def test_the_filters_find_what_is_missing_and_nothing_else(planted, capsys):
     assert main(planted, "--missing", "--json") == 0
     filters = json.loads(capsys.readouterr().out)["filters"]
