@@ -304,51 +304,51 @@ def second_gpu() -> str:
     return f"{min(longer_us):.1f} to {max(longer_us):.1f}"
 
 
-def _clock(row) -> str:
-    return uncertainty.clock_of({"timing": vars(row.timing)})
-
-
 def stolen_table() -> str:
     """How much longer rows took where the hypervisor took more CPUs."""
     quietest = {row.name: row for row in documents.rows_of(QUIETEST) if row.measured}
     found = []
     for name in ON_ONE_H100:
         rows = [row for row in documents.rows_of(name) if row.measured]
-        stolen = sum(row.stolen_s for row in rows) / sum(row.visit_s for row in rows)
-        longer: dict[str, list[float]] = {clock: [] for clock in uncertainty.BETWEEN_HOSTS}
+        taken = sum(row.stolen_s for row in rows) / sum(row.visit_s for row in rows)
+        longer: dict[str, list[float]] = defaultdict(list)
         for row in rows:
-            beside = quietest.get(row.name)
-            if beside and (row.case.version, _clock(row)) == (beside.case.version, _clock(beside)):
-                longer[_clock(row)].append(row.median_s / beside.median_s)
-        further = sum(abs(math.log(times)) > uncertainty.WIDE for times in longer["gated"])
-        found.append(
-            (
-                stolen,
-                f"| `{Path(name).name}` | {stolen:.3f} | {median(longer['host'] + longer['quiet']):.2f} | "
-                f"{median(longer['gated']):.2f} | {further / len(longer['gated']):.0%} |",
-            )
-        )
-    head = (
-        "| run | CPUs taken, mean | host's clock, times as long | gated, times as long | gated rows further "
-        "than 5 % |\n|---|--:|--:|--:|--:|"
-    )
-    return "\n".join([head, *(line for _, line in sorted(found))])
+            beside, clock = quietest.get(row.name), uncertainty.clock_of_row(row)
+            if beside and (row.case.version, clock) == (
+                beside.case.version, uncertainty.clock_of_row(beside)
+            ):  # fmt: skip
+                longer[clock].append(row.median_s / beside.median_s)
+        gated, host = longer["gated"], longer["host"] + longer["quiet"]
+        further = sum(abs(math.log(times)) > uncertainty.WIDE for times in gated) / len(gated)
+        cells = [f"`{Path(name).name}`", f"{taken:.3f}", f"{median(host):.2f}", f"{median(gated):.2f}"]
+        found.append((taken, [*cells, f"{further:.0%}"]))
+    heads = ["run", "CPUs taken, mean", "host's clock, times as long", "gated, times as long"]
+    rows = [cells for _, cells in sorted(found)]
+    return table([*heads, "gated rows further than 5 %"], rows, right=True)
 
 
 @cache
-def covered_between_hosts(more: bool) -> dict[str, float]:
-    """The share of rows of a shared host and of one that is not that their intervals cover, by clock."""
-    quiet, shared = runs_by_host()
-    added = uncertainty.BETWEEN_HOSTS if more else {}
-    return visits.coverage([(one, other) for one in quiet for other in shared], shared, added)
-
-
 def runs_by_host() -> tuple[list[visits.Measured], list[visits.Measured]]:
     """Runs on one H100 whose host was not shared, and those that the table is made of, whose hosts were."""
     study = studied()
     quiet = [run for name in ON_ONE_H100[:2] for run in visits.read(documents.REFERENCE / name)]
     quiet = visits.as_today([*study, *quiet])[-len(quiet) :]
     return quiet, [run for run in visits.as_today(study) if run.kind == quiet[0].kind]
+
+
+@cache
+def covered_between_hosts(which: str) -> dict[str, float]:
+    """The share of rows, by clock, that intervals cover between runs on quiet hosts and on shared ones.
+
+    `without` and `with` what is added for hosts that differ, of the runs that it was chosen by, and by it of
+    a `later` one.
+    """
+    quiet, shared = runs_by_host()
+    others = shared
+    if which == "later":
+        others = visits.as_today([*studied(), *visits.read(documents.REFERENCE / QUICK[0])])[-1:]
+    added = {} if which == "without" else uncertainty.BETWEEN_HOSTS
+    return visits.coverage([(one, other) for one in quiet for other in others], shared, added)
 
 
 @part("uncertainty.cpus_taken")
@@ -367,18 +367,15 @@ def on_quiet_hosts() -> str:
 
 @part("uncertainty.between_hosts")
 def between_hosts(what: str, of: str) -> str:
-    """What is added for hosts that differ, or the percent of rows that are covered without and with it."""
+    """What is added for hosts that differ on a clock, or the percent of rows that are covered."""
     if what == "more":
         return f"{100 * uncertainty.BETWEEN_HOSTS[of]:.3g}"
-    if what == "later":
-        quiet, shared = runs_by_host()
-        other = visits.as_today([*studied(), *visits.read(documents.REFERENCE / QUICK[0])])[-1:]
-        found = visits.coverage(
-            [(one, two) for one in quiet for two in other], shared, uncertainty.BETWEEN_HOSTS
-        )
-    else:
-        found = covered_between_hosts(what == "with")
-    return f"{100 * {'least': min(found.values()), 'most': max(found.values())}.get(of, found.get(of)):.0f}"
+    found = covered_between_hosts(what)
+    return (
+        f"{100 * {'least': min, 'most': max}[of](found.values()):.0f}"
+        if of not in found
+        else (f"{100 * found[of]:.0f}")
+    )
 
 
 UNCERTAINTY = {

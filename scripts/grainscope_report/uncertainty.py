@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from grainscope_report import resources
 from grainscope_report.errors import ReportError
-from grainscope_report.model import Result
+from grainscope_report.model import Result, Row
 from grainscope_report.typed import Problem
 
 FORMAT = "grainscope type-b 1"
@@ -117,6 +117,11 @@ def is_shared(rows: Iterable[Mapping[str, Any]]) -> bool | None:
     return False if taken <= QUIET_CPUS else True if taken >= SHARED_CPUS else None
 
 
+def hosts_differ(one: bool | None, other: bool | None) -> bool:
+    """Whether the host of one run is known to be shared, and that of another not to be."""
+    return {one, other} == {True, False}
+
+
 def between_hosts(clock: str) -> Uncertainty:
     """What a row on a shared host and one on a host that is not differ by beside type B."""
     more = BETWEEN_HOSTS.get(clock, max(BETWEEN_HOSTS.values()))
@@ -172,6 +177,11 @@ def clock_of(row: Mapping[str, Any]) -> str:
     if timing.get("clock") != "event":
         return "quiet" if timing.get("quiet") else "host"
     return "gated" if timing.get("gated") else "open"
+
+
+def clock_of_row(row: Row) -> str:
+    """The same of a row that was read."""
+    return clock_of({"timing": vars(row.timing)} if row.timing else {})
 
 
 def apply(rows: Sequence[Raw], context: Mapping[str, Any], type_b: TypeB | None) -> None:

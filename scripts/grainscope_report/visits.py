@@ -451,15 +451,14 @@ def coverage(
     By the table that is made of some runs, and what is `more` on a clock beside it.
     """
     told = _run_standards(type_b_table(made_of))
-    found: dict[str, list[bool]] = defaultdict(list)
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for pair in pairs:
         for key, rows in differences(pair).items():
             if key in told:
                 run = math.hypot(told[key], (more or {}).get(key[1], 0.0))
-                found[key[1]] += [
-                    abs(row.value) <= _half(uncertainty.combined(*row.between(run))) for row in rows
-                ]
-    return {clock: fmean(each) for clock, each in found.items()}
+                counts[key[1]][0] += _Coverage(rows).count(run)
+                counts[key[1]][1] += len(rows)
+    return {clock: inside / of for clock, (inside, of) in counts.items()}
 
 
 class _Coverage:

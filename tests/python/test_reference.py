@@ -51,7 +51,6 @@ MOST_MS = {
 }
 # How many times fewer bytes compressed lists are to take.
 FEWER = {"kron24": 1.5, "urand24": 1.25}
-ALIKE = 1.03  # bfs on urand 24
 
 
 # Files
@@ -437,20 +436,28 @@ def test_the_levels_of_a_search_are_all_in_the_table():
     assert sorted(level for line in traversal.LEVELS for level in line) == sorted(levels)
 
 
-def test_no_traversal_is_slower_than_emogis_own_code():
-    for algorithm, row in traversal.EMOGI_MS.items():
-        for (graph, edge), theirs in zip(traversal.COLUMNS, row, strict=True):
-            least = ALIKE if (algorithm, graph) == ("bfs", "urand24") else 1
-            assert traversal.ours_ms(algorithm, graph, edge) < least * theirs, f"{algorithm} {graph} {edge}"
+def beside_emogis_code(ours_ms) -> dict[tuple, float]:
+    """How many times as long as EMOGI's own code ours takes, of those that are not faster."""
+    found = {
+        (algorithm, *column): ours_ms(algorithm, *column) / theirs
+        for algorithm, row in traversal.EMOGI_MS.items()
+        for column, theirs in zip(traversal.COLUMNS, row, strict=True)
+    }
+    return {case: times for case, times in found.items() if times >= 1}
 
 
-def test_our_form_of_emogis_access_is_faster_than_what_the_docs_have_of_its_code():
-    for algorithm, graph in BOTH_ACCESSES:
-        for (of, edge), theirs in zip(traversal.COLUMNS, traversal.EMOGI_MS[algorithm], strict=True):
-            if of == graph:
-                ours = 1e3 * mean_s(whole(algorithm, graph, "merged_aligned", edge))
-                least = ALIKE if (algorithm, graph) == ("bfs", "urand24") else 1
-                assert ours < least * theirs, f"{algorithm} {graph} {edge}"
+def test_every_traversal_is_faster_than_emogis_own_code_but_one_that_is_as_fast():
+    assert beside_emogis_code(traversal.ours_ms) == {("bfs", "urand24", 8): pytest.approx(1, abs=0.005)}
+
+
+def test_our_form_of_emogis_access_is_faster_than_its_code_but_of_bfs_on_urand():
+    def ours_ms(algorithm: str, graph: str, edge: int) -> float:
+        row = whole(algorithm, graph, "merged_aligned", edge) if algorithm != "pr" else None
+        return 1e3 * mean_s(row) if row else 0.0
+
+    found = beside_emogis_code(ours_ms)
+    assert found.keys() == {("bfs", "urand24", edge) for edge in (8, 4)}
+    assert max(found.values()) < 1.03
 
 
 def test_subway_depends_on_the_host_more_than_mapped_edges():
@@ -459,12 +466,17 @@ def test_subway_depends_on_the_host_more_than_mapped_edges():
     assert max(mapped.values()) < 0.07 < min(subway.values())
 
 
-def test_the_exchange_is_faster_of_cc_on_kron_alone():
-    for edge in (4, 8):
-        assert slower("cc", "kron24", edge, moved) < 0.8 > slower("cc", "kron24", edge)
-        for algorithm, graph in BOTH_ACCESSES:
-            if (algorithm, graph) != ("cc", "kron24"):
-                assert abs(slower(algorithm, graph, edge) - 1) <= 0.06
+def test_the_exchange_is_faster_of_cc_on_kron_and_elsewhere_hardly_apart():
+    times = {(*pair, edge): slower(*pair, edge) for pair in BOTH_ACCESSES for edge in (8, 4)}
+    apart = {case: change for case, change in times.items() if abs(change - 1) > 0.04}
+    cc = {("cc", "kron24", edge) for edge in (8, 4)}
+    assert apart.keys() == cc | {("sssp", "kron24", 8), ("sssp", "urand24", 4)}
+    for case, change in apart.items():
+        if case in cc:
+            assert slower(*case, moved) < 0.8 > change
+        else:
+            assert abs(change - 1) < 0.06
+    assert slower("sssp", "urand24", 8, moved) == pytest.approx(1, abs=0.005)
 
 
 # Fewer bytes

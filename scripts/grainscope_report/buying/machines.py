@@ -116,10 +116,11 @@ def _machine(
     for path in paths:
         if path not in cache:
             cache[path] = _result(path, wanted, tables)
-        result, there, hosts[cache[path][0].run.id] = cache[path]
+        result, there, shared = cache[path]
         if other := seen.get(result.run.id):
             raise ReportError(f"{other} and {path} are the same run: give each once")
         seen[result.run.id] = path
+        hosts[result.run.id] = shared
         cases += there
         nodes.setdefault(_node(result), []).append(result)
     return Machine(name, tuple(map(tuple, nodes.values())), tuple(cases), hosts)

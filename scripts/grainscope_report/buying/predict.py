@@ -101,7 +101,7 @@ class Draws:
         longer = self._error(told.a, run, row.name, *sorted(row.case.site.items()))
         if self._runs and told.combined:
             case = row.case
-            clock = uncertainty.clock_of({"timing": row.timing and vars(row.timing)})
+            clock = uncertainty.clock_of_row(row)
             longer = longer + self._error(told.b, run, case.family, case.version, clock)
             if run in self._shared_hosts:
                 longer = longer + self._error(uncertainty.between_hosts(clock), "shared hosts", clock)

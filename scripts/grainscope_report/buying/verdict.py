@@ -62,6 +62,7 @@ def judge(
     unknown = _unknown(judged)
     if unknown:
         # What some machines' runs differ by does not mix with what others' visits do.
+        shared = frozenset()
         predictor = Predictor(workload, reference, Draws(count, seed, runs=False), found)
         judged = [_judge(predictor, workload, one) for one in found]
     ranked = [judgement for judgement in judged if judgement.prediction]
@@ -108,7 +109,7 @@ def judge(
         ),
         "warnings": [
             *(one.text for one in substitutes),
-            *_warnings(judged, ranked, predictor, speed["kind"] == WINNER),
+            *_warnings(judged, ranked, predictor, speed["kind"] == WINNER, shared),
         ],
     }
     add_costs(document, ranked, predictor.shares, workload, known=not unknown)
@@ -188,7 +189,11 @@ def _machine(one: Machine) -> dict[str, Any]:
 
 
 def _warnings(
-    judged: Sequence[Judged], ranked: Sequence[Judged], predictor: Predictor, decided: bool
+    judged: Sequence[Judged],
+    ranked: Sequence[Judged],
+    predictor: Predictor,
+    decided: bool,
+    shared: frozenset[str],
 ) -> list[str]:
     reference = predictor.reference
     offered = [judgement.machine for judgement in judged]
@@ -198,8 +203,7 @@ def _warnings(
         for said in machines.cautions(one):
             names.setdefault(said, {})[one.name] = None
     found = [f"{', '.join(of)}: {said}" for said, of in names.items()]
-    if shared := machines.on_shared_hosts([*apart, *offered]):
-        of = [one.name for one in [*apart, *offered] if shared & one.hosts.keys()]
+    if of := [one.name for one in [*apart, *offered] if shared & one.hosts.keys()]:
         found.append(f"{', '.join(of)}: {SHARED_HOST}")
     found += [said for one in ranked for part in one.prediction.parts for said in part.left_out]
     for at, one in enumerate(ranked if decided else ()):

@@ -190,7 +190,7 @@ def _answer(rows: Sequence[Row]) -> Answer:
         visits=tuple(statistics.median(there) for _, there in sorted(by_round.items())),
         a=_largest([row.uncertainty and row.uncertainty.a for row in good]),
         b=_largest([row.uncertainty and row.uncertainty.b for row in good]),
-        clock=_clock([uncertainty.clock_of({"timing": row.timing and vars(row.timing)}) for row in good]),
+        clock=_clock([uncertainty.clock_of_row(row) for row in good]),
         each=each,
         bytes=statistics.median([row.bytes for row in good]) if all(row.bytes for row in good) else None,
         beside=_beside(good),
@@ -360,16 +360,19 @@ def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> li
 def _of_hosts(sides: list[Side]) -> list[Side]:
     """The sides, with a warning of each that is compared where one host is shared and the other is not."""
     base, *new = sides
-    apart = [side for side in new if {base.shared, side.shared} == {True, False}]
-    said = {
-        side.paths[0]: f"others took CPUs of the host of {side.paths[0]} while it ran, and hardly any of the "
-        "other's: all rows of the two are less certain, most those on the host's clock"
-        for side in ([base] if base.shared and apart else [side for side in apart if side.shared])
-    }
+    apart = [side for side in new if uncertainty.hosts_differ(base.shared, side.shared)]
     return [
-        replace(side, warnings=(*side.warnings, said[side.paths[0]])) if side.paths[0] in said else side
+        _on_a_shared_host(side) if side.shared and apart and (side is base or side in apart) else side
         for side in sides
     ]
+
+
+def _on_a_shared_host(side: Side) -> Side:
+    said = (
+        f"others took CPUs of the host of {side.paths[0]} while it ran, and hardly any of the other's: all "
+        "rows of the two are less certain, most those on the host's clock"
+    )
+    return replace(side, warnings=(*side.warnings, said))
 
 
 def _all(paths: Sequence[Path], tables: Sequence[TypeB]) -> list[Side]:

@@ -145,7 +145,7 @@ def _spread(pair: Pair) -> Uncertainty | None:
         # Both come from one table, so that two of them are found with no more degrees of freedom than one.
         b = Uncertainty(math.hypot(*(part.standard for part in parts)), min(part.freedom for part in parts))
         both = uncertainty.combined(both, b)
-        if {base.shared, new.shared} == {True, False}:
+        if uncertainty.hosts_differ(base.shared, new.shared):
             both = uncertainty.combined(both, uncertainty.between_hosts(base.clock))
     return both
 
