@@ -139,7 +139,7 @@ constexpr About kAboutShapeCopy{
     .source = "Comm|Scope's `Comm_3d_*` benchmarks (c3sr/comm_scope, src/3d)",
     .limits =
         "both ends have the same layout; small boxes within one card fit in its cache, and are measured so; "
-        "the host's caches are left as the sample before left them",
+        "host memory is evicted from the CPU's caches before every sample",
 };
 
 using transfer::Box;
@@ -232,10 +232,11 @@ std::string timed_by(const BoxCopy& copy, bool has_host) {
 }
 
 Explanation explain_copy(const BoxCopy& copy, const ShapePath& path) {
-  return {.timed = timed_by(copy, path.route.has_host()),
-          .limits = path.name == "local"
-                        ? "a box that the card's cache holds is copied from and to the cache"
-                        : "both ends have the same layout; the host's caches are not flushed"};
+  return {
+      .timed = timed_by(copy, path.route.has_host()),
+      .limits = path.name == "local"
+                    ? "a box that the card's cache holds is copied from and to the cache"
+                    : "both ends have the same layout; host memory is evicted from the CPU's caches first"};
 }
 
 Benchmark make_benchmark_copy(const Machine& machine, const ShapePath& path, const Box& box, BoxMethod method,
@@ -311,7 +312,9 @@ Family shape_copy() {
            size_axis("bytes", "of the box; product: as its width, rows and planes make", {1, kGiB}, true,
                      kProduct, {kProduct}),
            gpu_axis(), node_axis(), pairs_axis(), orders_axis()},
-          list_copy};
+          list_copy,
+          false,
+          2};  // host memory leaves the CPUs' caches before each sample
 }
 
 namespace {

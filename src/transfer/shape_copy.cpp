@@ -112,6 +112,8 @@ class DirectBoxLane final : public BoxLane {
         from_(is_kernel(copy.method) ? ends().mapped_source() : ends().source()),
         to_(is_kernel(copy.method) ? ends().mapped_destination() : ends().destination()) {}
 
+  void prepare() override { ends().flush(); }
+
   void issue(const cuda::Stream& stream) override { enqueue_box_copy(copy().method, to_, from_, stream); }
 
   [[nodiscard]] Conduct conduct() const override {
@@ -176,6 +178,8 @@ class PackedBoxLane final : public BoxLane {
       at_destination_.emplace(copy.destination.id);
     }
   }
+
+  void prepare() override { ends().flush(); }
 
   void issue(const cuda::Stream& stream) override {
     pack(stream);
