@@ -273,7 +273,7 @@ def counted() -> str:
 @part("lean.scale27")
 def scale27() -> str:
     """Times over kron 27."""
-    rows = [row for name in ("h100-lean27.json.gz", "h100-lean27-sssp.json.gz") for row in rows_of(name)]
+    rows = rows_of("h100-kron27.json.gz")
     kinds = {
         "whole lists, 8-byte edges": over_the_link(8),
         "whole lists, 4-byte edges": over_the_link(4),

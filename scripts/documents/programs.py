@@ -27,9 +27,9 @@ from grainscope_report.model import Row
 from grainscope_report.statistics import median
 from grainscope_report.units import format_percent
 
-# The runs by kind of GPU that have programs beside the microbenchmarks of the same machine: of schema 2, and
-# of the H200 older ones, too: nothing newer has its programs of `full`. What a machine measured one after the
-# other is one run, and so are the halves of `full`, though each is of another machine of the kind.
+# The runs by kind of GPU that have programs beside the microbenchmarks of the same machine. What a machine
+# measured one after the other is one run, and so are the halves of `full`, though each is of another machine
+# of the kind.
 RUNS: dict[str, tuple[Names, ...]] = {
     "H100": (
         "acceptance/h100-a.json.gz", "acceptance/h100-b1.json.gz", "acceptance/h100-b2.json.gz",
@@ -40,7 +40,7 @@ RUNS: dict[str, tuple[Names, ...]] = {
     "H200": (
         "acceptance/h200-a.json.gz", "acceptance/h200-b.json.gz", "acceptance/h200-c1.json.gz",
         "acceptance/h200-c2.json.gz", "acceptance/two-h200-1.json.gz", "acceptance/two-h200-2.json.gz",
-        "h200x2-quick.json.gz", "h200x2-full.json.gz",
+        "h200-programs.json.gz",
     ),
 }  # fmt: skip
 # Programs in two kinds of memory and rows at random, of one machine. All other rates are of the same H100; of
@@ -53,8 +53,9 @@ IN_OTHER_MEMORY = {
 LATER = "h100-quick-short.json.gz"
 # What several runs of the same cases say of rows that are predicted badly.
 ADDITIONS = "h100-additions.csv"
-AGAIN = "h100-programs.json.gz"
-UNEVICTED = "h200x2-full.json.gz"
+# Gathers in the order of addresses from the GPU's own memory: no newer run of an H200 has any, and by those
+# of another kind `gather.scatter` is known.
+OLDER = {"H200": "h200x2-full.json.gz"}
 SHIPPED = "scripts/grainscope_report/programs.json"
 DIGITS = 3
 PROMISED = 0.25  # nine in ten rows of a kind of GPU are within
@@ -69,14 +70,18 @@ def shipped() -> str:
 
 def seen_on(gpu: str) -> list:
     """The rows of programs on a kind of GPU, each with the rates of its own run."""
+    found = [one for names in RUNS[gpu] for one in _seen_in(names)]
+    return found + [one for one in _seen_in(OLDER.get(gpu, ())) if programs.scatters(one[0])]
+
+
+def _seen_in(names: Names) -> list:
     found = []
-    for names in RUNS[gpu]:
-        known = rates.by_row(result(names))
-        for row in result(names).rows:
-            if row.measured and programs.is_program(row) and row.case.locality != "remote":
-                with suppress(programs.UnpredictedError):
-                    programs.predict(row, known(row), EVERYTHING)
-                    found.append((row, known(row)))
+    known = rates.by_row(result(names)) if names else None
+    for row in result(names).rows if names else ():
+        if row.measured and programs.is_program(row) and row.case.locality != "remote":
+            with suppress(programs.UnpredictedError):
+                programs.predict(row, known(row), EVERYTHING)
+                found.append((row, known(row)))
     return found
 
 
@@ -195,24 +200,6 @@ def _crossed(graph: str) -> str:
     return f"{100 * row.counted.requests / row.traffic.requests:.0f}"
 
 
-def _short(name: str) -> Row:
-    """A batch of 1024 rows."""
-    asked = {"mode": "masked", "rows": 1024}.items()
-    (row,) = (row for row in rows_of(name) if row.measured and row.case.axes.items() >= asked)
-    return row
-
-
-def _joined_ms(*names: Names) -> str:
-    """Milliseconds of joins of hot neighbours over urand 21, the least and the most of some runs."""
-    hot = [
-        1e3 * row.median_s
-        for row in (row for name in names for row in rows_of(name))
-        if row.measured and row.case.family == "lean/cc"
-        if row.case.axes["hot"] and row.case.axes["graph"] == "urand21"
-    ]
-    return " to ".join(dict.fromkeys(f"{time:.2f}" for time in (min(hot), max(hot))))
-
-
 def _line_loads(row_bytes: int) -> str:
     """Loads of its memory that a thread of the H100's host takes for a line of a row."""
     both = result(IN_OTHER_MEMORY["H100"])
@@ -235,13 +222,8 @@ EVIDENCE: dict[str, Callable[[], str]] = {
     ),
     "crossed_kron20": lambda: _crossed("kron20"),
     "crossed_web20": lambda: _crossed("web20"),
-    "first_samples": lambda: f"{1e6 * min(_short(UNEVICTED).visits[0].samples_s[:2]):.0f}",
-    "later_samples": lambda: f"{1e6 * _short(UNEVICTED).median_s:.0f}",
-    "joins_slowly": lambda: _joined_ms(UNEVICTED),
-    "joins_fast": lambda: _joined_ms(FULL, AGAIN),
     "line_of_1KiB": lambda: _line_loads(1 << 10),
     "line_of_16KiB": lambda: _line_loads(1 << 14),
-    "short_on_h100": lambda: f"{1e6 * _short(AGAIN).median_s:.0f}",
 }
 
 

@@ -222,6 +222,7 @@ def test_stored_runs_have_copies_by_all_hints_and_some_of_gathers():
         "h100-kinds.json.gz": {"read_mostly", "accessed_by"},
         "h100-full-1of2.json.gz": HINTS,
         "h100-full-2of2.json.gz": HINTS,
+        "h200-programs.json.gz": HINTS,
     }
     assert of["gather"]["h100-quick-now.json.gz"] == {"read_mostly", "accessed_by"}
     assert of["traversal/bfs"]["h100-quick-now.json.gz"] == {"none", "accessed_by"}

@@ -565,8 +565,7 @@ def slower_compressed(rows_of_a_run: list, at_least: int) -> set:
     [
         pytest.param(RUNS["kron24"], 12, id="kron 24"),
         pytest.param(RUNS["urand24"], 12, id="urand 24"),
-        pytest.param("h100-lean27.json.gz", 3, id="scale 27"),
-        pytest.param("h100-lean27-sssp.json.gz", 1, id="scale 27, sssp"),
+        pytest.param("h100-kron27.json.gz", 4, id="scale 27"),
     ],
 )
 def test_compressed_lists_are_slower_nowhere(name, at_least):

@@ -427,7 +427,7 @@ def rests_on_no_row(result, one):
 
 
 @pytest.mark.parametrize(
-    "name", ["h100-quick.json", "acceptance/two-h200-1.json.gz", "no-gpu-quick.json", "h100-lean27.json.gz"]
+    "name", ["h100-quick.json", "acceptance/two-h200-1.json.gz", "no-gpu-quick.json", "h100-kron27.json.gz"]
 )
 def test_no_finding_of_a_reference_run_is_without_evidence(name):
     [machine] = machines([read(ROOT / name)])
