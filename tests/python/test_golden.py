@@ -6,6 +6,7 @@ GRAINSCOPE_NEW_GOLDEN=1 writes them anew, but for the pictures.
 
 import csv
 import os
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from grainscope_report.terminal import Terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES, TABLES = ROOT / "docs" / "figures", ROOT / "tests" / "golden" / "figures"
+# One process after another: the figures of a run are in one file.
+pytestmark = pytest.mark.xdist_group("figures")
 NEW = bool(os.environ.get("GRAINSCOPE_NEW_GOLDEN"))
 # The folders and result files of docs/figures/README.md.
 SOURCES = {
@@ -37,13 +40,24 @@ FILES = {
     folder: " ".join(f"results/reference/{name}" for name in names.split())
     for folder, names in SOURCES.items()
 }
-STEMS = {entry.stem: entry for entry in FIGURES}
-KEPT = [
-    (folder, path.stem)
-    for folder in SOURCES
-    for path in sorted((TABLES / folder).glob("*.csv"))
-    if path.stem in STEMS
-]
+NUMBERS = {entry.stem.split("_")[1]: entry for entry in FIGURES}
+
+
+def kept(folder: str) -> Path:
+    """The tables of a run's figures, one behind the other."""
+    return TABLES / f"{'quick' if folder == '.' else folder}.csv"
+
+
+def by_figure(folder: str) -> dict[str, list[list[str]]]:
+    """The rows of each figure of a run."""
+    found: dict[str, list[list[str]]] = {}
+    with kept(folder).open(newline="") as file:
+        for row in list(csv.reader(file))[1:]:
+            found.setdefault(row[0], []).append(row)
+    return found
+
+
+KEPT = [(folder, number) for folder in SOURCES for number in by_figure(folder)]
 VERDICT = "gnn-training.toml"
 HOW = "if the change is meant, draw the figures anew: docs/figures/README.md says how"
 
@@ -56,17 +70,23 @@ def shown(folder: str) -> tuple:
     return tuple(machines([reader.read(ROOT / path) for path in FILES[folder].split()]))
 
 
-def check_same(made: str, kept: Path, near: float = 1e-6) -> None:
-    """Fails at the first cell that is not the golden file's."""
-    if NEW:
-        kept.write_text(made)
-    ours, theirs = list(csv.reader(made.splitlines())), list(csv.reader(kept.read_text().splitlines()))
-    for line, (one, two) in enumerate(zip(ours, theirs, strict=False), 1):
-        for name, cell, golden in zip(csv_table.COLUMNS, one, two, strict=True):
-            if cell != golden:
-                assert is_number(cell), f"{kept.name}:{line}: {name} is {cell!r}, was {golden!r}; {HOW}"
-                assert float(cell) == pytest.approx(float(golden), rel=near, abs=1e-12), f"line {line}: {HOW}"
-    assert len(ours) == len(theirs), HOW
+def check_same(made: list[list[str]], golden: list[list[str]], near: float = 1e-6) -> None:
+    """Fails at the first cell that is not the golden one."""
+    for line, (one, two) in enumerate(zip(made, golden, strict=False), 1):
+        for name, cell, was in zip(csv_table.COLUMNS, one, two, strict=True):
+            if cell != was:
+                assert is_number(cell), f"row {line}: {name} is {cell!r}, was {was!r}; {HOW}"
+                assert float(cell) == pytest.approx(float(was), rel=near, abs=1e-12), f"row {line}: {HOW}"
+    assert len(made) == len(golden), HOW
+
+
+def rows_of(figure: model.Figure) -> list[list[str]]:
+    return list(csv.reader(csv_table.write(figure).splitlines()))[1:]
+
+
+def write(path: Path, rows: Iterable[list[str]]) -> None:
+    with path.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([csv_table.COLUMNS, *rows])
 
 
 def is_number(text: str) -> bool:
@@ -77,21 +97,26 @@ def is_number(text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("folder", "stem"), KEPT)
-def test_a_figure_of_the_reference_results_is_the_golden_one(folder, stem):
-    made = figure(STEMS[stem], shown(folder))
-    check_same(csv_table.write(made), TABLES / folder / f"{stem}.csv")
+@pytest.mark.parametrize(("folder", "number"), KEPT)
+def test_a_figure_of_the_reference_results_is_the_golden_one(folder, number):
+    made = figure(NUMBERS[number], shown(folder))
+    if NEW:
+        write(
+            kept(folder),
+            [row for rows in (by_figure(folder) | {number: rows_of(made)}).values() for row in rows],
+        )
+    check_same(rows_of(made), by_figure(folder)[number])
     tables = [panel for panel in made.panels if isinstance(panel, model.TablePanel)]
-    kept = PICTURES / folder / f"{stem}.md"
+    drawn = PICTURES / folder / f"{NUMBERS[number].stem}.md"
     if NEW and tables:
-        kept.write_text("\n".join(map(model.table_markdown, tables)))
-    assert "\n".join(map(model.table_markdown, tables)) == (kept.read_text() if tables else ""), HOW
+        drawn.write_text("\n".join(map(model.table_markdown, tables)))
+    assert "\n".join(map(model.table_markdown, tables)) == (drawn.read_text() if tables else ""), HOW
 
 
 @pytest.mark.parametrize("folder", SOURCES)
 def test_every_kept_table_has_its_picture_and_the_command_that_made_it(folder):
-    kept, drawn = (TABLES / folder).glob("*.csv"), (PICTURES / folder).glob("*.png")
-    assert {path.stem for path in kept} == {path.stem for path in drawn}
+    drawn = {path.stem for path in (PICTURES / folder).glob("*.png")} - {candidates.STEM}
+    assert {NUMBERS[number].stem for number in by_figure(folder)} == drawn
     command = "docs --draw docs/figures/full" if folder == "full" else f"plot {FILES[folder]} -o docs/figures"
     assert command in (PICTURES / "README.md").read_text()
 
@@ -104,6 +129,9 @@ def test_the_tree_of_two_gpus_says_what_figure_d_draws():
 def test_figure_15_of_the_example_workload_is_the_one_in_the_docs(monkeypatch):
     monkeypatch.chdir(ROOT)
     document, files = verdict.judge(workload.load(Path("docs/examples") / VERDICT), 10_000, 1)
-    made = csv_table.write(candidates.build(document, files))
+    made = rows_of(candidates.build(document, files))
+    kept = TABLES / "candidates.csv"
+    if NEW:
+        write(kept, made)
     # The resamples, and with them the ends of intervals, may change with numpy's random numbers.
-    check_same(made, TABLES / f"{candidates.STEM}.csv", near=0.02)
+    check_same(made, list(csv.reader(kept.read_text().splitlines()))[1:], near=0.02)
