@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include "../testing/replay_oracle.hpp"
+#include "../testing/oracles.hpp"
 #include "../testing/sample_graphs.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"

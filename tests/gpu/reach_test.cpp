@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../testing/row_oracle.hpp"
+#include "../testing/oracles.hpp"
 #include "claim_cache.hpp"
 #include "families.hpp"
 #include "gpu_fixture.hpp"

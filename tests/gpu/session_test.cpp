@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "child.hpp"
 #include "fakes.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
@@ -24,7 +23,6 @@
 #include "harness/benchmark.hpp"
 #include "harness/link_peaks.hpp"
 #include "probes.hpp"
-#include "run_folder.hpp"
 #include "transfer/case.hpp"
 
 namespace grainscope::harness {

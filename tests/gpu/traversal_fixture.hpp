@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "../testing/replay_oracle.hpp"
+#include "../testing/oracles.hpp"
 #include "../testing/sample_graphs.hpp"
-#include "../testing/serial_oracles.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/cuda/budget.hpp"
 #include "grainscope/graph/access.hpp"

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "../harness/fakes.hpp"
-#include "../harness/stored_machines.hpp"
 #include "../system/machine_tree.hpp"
 #include "fake_kernel.hpp"
 #include "families.hpp"

@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "../../testing/golden.hpp"
+#include "../../testing/oracles.hpp"
 #include "../../testing/sample_graphs.hpp"
-#include "../../testing/serial_oracles.hpp"
 #include "grainscope/graph/answers.hpp"
 
 namespace grainscope::graph {

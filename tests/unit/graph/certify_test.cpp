@@ -8,8 +8,8 @@
 #include <limits>
 #include <random>
 
+#include "../../testing/oracles.hpp"
 #include "../../testing/sample_graphs.hpp"
-#include "../../testing/serial_oracles.hpp"
 #include "answers.hpp"
 #include "grainscope/graph/generate.hpp"
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "../../testing/golden.hpp"
+#include "../../testing/oracles.hpp"
 #include "../../testing/sample_graphs.hpp"
-#include "../../testing/serial_oracles.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"

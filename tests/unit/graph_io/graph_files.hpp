@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "../../testing/says.hpp"
 #include "child.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/io.hpp"
-#include "says.hpp"
 
 namespace grainscope::graph {
 

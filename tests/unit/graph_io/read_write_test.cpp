@@ -10,10 +10,10 @@
 #include <filesystem>
 
 #include "../../testing/golden.hpp"
+#include "fakes.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/graph/io.hpp"
 #include "graph_files.hpp"
-#include "run_folder.hpp"
 
 namespace grainscope::graph {
 namespace {

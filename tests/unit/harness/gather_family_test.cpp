@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "child.hpp"
 #include "fakes.hpp"
 #include "families.hpp"
 #include "gather/case.hpp"
@@ -18,7 +17,6 @@
 #include "harness/run.hpp"
 #include "harness/selection.hpp"
 #include "npy_files.hpp"
-#include "run_folder.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -20,7 +20,6 @@
 #include "grainscope/system/mps.hpp"
 #include "harness/row.hpp"
 #include "harness/selection.hpp"
-#include "run_folder.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "fakes.hpp"
 #include "grainscope/core/error.hpp"
 #include "harness/result_store.hpp"
-#include "run_folder.hpp"
 
 namespace grainscope::harness {
 namespace {

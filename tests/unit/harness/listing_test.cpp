@@ -24,7 +24,6 @@
 #include "harness/selection.hpp"
 #include "harness/show.hpp"
 #include "harness/visits.hpp"
-#include "stored_machines.hpp"
 
 namespace grainscope::harness {
 namespace {

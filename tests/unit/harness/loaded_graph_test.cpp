@@ -13,16 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include "../../testing/serial_oracles.hpp"
-#include "child.hpp"
+#include "../../testing/oracles.hpp"
+#include "../../testing/says.hpp"
 #include "fakes.hpp"
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/graph/answers.hpp"
 #include "harness/selection.hpp"
-#include "run_folder.hpp"
-#include "says.hpp"
 #include "traversal/loaded_graph.hpp"
 #include "traversal/trials.hpp"
 

@@ -15,15 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "child.hpp"
+#include "../../testing/says.hpp"
 #include "fakes.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/thread_team.hpp"
 #include "grainscope/system/numa.hpp"
 #include "harness/google_benchmark.hpp"
 #include "harness/result_store.hpp"
-#include "run_folder.hpp"
-#include "says.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -16,7 +16,6 @@
 #include "harness/options.hpp"
 #include "harness/run.hpp"
 #include "harness/selection.hpp"
-#include "stored_machines.hpp"
 
 namespace grainscope::harness {
 namespace {

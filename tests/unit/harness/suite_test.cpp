@@ -18,7 +18,6 @@
 #include "harness/result_store.hpp"
 #include "harness/run.hpp"
 #include "harness/suite.hpp"
-#include "run_folder.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "child.hpp"
+#include "../../testing/says.hpp"
 #include "fakes.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
@@ -28,8 +28,6 @@
 #include "harness/benchmark.hpp"
 #include "harness/result_store.hpp"
 #include "harness/visits.hpp"
-#include "run_folder.hpp"
-#include "says.hpp"
 
 namespace grainscope::harness {
 namespace {

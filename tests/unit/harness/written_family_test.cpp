@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "child.hpp"
+#include "../../testing/says.hpp"
 #include "fakes.hpp"
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
@@ -15,8 +15,6 @@
 #include "harness/options.hpp"
 #include "harness/run.hpp"
 #include "harness/selection.hpp"
-#include "run_folder.hpp"
-#include "says.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "../../testing/oracles.hpp"
 #include "../../testing/sample_graphs.hpp"
-#include "../../testing/serial_oracles.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"

@@ -6,8 +6,7 @@
 
 #include <string>
 
-#include "../../testing/replay_oracle.hpp"
-#include "../../testing/serial_oracles.hpp"
+#include "../../testing/oracles.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/model/replay.hpp"
 

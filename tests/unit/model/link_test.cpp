@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "../../testing/replay_oracle.hpp"
+#include "../../testing/oracles.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/model/link.hpp"
 #include "grainscope/model/paging.hpp"

@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "../../testing/replay_oracle.hpp"
+#include "../../testing/oracles.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/statistics.hpp"
 #include "grainscope/model/paging.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "../../testing/row_oracle.hpp"
+#include "../../testing/oracles.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
 #include "grainscope/core/units.hpp"

@@ -1,13 +1,17 @@
 #include <gtest/gtest.h>
-#include <sched.h>
 
+#include <sched.h>
+#include <algorithm>
 #include <map>
 #include <vector>
 
+#include "../../testing/says.hpp"
 #include "grainscope/core/thread_team.hpp"
 #include "grainscope/system/conditions.hpp"
 #include "grainscope/system/numa.hpp"
+#include "grainscope/system/warnings.hpp"
 #include "machine_tree.hpp"
+#include "nvml_report.hpp"
 
 namespace grainscope {
 namespace {
@@ -161,6 +165,312 @@ TEST(StolenTime, of_this_machine_is_known_and_never_goes_back) {
   ASSERT_TRUE(before && after);
   EXPECT_GE(*before, 0);
   EXPECT_GE(*after, *before);
+}
+
+}  // namespace
+}  // namespace grainscope
+
+// A machine in order, of which a test spoils one thing and looks for the finding.
+
+namespace grainscope::test {
+
+inline const Warning* find(const std::vector<Warning>& warnings, const std::string& id) {
+  const auto found = std::find_if(warnings.begin(), warnings.end(),
+                                  [&](const Warning& warning) { return warning.id == id; });
+  return found == warnings.end() ? nullptr : &*found;
+}
+
+// Two sockets with one H100, all as it should be; a test spoils one thing.
+class Warnings : public testing::Test {
+ protected:
+  Warnings() {
+    write_two_sockets(tree_);
+    cuda::DeviceProperties device;
+    device.name = "NVIDIA H100 80GB HBM3";
+    device.uuid = *nvml_.devices[0].uuid;
+    device.pci_bus_id = "0000:81:00.0";
+    runtime_.devices = {device};
+  }
+  [[nodiscard]] Environment environment() const {
+    return read_environment(tree_.roots(), Topology::read(tree_.roots()), runtime_, nvml_);
+  }
+  [[nodiscard]] std::vector<Warning> warnings() const { return find_warnings(environment()); }
+  // The finding with this id, which must be of this severity; an empty one when it is missing.
+  Warning expect(const std::string& id, Severity severity) const {
+    const auto all = warnings();
+    const Warning* found = find(all, id);
+    EXPECT_NE(found, nullptr) << id;
+    if (found == nullptr) {
+      return {};
+    }
+    EXPECT_EQ(found->severity, severity);
+    return *found;
+  }
+  NvmlDevice& gpu() { return nvml_.devices[0]; }
+
+  MachineTree tree_;
+  NvmlReport nvml_ = h100();
+  cuda::RuntimeReport runtime_;
+};
+
+}  // namespace grainscope::test
+
+namespace grainscope {
+namespace {
+
+using test::find;
+using test::says;
+
+class HostWarnings : public test::Warnings {};
+
+TEST_F(HostWarnings, a_machine_in_order_has_none) {
+  for (const Warning& warning : warnings()) {
+    ADD_FAILURE() << warning.id << ": " << warning.finding;
+  }
+}
+
+TEST_F(HostWarnings, a_governor_other_than_performance) {
+  tree_.frequency_policy(2, "intel_pstate", "powersave");
+  const Warning found = expect("cpu.governor", Severity::warning);
+  EXPECT_TRUE(says(found.finding, "powersave on CPUs 2")) << found.finding;
+  EXPECT_EQ(found.remedy, "sudo cpupower frequency-set --governor performance");
+}
+
+TEST_F(HostWarnings, frequency_scaling_that_is_not_exposed_is_unknown_and_not_in_order) {
+  tree_.remove("sys/devices/system/cpu/cpufreq");
+  EXPECT_TRUE(says(expect("cpu.governor_unknown", Severity::info).finding, "unknown (not exposed)"));
+  EXPECT_EQ(find(warnings(), "cpu.governor"), nullptr);
+}
+
+TEST_F(HostWarnings, an_unreadable_governor_is_unknown) {
+  tree_.remove("sys/devices/system/cpu/cpufreq/policy5/scaling_governor");
+  EXPECT_TRUE(says(expect("cpu.governor_unknown", Severity::info).finding, "of CPUs 5"));
+}
+
+TEST_F(HostWarnings, capped_frequency) {
+  tree_.file("sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "2000000");
+  EXPECT_TRUE(says(expect("cpu.frequency_cap", Severity::warning).finding, "2.00 GHz of 3.50 GHz"));
+}
+
+TEST_F(HostWarnings, boost_is_a_note) {
+  tree_.file("sys/devices/system/cpu/cpufreq/boost", "1");
+  EXPECT_TRUE(says(expect("cpu.boost", Severity::info).remedy, "cpufreq/boost"));
+}
+
+TEST_F(HostWarnings, numa_balancing_matters_with_several_nodes_only) {
+  tree_.file("proc/sys/kernel/numa_balancing", "1");
+  EXPECT_TRUE(says(expect("memory.numa_balancing", Severity::warning).remedy, "numa_balancing"));
+  tree_.remove("sys/devices/system/node/node1");
+  EXPECT_EQ(find(warnings(), "memory.numa_balancing"), nullptr);
+}
+
+TEST_F(HostWarnings, transparent_huge_pages_never_and_always_are_notes) {
+  for (const char* mode : {"always madvise [never]", "[always] madvise never"}) {
+    tree_.file("sys/kernel/mm/transparent_hugepage/enabled", mode);
+    expect("memory.transparent_huge", Severity::info);
+  }
+}
+
+TEST_F(HostWarnings, unknown_nodes_are_a_note) {
+  tree_.remove("sys/devices/system/node");
+  expect("memory.nodes_unknown", Severity::info);
+}
+
+TEST_F(HostWarnings, load_is_judged_by_the_allowed_cpus) {
+  tree_.file("proc/loadavg", "3.0 3.0 3.0 1/1 1");
+  EXPECT_EQ(find(warnings(), "load.average"), nullptr) << "3 of 8 CPUs";
+  tree_.file("proc/self/status", "Cpus_allowed_list:\t4-5\nMems_allowed_list:\t0-1");
+  EXPECT_TRUE(says(expect("load.average", Severity::warning).finding, "2 allowed CPUs"));
+}
+
+TEST_F(HostWarnings, pressure) {
+  tree_.file("proc/pressure/cpu", "some avg10=40.00 avg60=0 total=0");
+  tree_.file("proc/pressure/memory", "full avg10=5.00 avg60=0 total=0");
+  expect("load.cpu_pressure", Severity::warning);
+  expect("load.memory_pressure", Severity::warning);
+}
+
+TEST_F(HostWarnings, a_cpu_quota_below_the_allowed_cpus) {
+  tree_.file("sys/fs/cgroup/cpu.max", "150000 100000");
+  EXPECT_TRUE(says(expect("cpu.quota", Severity::warning).finding, "1.50 CPUs"));
+  tree_.file("sys/fs/cgroup/cpu.max", "800000 100000");
+  EXPECT_EQ(find(warnings(), "cpu.quota"), nullptr);
+}
+
+TEST_F(HostWarnings, a_mask_of_cpus) {
+  EXPECT_EQ(find(warnings(), "cpu.mask"), nullptr);
+  tree_.file("proc/self/status", "Cpus_allowed_list:\t0,2-3\nMems_allowed_list:\t0\n");
+  EXPECT_TRUE(says(expect("cpu.mask", Severity::warning).finding, "3 of 8 CPUs: 0,2-3"));
+}
+
+TEST_F(HostWarnings, limits_of_memory) {
+  tree_.file("sys/fs/cgroup/memory.max", "1073741824");
+  tree_.file("proc/self/limits", "Max locked memory  65536  65536  bytes");
+  expect("memory.cgroup_limit", Severity::info);
+  EXPECT_TRUE(says(expect("memory.memlock", Severity::info).finding, "64 KiB"));
+}
+
+TEST_F(HostWarnings, a_virtual_machine) {
+  tree_.file("proc/cpuinfo", "flags : hypervisor");
+  expect("kernel.virtual_machine", Severity::warning);
+}
+
+TEST_F(HostWarnings, a_slow_clock_source_names_the_remedy_that_fits) {
+  const std::string clock = "sys/devices/system/clocksource/clocksource0/";
+  tree_.file(clock + "current_clocksource", "hpet");
+  EXPECT_TRUE(says(expect("kernel.clock_source", Severity::warning).remedy, "echo tsc"));
+  tree_.file(clock + "available_clocksource", "hpet acpi_pm");
+  EXPECT_TRUE(says(expect("kernel.clock_source", Severity::warning).remedy, "dmesg"));
+  tree_.file(clock + "current_clocksource", "arch_sys_counter");
+  EXPECT_EQ(find(warnings(), "kernel.clock_source"), nullptr);
+}
+
+TEST_F(HostWarnings, an_iommu_that_translates_for_a_gpu) {
+  tree_.file("sys/bus/pci/devices/0000:81:00.0/iommu_group/type", "DMA-FQ");
+  EXPECT_TRUE(says(expect("kernel.iommu", Severity::warning).finding, "0000:81:00.0"));
+}
+
+TEST_F(HostWarnings, no_driver_is_a_note_with_its_reason) {
+  runtime_ = {};
+  runtime_.why_none = "no NVIDIA driver";
+  nvml_ = {};
+  nvml_.why_none = "no library";
+  EXPECT_TRUE(says(expect("driver.no_cuda", Severity::info).finding, "no NVIDIA driver"));
+  expect("driver.no_nvml", Severity::info);
+}
+
+TEST_F(HostWarnings, unknown_values_warn_of_nothing) {
+  nvml_.devices[0] = NvmlDevice{};
+  nvml_.devices[0].uuid = runtime_.devices[0].uuid;
+  nvml_.confidential_computing = std::nullopt;
+  for (const Warning& warning : warnings()) {
+    ADD_FAILURE() << warning.id << ": " << warning.finding;
+  }
+}
+
+TEST_F(HostWarnings, the_severe_come_first) {
+  gpu().pcie_replays = 1;
+  gpu().compute_mode = "prohibited";
+  gpu().ecc = false;
+  tree_.frequency_policy(2, "x", "powersave");
+  const auto all = warnings();
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].id, "gpu.compute_mode");
+  EXPECT_EQ(all[3].id, "gpu.ecc");
+}
+
+TEST_F(HostWarnings, each_has_an_effect_and_a_remedy) {
+  tree_.frequency_policy(2, "x", "powersave").file("proc/cpuinfo", "flags : hypervisor");
+  gpu().link_width = 4;
+  gpu().mig = true;
+  for (const Warning& warning : warnings()) {
+    EXPECT_FALSE(warning.id.empty() || warning.finding.empty() || warning.effect.empty() ||
+                 warning.remedy.empty());
+  }
+}
+
+}  // namespace
+namespace {
+
+class GpuWarnings : public test::Warnings {};
+
+TEST_F(GpuWarnings, a_narrow_link_is_severe) {
+  gpu().link_width = 8;
+  const Warning found = expect("gpu.link_width", Severity::severe);
+  EXPECT_TRUE(says(found.finding, "x8 of x16")) << found.finding;
+  EXPECT_TRUE(says(found.finding, "31.5 instead of 63.0 GB/s")) << found.finding;
+}
+
+TEST_F(GpuWarnings, a_narrow_slot_is_seen_although_the_link_has_its_full_width) {
+  gpu().link_width = gpu().link_width_max = 8;
+  EXPECT_TRUE(says(expect("gpu.link_width", Severity::severe).remedy, "slot with all its lanes"));
+}
+
+TEST_F(GpuWarnings, a_narrow_link_is_seen_without_nvml) {
+  nvml_ = {};
+  nvml_.why_none = "no library";
+  tree_.file("sys/bus/pci/devices/0000:81:00.0/current_link_width", "4");
+  EXPECT_TRUE(says(expect("gpu.link_width", Severity::severe).finding, "x4 of x16"));
+  expect("driver.no_nvml", Severity::warning);
+}
+
+TEST_F(GpuWarnings, a_slow_link_at_idle_is_only_a_note) {
+  gpu().link_generation = 1;
+  expect("gpu.link_idle", Severity::info);
+  for (const Warning& warning : warnings()) {
+    EXPECT_EQ(warning.severity, Severity::info) << warning.id;
+  }
+}
+
+TEST_F(GpuWarnings, a_slow_slot) {
+  gpu().link_generation = gpu().link_generation_max = 4;
+  expect("gpu.slot_generation", Severity::warning);
+  EXPECT_EQ(find(warnings(), "gpu.link_idle"), nullptr);
+}
+
+TEST_F(GpuWarnings, replays_and_other_processes) {
+  gpu().pcie_replays = 12;
+  gpu().processes = std::vector<NvmlProcess>{{77, "python3", 1024, "compute"}};
+  EXPECT_TRUE(says(expect("gpu.pcie_replays", Severity::warning).finding, "12 packets"));
+  EXPECT_TRUE(says(expect("gpu.processes", Severity::warning).finding, "1 other process on it: python3 77"));
+}
+
+TEST_F(GpuWarnings, modes_of_a_gpu) {
+  gpu().mig = true;
+  gpu().persistence = false;
+  gpu().ecc = false;
+  gpu().compute_mode = "exclusive_process";
+  EXPECT_EQ(expect("gpu.mig", Severity::warning).remedy, "sudo nvidia-smi -i 0000:81:00.0 -mig 0");
+  EXPECT_EQ(expect("gpu.persistence", Severity::warning).remedy, "sudo nvidia-smi -i 0000:81:00.0 -pm 1");
+  expect("gpu.ecc", Severity::info);
+  expect("gpu.compute_mode", Severity::info);
+  gpu().compute_mode = "prohibited";
+  expect("gpu.compute_mode", Severity::severe);
+}
+
+TEST_F(GpuWarnings, clocks_held_down) {
+  gpu().clock_event_reasons = {"gpu_idle", "hw_power_brake_slowdown", "sw_thermal_slowdown", "sw_power_cap"};
+  const Warning severe = expect("gpu.slowdown", Severity::severe);
+  EXPECT_TRUE(says(severe.finding, "hw_power_brake_slowdown, sw_thermal_slowdown")) << severe.finding;
+  EXPECT_TRUE(says(expect("gpu.clocks", Severity::warning).finding, "sw_power_cap"));
+}
+
+TEST_F(GpuWarnings, confidential_computing_is_severe) {
+  nvml_.confidential_computing = true;
+  EXPECT_TRUE(says(expect("driver.confidential_computing", Severity::severe).effect, "zero-copy is skipped"));
+}
+
+TEST_F(GpuWarnings, an_unknown_node_of_a_gpu_among_several) {
+  tree_.file("sys/bus/pci/devices/0000:81:00.0/numa_node", "-1");
+  gpu().local_cpus = std::nullopt;
+  expect("gpu.node_unknown", Severity::warning);
+}
+
+TEST_F(GpuWarnings, a_gpu_that_cuda_does_not_show) {
+  runtime_.devices.clear();
+  expect("gpu.hidden", Severity::info);
+}
+
+TEST_F(GpuWarnings, a_link_under_load_is_judged_strictly) {
+  const GpuReport gpu_report = environment().gpus.at(0);
+  EXPECT_TRUE(judge_link_under_load(gpu_report, {5, 16}).empty());
+  const auto slow = judge_link_under_load(gpu_report, {3, 16});
+  ASSERT_EQ(slow.size(), 1U);
+  EXPECT_EQ(slow[0].id, "gpu.link_generation");
+  EXPECT_EQ(slow[0].severity, Severity::severe);
+  EXPECT_TRUE(says(slow[0].finding, "15.8 instead of 63.0 GB/s")) << slow[0].finding;
+  EXPECT_EQ(judge_link_under_load(gpu_report, {3, 8}).size(), 2U);
+  EXPECT_TRUE(judge_link_under_load(GpuReport{}, {1, 1}).empty()) << "nothing tells what it should be";
+}
+
+TEST(PcieLink, bandwidths_are_after_line_coding) {
+  EXPECT_NEAR(pcie_link_gb_s(1, 16).value(), 4.0, 0.001);
+  EXPECT_NEAR(pcie_link_gb_s(3, 16).value(), 15.754, 0.001);
+  EXPECT_NEAR(pcie_link_gb_s(4, 16).value(), 31.508, 0.001);
+  EXPECT_NEAR(pcie_link_gb_s(5, 16).value(), 63.015, 0.001);
+  EXPECT_EQ(pcie_link_gb_s(0, 16), std::nullopt);
+  EXPECT_EQ(pcie_link_gb_s(9, 16), std::nullopt);
+  EXPECT_EQ(pcie_link_gb_s(4, 0), std::nullopt);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "contains.hpp"
+#include "../../testing/says.hpp"
 #include "grainscope/system/environment.hpp"
 #include "grainscope/system/sysfs.hpp"
 #include "grainscope/system/warnings.hpp"
@@ -288,8 +288,8 @@ TEST(Environment, this_machine_is_read_in_well_under_a_second) {
 namespace {
 
 using nlohmann::json;
-using test::contains;
 using test::h100;
+using test::says;
 
 Environment read_report(const MachineTree& tree, const NvmlReport& nvml) {
   cuda::RuntimeReport runtime;
@@ -330,7 +330,7 @@ TEST(EnvironmentText, names_the_machine_and_puts_warnings_first) {
        {"AMD EPYC 9554", "NVIDIA H100 80GB HBM3", "580.159.04", "the PCI Express link runs at x8 of",
         "governor performance", "1 of 2 links active, version 4.0, 26.6 GB/s", "0000:81:00.0",
         "Ubuntu 24.04.1 LTS"}) {
-    EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
+    EXPECT_TRUE(says(text, part)) << part << "\n" << text;
   }
 }
 
@@ -363,21 +363,21 @@ TEST(EnvironmentText, of_a_screen_is_what_matters_most) {
     for (const char* part : {"severe            hot", "remedy: cool it", "GPU 0-4           NVIDIA H100",
                              "GPU 5             NVIDIA H100", "GPU 6-7 ", "AMD EPYC 9554", "580.159.04",
                              "governor performance", "--env --full shows all of it"}) {
-      EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
+      EXPECT_TRUE(says(text, part)) << part << "\n" << text;
     }
-    EXPECT_EQ(contains(text, "  and "), count == 50U) << text;
+    EXPECT_EQ(says(text, "  and "), count == 50U) << text;
   }
 }
 
 TEST(EnvironmentText, an_empty_machine_reads_unknown_and_never_zero_or_ok) {
   MachineTree tree;
   const std::string text = text_of(read_report(tree, {}));
-  EXPECT_TRUE(contains(text, "frequency         unknown (not exposed)")) << text;
-  EXPECT_TRUE(contains(text, "model             unknown (not exposed)")) << text;
-  EXPECT_TRUE(contains(text, "total             unknown (not exposed)")) << text;
-  EXPECT_FALSE(contains(text, " ok")) << text;
-  EXPECT_FALSE(contains(text, "0.00 GHz")) << text;
-  EXPECT_FALSE(contains(text, " 0 B")) << text;
+  EXPECT_TRUE(says(text, "frequency         unknown (not exposed)")) << text;
+  EXPECT_TRUE(says(text, "model             unknown (not exposed)")) << text;
+  EXPECT_TRUE(says(text, "total             unknown (not exposed)")) << text;
+  EXPECT_FALSE(says(text, " ok")) << text;
+  EXPECT_FALSE(says(text, "0.00 GHz")) << text;
+  EXPECT_FALSE(says(text, " 0 B")) << text;
 }
 
 TEST(EnvironmentText, a_gpu_that_tells_nothing_reads_unknown) {
@@ -385,8 +385,8 @@ TEST(EnvironmentText, a_gpu_that_tells_nothing_reads_unknown) {
   NvmlReport nvml;
   nvml.devices.emplace_back();
   const std::string text = text_of(read_report(tree, nvml));
-  EXPECT_TRUE(contains(text, "now unknown, with this slot at most unknown")) << text;
-  EXPECT_TRUE(contains(text, "ECC unknown (not exposed)")) << text;
+  EXPECT_TRUE(says(text, "now unknown, with this slot at most unknown")) << text;
+  EXPECT_TRUE(says(text, "ECC unknown (not exposed)")) << text;
 }
 
 TEST(EnvironmentText, keeps_private_things_to_itself) {
@@ -394,9 +394,9 @@ TEST(EnvironmentText, keeps_private_things_to_itself) {
   write_two_sockets(tree);
   const Environment environment = read_report(tree, h100());
   for (const std::string& report : {text_of(environment), json_of(environment).dump()}) {
-    EXPECT_FALSE(contains(report, "S3CR3TSERIAL"));
-    EXPECT_FALSE(contains(report, "UUID=secret")) << "the rest of the kernel command line";
-    EXPECT_TRUE(contains(report, "iommu=pt"));
+    EXPECT_FALSE(says(report, "S3CR3TSERIAL"));
+    EXPECT_FALSE(says(report, "UUID=secret")) << "the rest of the kernel command line";
+    EXPECT_TRUE(says(report, "iommu=pt"));
   }
 }
 

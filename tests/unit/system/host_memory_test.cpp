@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "contains.hpp"
+#include "../../testing/says.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/system/placement.hpp"
@@ -18,8 +18,8 @@
 namespace grainscope {
 namespace {
 
-using test::contains;
 using test::MachineTree;
+using test::says;
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 HostMemoryRequest request(std::size_t bytes, PageKind pages = PageKind::base, int touch_threads = 1) {
@@ -67,9 +67,9 @@ TEST(HostMemory, an_absent_node_throws_instead_of_falling_back) {
   HostMemoryRequest wanted = request(kMiB);
   wanted.node = 901;
   const std::string message = allocation_error(Topology::read(), wanted);
-  EXPECT_TRUE(contains(message, "901")) << message;
-  EXPECT_TRUE(contains(message, "no such node")) << message;
-  EXPECT_TRUE(contains(message, std::to_string(kMiB))) << message;
+  EXPECT_TRUE(says(message, "901")) << message;
+  EXPECT_TRUE(says(message, "no such node")) << message;
+  EXPECT_TRUE(says(message, std::to_string(kMiB))) << message;
 }
 
 TEST(HostMemory, a_node_that_only_the_topology_knows_throws_too) {
@@ -81,7 +81,7 @@ TEST(HostMemory, a_node_that_only_the_topology_knows_throws_too) {
   HostMemoryRequest wanted = request(kMiB);
   wanted.node = 901;
   const std::string message = allocation_error(Topology::read(tree.roots()), wanted);
-  EXPECT_TRUE(contains(message, "mbind")) << message;
+  EXPECT_TRUE(says(message, "mbind")) << message;
 }
 
 TEST(HostMemory, a_node_without_memory_or_with_forbidden_memory_throws) {
@@ -90,18 +90,18 @@ TEST(HostMemory, a_node_without_memory_or_with_forbidden_memory_throws) {
   tree.node(1, "4-7", "21 10", 0);
   HostMemoryRequest wanted = request(kMiB);
   wanted.node = 1;
-  EXPECT_TRUE(contains(allocation_error(Topology::read(tree.roots()), wanted), "has no memory"));
+  EXPECT_TRUE(says(allocation_error(Topology::read(tree.roots()), wanted), "has no memory"));
   tree.node(1, "4-7", "21 10", 1024);
   tree.file("proc/self/status", "Cpus_allowed_list:\t0-7\nMems_allowed_list:\t0");
-  EXPECT_TRUE(contains(allocation_error(Topology::read(tree.roots()), wanted), "cpuset.mems"));
+  EXPECT_TRUE(says(allocation_error(Topology::read(tree.roots()), wanted), "cpuset.mems"));
 }
 
 TEST(HostMemory, nothing_and_too_much_are_refused) {
   const Topology topology = Topology::read();
   EXPECT_THROW(HostMemory(topology, request(0)), UsageError);
   EXPECT_THROW(HostMemory(topology, request(kMiB, PageKind::base, -1)), UsageError);
-  EXPECT_TRUE(contains(allocation_error(topology, request(SIZE_MAX / 2, PageKind::base, 0)), "ENOMEM"));
-  EXPECT_TRUE(contains(allocation_error(topology, request(SIZE_MAX - 1, PageKind::base, 0)), "ENOMEM"));
+  EXPECT_TRUE(says(allocation_error(topology, request(SIZE_MAX / 2, PageKind::base, 0)), "ENOMEM"));
+  EXPECT_TRUE(says(allocation_error(topology, request(SIZE_MAX - 1, PageKind::base, 0)), "ENOMEM"));
 }
 
 TEST(HostMemory, untouched_memory_has_no_pages_and_touching_brings_them_all) {
@@ -139,7 +139,7 @@ TEST(HostMemory, transparent_huge_pages_are_huge_or_said_to_be_unavailable) {
     }
     EXPECT_EQ(huge_backing(memory.data(), memory.bytes()), 16 * kMiB);
   } catch (const EnvironmentError& error) {
-    EXPECT_TRUE(contains(error.what(), "transparent")) << error.what();
+    EXPECT_TRUE(says(error.what(), "transparent")) << error.what();
   }
 }
 
@@ -155,8 +155,8 @@ TEST(HostMemory, missing_reserved_pages_throw_with_the_command_that_reserves_the
   // More than any machine has, so that the refusal is certain.
   const std::string message =
       allocation_error(Topology::read(), request(std::size_t{1} << 46, PageKind::hugetlb));
-  EXPECT_TRUE(contains(message, "hugetlb")) << message;
-  EXPECT_TRUE(contains(message, "nr_hugepages") || contains(message, "kernel has none")) << message;
+  EXPECT_TRUE(says(message, "hugetlb")) << message;
+  EXPECT_TRUE(says(message, "nr_hugepages") || says(message, "kernel has none")) << message;
 }
 
 TEST(HostMemory, reserved_pages_are_used_where_there_are_some) {
@@ -166,8 +166,7 @@ TEST(HostMemory, reserved_pages_are_used_where_there_are_some) {
     EXPECT_GE(memory.page_size(), 2 * kMiB);
     EXPECT_EQ(memory.as<char>()[kMiB - 1], 0);
   } catch (const EnvironmentError& error) {
-    EXPECT_TRUE(contains(error.what(), "sudo tee") || contains(error.what(), "kernel has none"))
-        << error.what();
+    EXPECT_TRUE(says(error.what(), "sudo tee") || says(error.what(), "kernel has none")) << error.what();
   }
 }
 

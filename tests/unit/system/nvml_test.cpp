@@ -4,35 +4,35 @@
 
 #include <gtest/gtest.h>
 
-#include "contains.hpp"
+#include "../../testing/says.hpp"
 #include "grainscope/core/error.hpp"
 #include "nvml_report.hpp"
 
 namespace grainscope {
 namespace {
 
-using test::contains;
 using test::nvml_report_text;
 using test::parse_nvml_report;
+using test::says;
 
 TEST(Nvml, without_the_library_says_so_and_what_to_do) {
   std::string why;
   EXPECT_EQ(Nvml::open(why, "libnvidia-ml-that-is-not-there.so.1"), nullptr);
-  EXPECT_TRUE(contains(why, "libnvidia-ml-that-is-not-there.so.1")) << why;
-  EXPECT_TRUE(contains(why, "install")) << why;
+  EXPECT_TRUE(says(why, "libnvidia-ml-that-is-not-there.so.1")) << why;
+  EXPECT_TRUE(says(why, "install")) << why;
 }
 
 TEST(Nvml, a_library_that_lacks_vital_functions_is_named_with_the_function) {
   std::string why;
   EXPECT_EQ(Nvml::open(why, GRAINSCOPE_FAKE_NVML_LACKS_FUNCTIONS), nullptr);
-  EXPECT_TRUE(contains(why, "nvmlShutdown")) << why;
+  EXPECT_TRUE(says(why, "nvmlShutdown")) << why;
 }
 
 TEST(Nvml, a_library_without_a_driver_says_that_the_driver_is_not_loaded) {
   std::string why;
   EXPECT_EQ(Nvml::open(why, GRAINSCOPE_FAKE_NVML_NOT_STARTED), nullptr);
-  EXPECT_TRUE(contains(why, "gave 9: Driver Not Loaded")) << why;
-  EXPECT_TRUE(contains(why, "modprobe")) << why;
+  EXPECT_TRUE(says(why, "gave 9: Driver Not Loaded")) << why;
+  EXPECT_TRUE(says(why, "modprobe")) << why;
 }
 
 class FakeNvml : public testing::Test {
@@ -180,13 +180,13 @@ TEST(NvmlReport, wrong_tables_are_refused_by_the_fields_name) {
       return std::string(error.what());
     }
   };
-  EXPECT_TRUE(contains(refusal("{"), "no JSON"));
-  EXPECT_TRUE(contains(refusal("[]"), "no object"));
-  EXPECT_TRUE(contains(refusal(R"({"devices": [{"link_width": "x16"}]})"), "devices[0].link_width"));
-  EXPECT_TRUE(contains(refusal(R"({"devices": [{"link_width": 99999999999}]})"), "devices[0].link_width"));
-  EXPECT_TRUE(contains(refusal(R"({"devices": [{"memory_bytes": -1}]})"), "devices[0].memory_bytes"));
-  EXPECT_TRUE(contains(refusal(R"({"devices": [{"link_widht": 16}]})"), "link_widht"));
-  EXPECT_TRUE(contains(refusal(R"({"devices": [{"processes": [{"pid": "x"}]}]})"), "processes[0].pid"));
+  EXPECT_TRUE(says(refusal("{"), "no JSON"));
+  EXPECT_TRUE(says(refusal("[]"), "no object"));
+  EXPECT_TRUE(says(refusal(R"({"devices": [{"link_width": "x16"}]})"), "devices[0].link_width"));
+  EXPECT_TRUE(says(refusal(R"({"devices": [{"link_width": 99999999999}]})"), "devices[0].link_width"));
+  EXPECT_TRUE(says(refusal(R"({"devices": [{"memory_bytes": -1}]})"), "devices[0].memory_bytes"));
+  EXPECT_TRUE(says(refusal(R"({"devices": [{"link_widht": 16}]})"), "link_widht"));
+  EXPECT_TRUE(says(refusal(R"({"devices": [{"processes": [{"pid": "x"}]}]})"), "processes[0].pid"));
 }
 
 }  // namespace

@@ -19,14 +19,14 @@
 #include <thread>
 #include <vector>
 
-#include "contains.hpp"
+#include "../../testing/says.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 
 namespace grainscope {
 namespace {
 
-using test::contains;
+using test::says;
 using Variables = std::map<std::string, std::string>;
 
 RankPlace place_of(const Variables& environment, const std::string& where = kMeetByEnvironment) {
@@ -92,13 +92,13 @@ TEST(RankPlaces, of_a_batch_script_that_srun_did_not_start_are_none) {
 }
 
 TEST(RankPlaces, that_make_no_sense_say_why) {
-  EXPECT_TRUE(contains(why_no_place({}), "torchrun, mpirun, mpiexec or srun"));
+  EXPECT_TRUE(says(why_no_place({}), "torchrun, mpirun, mpiexec or srun"));
   const Variables known{{"RANK", "1"}, {"WORLD_SIZE", "2"}};
-  EXPECT_TRUE(contains(why_no_place(known), "set MASTER_ADDR and MASTER_PORT"));
-  EXPECT_TRUE(contains(why_no_place(known, "nothing"), "neither env, HOST:PORT nor a path with a slash"));
-  EXPECT_TRUE(contains(why_no_place(known, "host:port"), "is 'port', which is no number"));
-  EXPECT_TRUE(contains(why_no_place({{"RANK", "2"}, {"WORLD_SIZE", "2"}}, "h:1"), "RANK is 2"));
-  EXPECT_TRUE(contains(why_no_place({{"RANK", "one"}, {"WORLD_SIZE", "2"}}, "h:1"), "RANK is 'one'"));
+  EXPECT_TRUE(says(why_no_place(known), "set MASTER_ADDR and MASTER_PORT"));
+  EXPECT_TRUE(says(why_no_place(known, "nothing"), "neither env, HOST:PORT nor a path with a slash"));
+  EXPECT_TRUE(says(why_no_place(known, "host:port"), "is 'port', which is no number"));
+  EXPECT_TRUE(says(why_no_place({{"RANK", "2"}, {"WORLD_SIZE", "2"}}, "h:1"), "RANK is 2"));
+  EXPECT_TRUE(says(why_no_place({{"RANK", "one"}, {"WORLD_SIZE", "2"}}, "h:1"), "RANK is 'one'"));
   EXPECT_EQ(why_no_place(known, "./ranks"), "");
 }
 
@@ -222,8 +222,8 @@ TEST_F(RankGroups, hear_why_a_rank_cannot_and_go_on) {
     static_cast<void>(group.answers({1}, "done"));
     FAIL() << "nothing was thrown";
   } catch (const SkipError& error) {
-    EXPECT_TRUE(contains(error.what(), "rank 1 (")) << error.what();
-    EXPECT_TRUE(contains(error.what(), "): no memory")) << error.what();
+    EXPECT_TRUE(says(error.what(), "rank 1 (")) << error.what();
+    EXPECT_TRUE(says(error.what(), "): no memory")) << error.what();
   }
   group.tell({1}, "fail");
   EXPECT_THROW(static_cast<void>(group.answers({1}, "done")), FailedError);
@@ -243,13 +243,13 @@ TEST_F(RankGroups, that_lose_a_rank_name_it_everywhere) {
     static_cast<void>(group.answers({1}, "done"));
     FAIL() << "nothing was thrown";
   } catch (const RankLostError& error) {
-    EXPECT_TRUE(contains(error.what(), "rank 1 (")) << error.what();
-    EXPECT_TRUE(contains(error.what(), "process " + std::to_string(one) + ") is gone")) << error.what();
+    EXPECT_TRUE(says(error.what(), "rank 1 (")) << error.what();
+    EXPECT_TRUE(says(error.what(), "process " + std::to_string(one) + ") is gone")) << error.what();
   }
   EXPECT_LT(steady_now_s() - start_s, 2);
   EXPECT_EQ(end_of(one), 7);
   EXPECT_EQ(end_of(two), 41);
-  EXPECT_TRUE(contains(said_by(two), "rank 1 (")) << said_by(two);
+  EXPECT_TRUE(says(said_by(two), "rank 1 (")) << said_by(two);
   EXPECT_THROW(static_cast<void>(group.answers({2}, "done")), RankLostError);
 }
 
@@ -259,7 +259,7 @@ TEST_F(RankGroups, miss_a_rank_while_they_wait_for_something_else) {
   EXPECT_EQ(group.why_lost(), "");
   kill(one, SIGKILL);
   EXPECT_EQ(end_of(one), -1);
-  EXPECT_TRUE(contains(group.why_lost(), "process " + std::to_string(one) + ") is gone")) << group.why_lost();
+  EXPECT_TRUE(says(group.why_lost(), "process " + std::to_string(one) + ") is gone")) << group.why_lost();
 }
 
 TEST_F(RankGroups, that_hear_nothing_of_a_rank_in_time_name_it) {
@@ -270,7 +270,7 @@ TEST_F(RankGroups, that_hear_nothing_of_a_rank_in_time_name_it) {
     static_cast<void>(group.answers({1}, "done"));
     FAIL() << "nothing was thrown";
   } catch (const RankLostError& error) {
-    EXPECT_TRUE(contains(error.what(), ") has not answered within 1")) << error.what();
+    EXPECT_TRUE(says(error.what(), ") has not answered within 1")) << error.what();
   }
   kill(one, SIGCONT);
 }
@@ -314,7 +314,7 @@ TEST_F(RankGroups, whose_rank_0_hangs_end_too) {
   });
   const pid_t one = start([&] { return serve(1, 2, 1.5); });
   EXPECT_EQ(end_of(one), 41);
-  EXPECT_TRUE(contains(said_by(one), "rank 0 has said nothing for 1.5")) << said_by(one);
+  EXPECT_TRUE(says(said_by(one), "rank 0 has said nothing for 1.5")) << said_by(one);
   kill(zero, SIGKILL);
 }
 
@@ -340,7 +340,7 @@ std::string why_no_group(const RankPlace& place, const RankFacts& facts, double 
 TEST_F(RankGroups, that_are_not_whole_in_time_name_who_is_missing) {
   const pid_t two = start([&] { return serve(2, 4, 10); });
   const std::string why = why_no_group(place(0, 4), facts(0), 1);
-  EXPECT_TRUE(contains(why, "ranks 1, 3 of 4 did not come to ")) << why;
+  EXPECT_TRUE(says(why, "ranks 1, 3 of 4 did not come to ")) << why;
   EXPECT_EQ(end_of(two), 43);
   EXPECT_EQ(said_by(two), why);
 }
@@ -348,7 +348,7 @@ TEST_F(RankGroups, that_are_not_whole_in_time_name_who_is_missing) {
 TEST_F(RankGroups, of_two_commits_do_not_begin) {
   const pid_t one = start([&] { return serve(1, 2, 10, [](RankFacts& own) { own.commit = "other"; }); });
   const std::string why = why_no_group(place(0, 2), facts(0), 10);
-  EXPECT_TRUE(contains(why, "runs commit other of grainscope, and rank 0 (")) << why;
+  EXPECT_TRUE(says(why, "runs commit other of grainscope, and rank 0 (")) << why;
   EXPECT_EQ(end_of(one), 43);
   EXPECT_EQ(said_by(one), why);
 }
@@ -356,20 +356,20 @@ TEST_F(RankGroups, of_two_commits_do_not_begin) {
 TEST_F(RankGroups, of_two_libraries_do_not_begin) {
   const pid_t one = start([&] { return serve(1, 2, 10, [](RankFacts& own) { own.library = "no NCCL"; }); });
   const std::string why = why_no_group(place(0, 2), facts(0), 10);
-  EXPECT_TRUE(contains(why, "has no NCCL, and rank 0 (")) << why;
+  EXPECT_TRUE(says(why, "has no NCCL, and rank 0 (")) << why;
   EXPECT_EQ(end_of(one), 43);
 }
 
 TEST_F(RankGroups, that_share_a_gpu_do_not_begin) {
   const pid_t one = start([&] { return serve(1, 2, 10, [](RankFacts& own) { own.gpu = "GPU-0"; }); });
-  EXPECT_TRUE(contains(why_no_group(place(0, 2), facts(0), 10), "has the GPU of rank 0"));
+  EXPECT_TRUE(says(why_no_group(place(0, 2), facts(0), 10), "has the GPU of rank 0"));
   EXPECT_EQ(end_of(one), 43);
 }
 
 TEST_F(RankGroups, with_one_rank_twice_do_not_begin) {
   const pid_t one = start([&] { return serve(1, 3, 10); });
   const pid_t other = start([&] { return serve(1, 3, 10); });
-  EXPECT_TRUE(contains(why_no_group(place(0, 3), facts(0), 10), "says that it is rank 1 ("));
+  EXPECT_TRUE(says(why_no_group(place(0, 3), facts(0), 10), "says that it is rank 1 ("));
   EXPECT_EQ(end_of(one), 43);
   EXPECT_EQ(end_of(other), 43);
 }
@@ -377,7 +377,7 @@ TEST_F(RankGroups, with_one_rank_twice_do_not_begin) {
 TEST_F(RankGroups, whose_rank_0_never_comes_say_so) {
   const pid_t one = start([&] { return serve(1, 2, 1); });
   EXPECT_EQ(end_of(one), 43);
-  EXPECT_TRUE(contains(said_by(one), "rank 1 did not reach rank 0 at ")) << said_by(one);
+  EXPECT_TRUE(says(said_by(one), "rank 1 did not reach rank 0 at ")) << said_by(one);
 }
 
 // A port that nobody has just now.
@@ -450,7 +450,7 @@ TEST_F(RankGroups, at_a_port_that_is_taken_say_which) {
   const Listening taken;
   RankPlace zero = place(0, 2);
   zero.meeting = "localhost:" + taken.port;
-  EXPECT_TRUE(contains(why_no_group(zero, facts(0), 1), "rank 0 cannot listen at port " + taken.port));
+  EXPECT_TRUE(says(why_no_group(zero, facts(0), 1), "rank 0 cannot listen at port " + taken.port));
 }
 
 TEST_F(RankGroups, do_not_take_an_earlier_launch_for_theirs) {

@@ -1,17 +1,34 @@
-#ifndef GRAINSCOPE_TESTS_TESTING_REPLAY_ORACLE_HPP
-#define GRAINSCOPE_TESTS_TESTING_REPLAY_ORACLE_HPP
+#ifndef GRAINSCOPE_TESTS_ORACLES_HPP
+#define GRAINSCOPE_TESTS_ORACLES_HPP
 
-// The slow and obvious replay that the model is compared with, every lane of every step of every turn; the
-// loads of a level one by one; and graphs for both.
-
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "grainscope/core/pattern.hpp"
+#include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/model/replay.hpp"
+
+// What the four algorithms answer, slow and obviously right.
+
+namespace grainscope::graph {
+
+[[nodiscard]] std::vector<std::uint32_t> serial_bfs(const Csr& graph, Vertex source);   // depths
+[[nodiscard]] std::vector<std::uint32_t> serial_sssp(const Csr& graph, Vertex source);  // Dijkstra
+// Each vertex's component by its lowest vertex. Throws UsageError for a directed graph, saying why.
+[[nodiscard]] std::vector<Vertex> serial_cc(const Csr& graph);
+// Ranks by power iteration (damping 0.85, teleport 0.15 / V, the mass of vertices without out-edges dropped)
+// until one more step changes less than `tolerance` in the L1 norm.
+[[nodiscard]] std::vector<double> serial_pr(const Csr& graph, double tolerance = kRankTolerance);
+
+}  // namespace grainscope::graph
+
+// The slow and obvious replay that the model is compared with, every lane of every step of every turn; the
+// loads of a level one by one; and graphs for both.
 
 // Graphs for the model, which reads where lists begin and never what is in them.
 
@@ -71,5 +88,29 @@ class LaneByLane {
                                                        int edge_bytes, std::span<const graph::Vertex> active);
 
 }  // namespace grainscope::model
+
+// The oracle of what a GPU counts and adds up in a list of rows: serial, on the host.
+
+namespace grainscope::reach {
+
+[[nodiscard]] inline std::uint64_t distinct_rows(std::vector<std::uint64_t> rows) {
+  std::sort(rows.begin(), rows.end());
+  return static_cast<std::uint64_t>(std::unique(rows.begin(), rows.end()) - rows.begin());
+}
+
+// Sum, mod 2⁶⁴, of the pattern's 32-bit words in `rows`, word 0 being the first of row 0.
+[[nodiscard]] inline std::uint64_t sum_of_rows(std::span<const std::uint64_t> rows, std::uint64_t row_bytes,
+                                               std::uint32_t pattern_seed) {
+  const std::uint64_t words = row_bytes / sizeof(std::uint32_t);
+  std::uint64_t sum = 0;
+  for (const std::uint64_t row : rows) {
+    for (std::uint64_t word = 0; word < words; ++word) {
+      sum += pattern_word(row * words + word, pattern_seed);
+    }
+  }
+  return sum;
+}
+
+}  // namespace grainscope::reach
 
 #endif
