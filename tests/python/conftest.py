@@ -24,7 +24,7 @@ from grainscope_report.machine import Machine, machines
 from grainscope_report.model import Result
 from grainscope_report.uncertainty import TypeB
 from planted import FAR, SITE, pinned_copy
-from references import ROOT
+from stored import ROOT
 from synthetic import MIB, File
 
 # Results are objects by the hundred thousand, which tests keep: as often as usual is most of their time.

@@ -6,8 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from synthetic import File
-from synthetic_rows import case_name
+from synthetic import File, case_name
 
 SITE = {"gpu": 0, "numa": 0}
 # Family → (cases, seconds of the first, clock, gated, noise of a row in a run)

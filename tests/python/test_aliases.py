@@ -7,7 +7,7 @@ import pytest
 from grainscope_report import loading, reader, visits
 from grainscope_report.cli import main
 from planted import contradictions
-from references import PROJECT
+from stored import PROJECT
 from synthetic import MIB, File
 
 SITE = {"gpu": 0, "numa": 0}

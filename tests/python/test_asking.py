@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from compared import H100, SIZES, copies
-from golden_text import hold
 from grainscope_report.asking import sentence
 from grainscope_report.asking.sentence import understand
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
 from planted import SITE, pinned_copy
+from stored import hold
 from synthetic import MIB, File
 
 ROOT = Path(__file__).resolve().parents[2]

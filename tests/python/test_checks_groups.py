@@ -6,10 +6,9 @@ from grainscope_report.errors import ReportError
 from grainscope_report.reader import read
 from planted import departures, faults_of, gpu_file
 from planted_traversals import crossing, machine_file, model, steady, traverse
-from synthetic import GIB, File
+from synthetic import GIB, File, times
 from synthetic_gnn import add_gather, add_scores, add_share, add_split, gather_axes
 from synthetic_models import modelled
-from synthetic_rows import times
 from synthetic_training import add_pipeline, add_processes
 from synthetic_traversals import add_traversal
 

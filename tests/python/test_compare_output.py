@@ -15,7 +15,7 @@ from grainscope_report import comparison
 from grainscope_report.cli import main
 from grainscope_report.comparison import sides
 from planted import spoiled
-from references import PROJECT
+from stored import PROJECT
 from synthetic import MIB, File
 
 REFERENCE = Path(__file__).resolve().parents[2] / "results" / "reference"

@@ -16,7 +16,7 @@ from grainscope_report.comparison import sides, verdicts
 from grainscope_report.comparison.sides import Answer, Question
 from grainscope_report.comparison.verdicts import FASTER, LIKELY_FASTER, LIKELY_SLOWER, SAME, SLOWER, UNCLEAR
 from grainscope_report.uncertainty import Uncertainty, student_above
-from references import PROJECT
+from stored import PROJECT
 
 QUESTION = Question("measured", "transfer/memcpy", (("bytes", 1),))
 VISIT, RUN = 0.01, 0.02  # what visits and runs differ by where nothing else is said

@@ -6,7 +6,7 @@ tests/golden/exit_statuses.txt holds it.
 import pytest
 
 from command_lines import FEW, MANY, PROGRAM, run
-from golden_text import hold, steady
+from stored import hold, steady
 
 pytestmark = pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM names no program")
 

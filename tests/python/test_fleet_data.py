@@ -19,7 +19,7 @@ from grainscope_report import loading, resources
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
 from grainscope_report.fleet import changes, digest, sources, store
-from references import ROOT as REFERENCE
+from stored import ROOT as REFERENCE
 
 PROGRAM = os.environ.get("GRAINSCOPE_PROGRAM")
 ACCEPTANCE = REFERENCE / "acceptance"

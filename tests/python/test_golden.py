@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import documents
-import golden_text
+import stored
 from grainscope_report import reader
 from grainscope_report.buying import verdict, workload
 from grainscope_report.figures import candidates, csv_table, model
@@ -123,7 +123,7 @@ def test_every_kept_table_has_its_picture_and_the_command_that_made_it(folder):
 
 def test_the_tree_of_two_gpus_says_what_figure_d_draws():
     [machine] = shown("h200x2")
-    golden_text.hold("tree_two-h200.txt", "\n".join(topology.tree(machine, Terminal(100))) + "\n")
+    stored.hold("tree_two-h200.txt", "\n".join(topology.tree(machine, Terminal(100))) + "\n")
 
 
 def test_figure_15_of_the_example_workload_is_the_one_in_the_docs(monkeypatch):

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-import golden_text
+import stored
 from grainscope_report import uncertainty
 from grainscope_report.cli import main
 from planted import add_copy, linked_file
-from references import PROJECT
+from stored import PROJECT
 from synthetic import GIB, MIB, File
 
 GPUS = 8
@@ -129,9 +129,7 @@ def test_the_matrices_of_two_gpus_are_the_golden_ones(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     # A new table of type B changes intervals and no matrix.
     monkeypatch.setattr(uncertainty, "at_hand", uncertainty.TypeB)
-    golden_text.hold(
-        "matrix_h200x2-quick.txt", said(capsys, "results/reference/h200x2-quick.json.gz", "--full")
-    )
+    stored.hold("matrix_h200x2-quick.txt", said(capsys, "results/reference/h200x2-quick.json.gz", "--full"))
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])

@@ -21,7 +21,7 @@ from documents.claims import (
 )
 from documents.headlines import HEADLINES, OF_DISSERTATION, PAPERS
 from grainscope_report.resources import DISSERTATION, EMOGI, paper
-from references import ROOT, TOGETHER
+from stored import ROOT, TOGETHER
 
 pytestmark = TOGETHER
 MEASURED = [one for one in HEADLINES if not one.absent]

@@ -22,7 +22,7 @@ from grainscope_report.groups import programs_rates as rates
 from grainscope_report.groups import programs_times as times
 from grainscope_report.machine import machines
 from grainscope_report.model import Result, Row
-from references import ROOT, TOGETHER
+from stored import ROOT, TOGETHER
 from synthetic_programs import GIB, MIB, SITE, WORK, Machine, predictable
 
 TRUE = Machine()

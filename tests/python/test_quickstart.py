@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from references import ROOT as REFERENCE
+from stored import ROOT as REFERENCE
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 STUB = """#!/usr/bin/env bash

@@ -35,7 +35,7 @@ from documents.lean import (
 )
 from grainscope_report import analysis, reader, uncertainty
 from grainscope_report.groups import contention
-from references import ROOT, TOGETHER
+from stored import ROOT, TOGETHER
 
 pytestmark = TOGETHER
 FILES = sorted([*ROOT.glob("**/*.json"), *ROOT.glob("**/*.json.gz")])

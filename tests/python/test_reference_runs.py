@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from command_lines import PROGRAM
-from references import PROJECT
+from stored import PROJECT
 from synthetic import File
 
 loader = importlib.machinery.SourceFileLoader("reference", str(PROJECT / "scripts/reference"))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from markupsafe import escape
 
-import synthetic_full
+import synthetic_busy
 from grainscope_report import reader
 from grainscope_report.cli import main
 from grainscope_report.drawing import render
@@ -166,7 +166,7 @@ def test_what_cannot_be_written_is_a_sentence(small, tmp_path, capsys):
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory):
     """A full run's file."""
-    return synthetic_full.full().write(tmp_path_factory.mktemp("full") / "result.json")
+    return synthetic_busy.full().write(tmp_path_factory.mktemp("full") / "result.json")
 
 
 def test_a_full_run_of_5000_visits_makes_a_small_page_soon(full, tmp_path):

@@ -12,13 +12,13 @@ from collections.abc import Callable
 
 import pytest
 
+import synthetic_busy
 import synthetic_fleet
-import synthetic_full
 from grainscope_report import reader
 from grainscope_report.cli import main
 from planted_purchase import machine, visit, workload
-from references import PROJECT
-from references import ROOT as REFERENCE
+from stored import PROJECT
+from stored import ROOT as REFERENCE
 
 DIGESTS = 100  # one batch
 FILES = 8  # a quarter of the 32 that are promised in 20 s
@@ -46,7 +46,7 @@ def least_s(limit_s: float, work: Callable[[int], None]) -> float:
 @pytest.fixture
 def fleet(tmp_path):
     """Runs of 5,000 rows, each of a machine of its own."""
-    path = synthetic_full.full().write(tmp_path / "n0" / "result.json")
+    path = synthetic_busy.full().write(tmp_path / "n0" / "result.json")
     document = json.loads(path.read_text())
     paths = [str(path)]
     for at in range(1, FILES):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from command_lines import MANY, PROGRAM, run
-from golden_text import GOLDEN, hold, steady
+from stored import GOLDEN, hold, steady
 
 pytestmark = pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM names no program")
 

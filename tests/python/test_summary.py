@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-import synthetic_full
+import synthetic_busy
 import synthetic_training
 from grainscope_report import reader
 from grainscope_report import terminal as terminals
@@ -396,7 +396,7 @@ def test_no_two_lines_of_a_machine_s_tables_have_one_name(files, capsys, monkeyp
 
 
 def test_no_two_lines_of_a_whole_run_s_tables_have_one_name(tmp_path, capsys, monkeypatch):
-    check(names(synthetic_full.full().write(tmp_path / "result.json"), capsys, monkeypatch))
+    check(names(synthetic_busy.full().write(tmp_path / "result.json"), capsys, monkeypatch))
 
 
 @pytest.mark.parametrize("axis", [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import golden_text
+import stored
 from grainscope_report import analysis, findings, reader, uncertainty
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
@@ -18,7 +18,7 @@ from grainscope_report.groups import transfer
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
 from planted import SITE, add_copy, linked_file, pinned_copy
-from references import PROJECT, ROOT
+from stored import PROJECT, ROOT
 from synthetic import KIB, MIB, File
 
 LAUNCHER = PROJECT / "scripts" / "grainscope-report"
@@ -220,7 +220,7 @@ def test_the_screen_is_the_golden_one(name, capsys, monkeypatch):
     monkeypatch.setattr(uncertainty, "at_hand", uncertainty.TypeB)
     monkeypatch.chdir(PROJECT)
     lines = screen(Path("results/reference") / name, capsys, monkeypatch, 100)
-    golden_text.hold(f"screen_{name.partition('.')[0]}.txt", "\n".join(lines) + "\n")
+    stored.hold(f"screen_{name.partition('.')[0]}.txt", "\n".join(lines) + "\n")
 
 
 def test_many_links_are_a_line_a_kind_and_remote_ones_apart(files, capsys, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 import synthetic_fleet
 from command_lines import PROGRAM
 from grainscope_report.cli import main
-from references import PROJECT, ROOT
+from stored import PROJECT, ROOT
 
 DOCUMENT = (PROJECT / "docs/running.md").read_text()
 COLUMNS, LINES = 100, 40

@@ -6,7 +6,7 @@ import tarfile
 import pytest
 
 import timed_calls
-from references import ROOT
+from stored import ROOT
 
 GATED = "cudaLaunchKernel spin_until_open(int)\ncudaEventRecord\ncudaMemcpyAsync\ncudaEventRecord\n"
 SAMPLE = f"{GATED}cudaEventSynchronize\ncudaEventElapsedTime\n"

@@ -19,7 +19,7 @@ from documents import suite
 from grainscope_report import reader, uncertainty, visits
 from grainscope_report.errors import ReportError
 from grainscope_report.visits import Measured, Visit
-from references import PROJECT, TOGETHER
+from stored import PROJECT, TOGETHER
 
 PLANTED = {"sample": 0.01, "visit": 0.02, "process": 0.05, "machine": 0.10}
 

@@ -1,6 +1,7 @@
-"""Texts that tests hold the program to: files below tests/golden, and what differs from run to run.
+"""What the checkout stores for tests: committed results, and texts that the program is held to.
 
-GRAINSCOPE_NEW_GOLDEN=1 writes them anew; `git diff` then shows what changed.
+The texts are files below tests/golden, without what differs from run to run. GRAINSCOPE_NEW_GOLDEN=1 writes
+them anew; `git diff` then shows what changed.
 """
 
 import difflib
@@ -8,6 +9,14 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+ROOT = PROJECT / "results" / "reference"
+# Tests of what many committed results say together: one worker takes them, which reads each file once.
+TOGETHER = pytest.mark.xdist_group("committed results")
+
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 _TIMES = re.compile(r"\b[0-9.e+-]+ (ns|us|ms|s|min|h)\b")
