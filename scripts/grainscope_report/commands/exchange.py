@@ -12,7 +12,7 @@ from typing import Any
 from grainscope_report import loading, naming, reader, selecting, trace, typed, uncertainty, visits
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, EXIT_OK, ReportError
-from grainscope_report.fleet import digest
+from grainscope_report.fleet import sources
 from grainscope_report.machine import machines
 from grainscope_report.model import Ends, Link, Result, Row, ends
 from grainscope_report.others import beside, reading
@@ -108,10 +108,10 @@ def _matching(results: Sequence[Result], text: str | None) -> list[Result]:
 def _digest(arguments: argparse.Namespace) -> int:
     """Writes the one file as a digest."""
     if len(arguments.files) > 1 or not arguments.out:
-        raise ReportError(f"a digest is of one run: give one FILE, and -o {digest.NAME}")
+        raise ReportError(f"a digest is of one run: give one FILE, and -o {sources.DIGEST}")
     found, document = loading.load(arguments.files[0])
     files.read([(found, document)])
-    size = files.write(arguments.out, digest.packed(document))
+    size = files.write(arguments.out, sources.packed_digest(document))
     print(f"{arguments.out}: {len(document['benchmarks'])} rows, {size / 1e3:.1f} KB")
     return EXIT_OK
 
