@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from grainscope_report.groups.lean import Gain
     from grainscope_report.groups.programs import Predictions
     from grainscope_report.groups.transfer import Choice
-    from grainscope_report.groups.traversal_answers import Answer, AtWork, Moved, Together
-    from grainscope_report.groups.traversal_memory import Needs
+    from grainscope_report.groups.traversal_answers import Answer, AtWork, Moved, Needs, Together
     from grainscope_report.machine import Machine
 # How far a site must stay behind the best one to be named.
 SLOW_SHARE = 0.05
@@ -84,9 +83,9 @@ class Analysis:
     @cached_property
     def needs(self) -> list[Needs]:
         """The GPU's memory and the time of each way to traverse a graph."""
-        from grainscope_report.groups import traversal_memory
+        from grainscope_report.groups import traversal_answers
 
-        return traversal_memory.needs(self.machine)
+        return traversal_answers.needs(self.machine)
 
     @cached_property
     def gains(self) -> list[Gain]:

@@ -7,7 +7,7 @@ from typing import Any
 from grainscope_report import analysis
 from grainscope_report.analysis import Analysis
 from grainscope_report.fits import everything, shape
-from grainscope_report.groups import gnn_answers, lean, programs, traversal_answers, traversal_memory
+from grainscope_report.groups import gnn_answers, lean, programs, traversal_answers
 from grainscope_report.machine import between
 from grainscope_report.model import Result, Row
 
@@ -114,7 +114,7 @@ TOPICS = (
     Topic(
         "gpu_memory",
         lambda run: run.needs,
-        traversal_memory.as_json,
+        traversal_answers.needs_as_json,
         lambda one: [need.run.row for need in one.ways.values()],
     ),
     Topic(

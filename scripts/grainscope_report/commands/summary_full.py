@@ -20,7 +20,6 @@ from grainscope_report.groups import (
     transfer,
     traversal,
     traversal_answers,
-    traversal_memory,
 )
 from grainscope_report.groups.lean import Gain
 from grainscope_report.groups.programs import Quality
@@ -164,7 +163,7 @@ def lines(result: Result, out: Terminal, every: bool = True) -> Iterator[str]:
         _together(facts("several_gpus"), out),
         _pressed(facts("managed_under_pressure"), out),
         _fewer_bytes(facts("fewer_bytes"), out),
-        traversal_memory.lines(facts("gpu_memory"), out),
+        traversal_answers.needs_lines(facts("gpu_memory"), out),
         _predicted(facts("predicted"), out),
         summary_gnn.lines({name: facts(f"networks.{name}") for name in summary_gnn.TABLES}, out),
         _fits(findings.fits(found, result), out),

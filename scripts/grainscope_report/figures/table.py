@@ -20,21 +20,18 @@ from grainscope_report.groups import (
     contention,
     gather_figure,
     gnn_figure,
-    gnn_timeline,
     grain,
     host,
     latency,
-    lean_figure,
+    lean,
     programs,
     reach,
     shape,
     topology,
     transfer_copies,
     transfer_duplex,
-    transfer_requests,
-    traversal_degrees,
-    traversal_lanes,
-    traversal_links,
+    traversal_lists,
+    traversal_requests,
     traversal_speedup,
 )
 from grainscope_report.machine import Machine
@@ -235,9 +232,8 @@ def _dot(machine: Machine, case: MachineRow, rows: Sequence[Row], rated: bool) -
 
 
 SOURCES = (
-    transfer_copies, transfer_duplex, transfer_requests, contention, traversal_speedup, traversal_degrees,
-    traversal_links, traversal_lanes, lean_figure, programs, gather_figure, gnn_figure, gnn_timeline, reach,
-    grain, host, shape, latency, topology,
+    transfer_copies, transfer_duplex, traversal_requests, contention, traversal_speedup, traversal_lists,
+    lean, programs, gather_figure, gnn_figure, reach, grain, host, shape, latency, topology,
 )  # fmt: skip
 
 
