@@ -206,13 +206,13 @@ def whole(parts: Sequence[Section], out: Terminal) -> str:
 def page(subject: str, parts: Sequence[Section]) -> str:
     """One HTML file that asks for nothing else."""
     from grainscope_report import resources
-    from grainscope_report.page import tables
+    from grainscope_report.page.parts import Table, template
 
     shown = [
         {
             "heading": part.title if at else "",
             "paragraphs": part.paragraphs,
-            "table": tables.Table(
+            "table": Table(
                 [column.name for column in part.columns], part.rows, [column.right for column in part.columns]
             )
             if part.columns
@@ -221,7 +221,7 @@ def page(subject: str, parts: Sequence[Section]) -> str:
         for at, part in enumerate(parts)
     ]
     style = resources.asset("report.css").read_text(encoding="utf-8")
-    text = tables.template().render(parts=shown, title=parts[0].title, subject=subject, style=style)
+    text = template().render(parts=shown, title=parts[0].title, subject=subject, style=style)
     return f"{text}\n"
 
 
