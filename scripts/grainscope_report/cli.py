@@ -13,8 +13,7 @@ from typing import Any, TextIO
 
 from grainscope_report import resources
 from grainscope_report.errors import EXIT_OK, EXIT_USAGE, ReportError
-from grainscope_report.terminal import terminal
-from grainscope_report.writing import for_terminal
+from grainscope_report.writing import for_terminal, terminal
 
 # Files become millions of objects and no cycles: to look for these as often as usual takes a third of
 # the time.

@@ -15,11 +15,11 @@ import documents
 import golden_text
 from grainscope_report import reader
 from grainscope_report.buying import verdict, workload
-from grainscope_report.figures import candidates, csv_table, model
+from grainscope_report.figures import csv_table, model, table
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.groups import topology
 from grainscope_report.machine import machines
-from grainscope_report.terminal import Terminal
+from grainscope_report.writing import Terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES, TABLES = ROOT / "docs" / "figures", ROOT / "tests" / "golden" / "figures"
@@ -104,6 +104,6 @@ def test_the_tree_of_two_gpus_says_what_figure_d_draws():
 def test_figure_15_of_the_example_workload_is_the_one_in_the_docs(monkeypatch):
     monkeypatch.chdir(ROOT)
     document, files = verdict.judge(workload.load(Path("docs/examples") / VERDICT), 10_000, 1)
-    made = csv_table.write(candidates.build(document, files))
+    made = csv_table.write(table.build_candidates(document, files))
     # The resamples, and with them the ends of intervals, may change with numpy's random numbers.
-    check_same(made, TABLES / f"{candidates.STEM}.csv", near=0.02)
+    check_same(made, TABLES / f"{table.CANDIDATES_STEM}.csv", near=0.02)

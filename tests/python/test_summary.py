@@ -10,7 +10,7 @@ import pytest
 import synthetic_full
 import synthetic_training
 from grainscope_report import reader
-from grainscope_report import terminal as terminals
+from grainscope_report import writing as terminals
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
 from grainscope_report.commands import summary_full, summary_gnn

@@ -14,12 +14,12 @@ from grainscope_report.asking.sentence import CROSSOVER, UNCERTAINTY, Sentence, 
 from grainscope_report.commands import summary
 from grainscope_report.comparison import document, verdicts
 from grainscope_report.figures import parts
-from grainscope_report.fits import segments
+from grainscope_report.fits import shape
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
 from grainscope_report.statistics import Estimate
-from grainscope_report.terminal import Column, Terminal, known
 from grainscope_report.units import format_bytes, format_interval, plural, some
+from grainscope_report.writing import Column, Terminal, known
 
 # Two words about one thing.
 
@@ -433,6 +433,7 @@ def _no_crossover(asked: Asked) -> str:
             f"{names[0] if names else 'none'} of these: name two, as in 'crossover copy zero-copy'."
         )
     said = "; ".join(
-        f"{parts.ARROWS[direction]}: {segments.text(found, format_bytes)}" for direction, found in met.items()
+        f"{parts.ARROWS[direction]}: {shape.segments_text(found, format_bytes)}"
+        for direction, found in met.items()
     )
     return f"None of these ways overtakes another where both were measured. Fastest {said}."

@@ -12,8 +12,8 @@ from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, EXIT_UNDECIDED, ReportError
 from grainscope_report.groups import gather, gnn
 from grainscope_report.model import Row
-from grainscope_report.terminal import Column, known, terminal
 from grainscope_report.units import format_percent, format_time
+from grainscope_report.writing import Column, known, terminal
 
 DESCRIPTION = """\
 Answers a question in words from a run: the rows that are meant, a ranking with

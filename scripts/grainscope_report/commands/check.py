@@ -28,10 +28,9 @@ from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_UNDECIDED, EXIT_USAGE, ReportError
 from grainscope_report.metrics import Unit
 from grainscope_report.model import Result
-from grainscope_report.terminal import Terminal, terminal
 from grainscope_report.typed import Problem
 from grainscope_report.units import plural, some
-from grainscope_report.writing import json_text
+from grainscope_report.writing import Terminal, json_text, terminal
 
 # What became of the rules.
 

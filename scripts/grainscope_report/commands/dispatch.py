@@ -16,10 +16,9 @@ from grainscope_report.groups import shape as pages
 from grainscope_report.groups.shape import PAGE_METHODS, PAGE_PATHS, Point, Table, Way
 from grainscope_report.model import SOME, Amount, Ordinal, Positive, Result
 from grainscope_report.statistics import Estimate
-from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.typed import Record
 from grainscope_report.units import format_bytes, format_rate, plural, significant
-from grainscope_report.writing import json_text
+from grainscope_report.writing import Column, Terminal, json_text, terminal
 
 FORMAT = 1
 COLUMNS = (

@@ -29,7 +29,6 @@ from grainscope_report.others import beside, reading
 from grainscope_report.others.beside import Import
 from grainscope_report.others.reading import TOOLS
 from grainscope_report.refusing import require_right
-from grainscope_report.terminal import terminal
 from grainscope_report.units import format_percent, format_rate, format_time, plural, significant
 from grainscope_report.writing import (
     csv_text,
@@ -38,6 +37,7 @@ from grainscope_report.writing import (
     markdown_row,
     section_lines,
     sections_markdown,
+    terminal,
 )
 
 # The trace that `export trace` writes.

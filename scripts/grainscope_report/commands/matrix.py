@@ -8,11 +8,10 @@ from grainscope_report import metrics
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
 from grainscope_report.families import PAIRS
+from grainscope_report.metrics import Matrix, matrices, place_kind
 from grainscope_report.model import Result
-from grainscope_report.pairs import Matrix, kind, matrices
-from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.units import format_bytes, format_rate, significant
-from grainscope_report.writing import csv_text, json_text
+from grainscope_report.writing import Column, Terminal, csv_text, json_text, terminal
 
 FORMAT = 1
 MOST_LINES = 40
@@ -125,7 +124,7 @@ def _unit(matrix: Matrix) -> str:
 
 
 def _place(name: str, at: int) -> str:
-    return f"{kind(name)} {at}"
+    return f"{place_kind(name)} {at}"
 
 
 def _sizes(matrix: Matrix) -> str:

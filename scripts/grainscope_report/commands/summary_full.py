@@ -26,7 +26,6 @@ from grainscope_report.groups.programs import Quality
 from grainscope_report.groups.traversal_answers import Answer, AtWork, Moved, Together
 from grainscope_report.model import Result
 from grainscope_report.statistics import Estimate
-from grainscope_report.terminal import Column, Terminal, known
 from grainscope_report.units import (
     format_bytes,
     format_error,
@@ -37,6 +36,7 @@ from grainscope_report.units import (
     significant,
     time_unit,
 )
+from grainscope_report.writing import Column, Terminal, known
 
 SEVERITIES = ("severe", "warning", "info")
 SHADES = {"severe": "red", "warning": "yellow", "info": "dim"}

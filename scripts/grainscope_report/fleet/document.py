@@ -10,9 +10,8 @@ from grainscope_report import writing
 from grainscope_report.fleet.screening import FALSE_ALARMS, FEWEST_NODES, QUANTILES, Screen
 from grainscope_report.fleet.sources import Refused
 from grainscope_report.fleet.store import Added
-from grainscope_report.terminal import Column, Terminal
 from grainscope_report.units import format_change, plural
-from grainscope_report.writing import Section
+from grainscope_report.writing import Column, Section, Terminal
 
 MOST_LINES = 40
 MOST_ROWS, FEWEST_ROWS = 12, 2

@@ -11,7 +11,7 @@ from grainscope_report import families, metrics, model, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.figures import frame
 from grainscope_report.figures.frame import MachineRow, best_of, grouped, in_order, slower
-from grainscope_report.fits import segments
+from grainscope_report.fits import shape
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
 from grainscope_report.statistics import Crossover, Estimate
@@ -400,7 +400,7 @@ def _span(work: Question) -> float:
 def _answer(work: Question, rows: list[Row]) -> str:
     """Which way is first at which size of row; nothing where there is one way."""
     rates = _rates([row for row in metrics.nearest_rows(rows) if row.bytes >= LEAST])
-    all_segments = segments.segments(rates, half=False)
+    all_segments = shape.segments(rates, half=False)
     if not all_segments:
         return ""
     best = {
@@ -408,7 +408,7 @@ def _answer(work: Question, rows: list[Row]) -> str:
         for segment in all_segments
     }
     rate = ", ".join(f"{best[segment][0]:.1f} GB/s at {_size(segment.high)}" for segment in all_segments)
-    ways = segments.text(all_segments, _size)
+    ways = shape.segments_text(all_segments, _size)
     return f"From host memory, {_spoken(dict(work))} come fastest by {ways} ({rate})"
 
 

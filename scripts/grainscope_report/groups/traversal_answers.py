@@ -26,8 +26,8 @@ from grainscope_report.groups.traversal import ORDERS, PRESSURE_CARD, Run, Work
 from grainscope_report.machine import Machine
 from grainscope_report.model import MODEL, Level, Row
 from grainscope_report.statistics import Estimate, plain
-from grainscope_report.terminal import Column, Terminal
 from grainscope_report.units import format_bytes, format_percent, format_time, significant
+from grainscope_report.writing import Column, Terminal
 
 BASES = ("managed", "device")
 # What is no way to read edges of the host in place.
