@@ -23,7 +23,7 @@ INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
 # The module of each command: `add_` and its name adds the arguments, `run_` returns the exit status.
 COMMANDS = {
-    "summary": "summary", "ask": "ask", "list": "ask", "matrix": "matrix", "dispatch": "dispatch",
+    "summary": "summary", "ask": "ask", "list": "ask", "matrix": "ask", "dispatch": "dispatch",
     "plot": "plot", "report": "plot",
     "validate": "check", "merge": "exchange", "compare": "compare", "check": "check", "evaluate": "evaluate",
     "fleet": "fleet", "store": "fleet", "trend": "fleet",
