@@ -18,7 +18,7 @@ from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_percent
 
 if TYPE_CHECKING:
-    from grainscope_report.fits.everything import Fits
+    from grainscope_report.findings import Fits
     from grainscope_report.fits.shape import Finding
     from grainscope_report.groups.lean import Gain
     from grainscope_report.groups.programs import Predictions
@@ -111,9 +111,9 @@ class Analysis:
     @cached_property
     def fits(self) -> Fits:
         """Lines, walls, crossovers, and what fills the link."""
-        from grainscope_report.fits import everything
+        from grainscope_report import findings
 
-        return everything.of(self.machine, self.choices, self.every)
+        return findings.all_fits(self.machine, self.choices, self.every)
 
     @cached_property
     def choices(self) -> list[Choice]:

@@ -169,7 +169,7 @@ def terminal(stream: TextIO | None = None) -> Terminal:
 
 # What files have.
 
-# Colours of our own, as `terminal` writes them.
+# Colours of our own, as `Terminal` writes them.
 _COLOUR = r"\x1b\[(?:0|1|2|31|33)m"
 # What moves a cursor, rings, hides or turns the order of letters; of JSON's text these are escapes of it.
 _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from grainscope_report import reader
+from grainscope_report import findings, reader
 from grainscope_report.analysis import Analysis
-from grainscope_report.fits import everything, shape
+from grainscope_report.fits import shape
 from grainscope_report.fits.shape import Segment
 from grainscope_report.machine import machines
 from grainscope_report.statistics import Estimate
@@ -25,7 +25,7 @@ def about(value: float, off: float = 0.01) -> Estimate:
 def answered(tmp_path, file: File) -> dict[str, str]:
     """Each question's answer."""
     [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
-    found = everything.answers(Analysis(machine))
+    found = findings.answers(Analysis(machine))
     return {one.question: one.text for one in found}
 
 
@@ -142,7 +142,7 @@ def test_few_rows_of_a_size_and_one_size_alone_make_no_nonsense(tmp_path):
 
 def test_networks_are_answered(show):
     [machine] = show("learning")
-    found = everything.answers(Analysis(machine))
+    found = findings.answers(Analysis(machine))
     said = {one.question: one.text for one in found if one.known}
     assert "the first 10 % of the rows by" in said["Which rows in the GPU's memory"]
     assert "is fed fastest by" in said["Which way to feed a training"]
@@ -187,7 +187,7 @@ def gather(file: File, mode: str, store: str, row: int, rate: float) -> None:
 
 def test_the_smallest_rows_tell_of_the_wall(show):
     [machine] = show("linked")
-    found = {one.question: one for one in everything.answers(Analysis(machine))}
+    found = {one.question: one for one in findings.answers(Analysis(machine))}
     host, peer = found["Translation wall"].text.split(". Random rows in another")
     assert host.startswith(
         "Random rows in host memory keep the rate of small spans: 128 B rows as asked up to a span between "
@@ -200,12 +200,12 @@ def test_the_smallest_rows_tell_of_the_wall(show):
 
 def test_the_traversals_are_counted_by_their_best_access(show):
     [machine] = show("traversing")
-    found = {one.question: one.text for one in everything.answers(Analysis(machine))}
+    found = {one.question: one.text for one in findings.answers(Analysis(machine))}
     assert found["Which traversal"].startswith(
         "Of 30 measured traversals of edges in host memory the fastest"
     )
     [machine] = show("modelling")
-    found = {one.question: one.text for one in everything.answers(Analysis(machine))}
+    found = {one.question: one.text for one in findings.answers(Analysis(machine))}
     assert "modelled over" in found["Which traversal"]
     assert "managed memory under pressure" in found["Which traversal"]
 
@@ -221,7 +221,7 @@ def test_what_has_no_answer_says_why(tmp_path):
 
 def test_without_a_gpu_the_host_answers(show):
     [machine] = show("cpu_only")
-    found = everything.answers(Analysis(machine))
+    found = findings.answers(Analysis(machine))
     known = {one.question: one.text for one in found if one.known}
     assert set(known) == {"Peak", "Latency"}
     assert known["Peak"].startswith("No link to a GPU was measured; the CPUs copy")

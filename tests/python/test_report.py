@@ -19,7 +19,7 @@ from grainscope_report.cli import main
 from grainscope_report.drawing import render
 from grainscope_report.figures import csv_table
 from grainscope_report.figures.table import FIGURES, figure
-from grainscope_report.fits.everything import Answer
+from grainscope_report.findings import Answer
 from grainscope_report.page import parts
 from grainscope_report.writing import for_terminal, in_csv, in_markdown
 from planted import ENTRIES, SITE, pinned_copy, spoiled, table

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
-from grainscope_report import metrics, naming, statistics, uncertainty
+from grainscope_report import findings, metrics, naming, statistics, uncertainty
 from grainscope_report.analysis import Analysis
 from grainscope_report.asking.sentence import CROSSOVER, UNCERTAINTY, Sentence, exact, families, has, nearest
 from grainscope_report.comparison import sides
 from grainscope_report.families import BYTES
 from grainscope_report.figures import parts
 from grainscope_report.figures.frame import select
-from grainscope_report.fits import everything, shape
+from grainscope_report.fits import shape
 from grainscope_report.groups import reach, transfer
 from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case, Row, Uncertainty
@@ -354,7 +354,7 @@ class Asked:
             return []
         fitting = [
             question
-            for question in everything.QUESTIONS
+            for question in findings.QUESTIONS
             if question.name.startswith(("Which", "Translation", "Fewest"))
             and all(_is_about(question.families, name) for name in self.sentence.families)
         ]

@@ -10,8 +10,8 @@ from typing import Any
 from grainscope_report import findings, machine, naming
 from grainscope_report.analysis import Analysis, Group, Reason
 from grainscope_report.commands import summary_gnn
-from grainscope_report.fits import everything, shape
-from grainscope_report.fits.everything import Fits
+from grainscope_report.findings import Fits
+from grainscope_report.fits import shape
 from grainscope_report.groups import (
     contention,
     gnn_answers,
@@ -318,7 +318,7 @@ def document(result: Result) -> dict[str, Any]:
     def each(*topics: str) -> dict[str, Any]:
         return {topic.rpartition(".")[2]: findings.data(found, topic) for topic in topics}
 
-    fits = each(*(f"fits.{name}" for name in everything.PLAIN))
+    fits = each(*(f"fits.{name}" for name in findings.PLAIN_FITS))
     return {
         "summary_format": FORMAT,
         "file": str(result.path),
@@ -339,7 +339,7 @@ def document(result: Result) -> dict[str, Any]:
             "predicted",
         ),
         "networks": each(*(f"networks.{question}" for question in gnn_answers.QUESTIONS)),
-        "fits": fits | everything.METHODS | {"between": machine.between(result)},
+        "fits": fits | findings.FIT_METHODS | {"between": machine.between(result)},
         **each("shape", "reasons"),
     }
 
@@ -350,7 +350,7 @@ def _fits(fits: Fits, out: Terminal) -> Iterator[str]:
         yield from _fit_table(fits.paths, out)
         yield out.note(_explained(fits.paths))
     said = bool(fits.paths)
-    for heading, sentences in everything.sections(fits):
+    for heading, sentences in findings.fit_sections(fits):
         if sentences:
             yield from [""] * said
             said = True

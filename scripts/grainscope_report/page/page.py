@@ -16,7 +16,7 @@ from grainscope_report import analysis, findings, naming, resources
 from grainscope_report.analysis import Analysis, Group, Reason
 from grainscope_report.figures.model import why_not
 from grainscope_report.figures.table import FIGURES, figure
-from grainscope_report.fits import everything, shape
+from grainscope_report.fits import shape
 from grainscope_report.groups import topology
 from grainscope_report.groups.transfer import Path
 from grainscope_report.machine import (
@@ -216,7 +216,7 @@ def _facts(result: Result) -> Iterator[tuple[str, str]]:
 def _answers(machine: Machine, several: bool) -> dict[str, Any]:
     """The answers, a sentence a line, and under them what the rows come to in full."""
     found = findings.of(Analysis(machine))
-    known: list[everything.Answer] = []
+    known: list[findings.Answer] = []
     unknown: dict[str, list[str]] = defaultdict(list)
     for answer in findings.facts(found, "answers"):
         if answer.known:
@@ -248,7 +248,7 @@ def _details(
         right = (False, False, True, False, True, False, False)
         lines = Table(LINES, [_line(path) for path in fits.paths], right)
         yield f"Latency and bandwidth of each path ({len(fits.paths)})", lines
-    for heading, sentences in everything.sections(fits):
+    for heading, sentences in findings.fit_sections(fits):
         if sentences:
             yield f"{heading} ({len(sentences)})", list(sentences)
     odd = [
