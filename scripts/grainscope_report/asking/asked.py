@@ -13,7 +13,7 @@ from grainscope_report.asking.sentence import CROSSOVER, UNCERTAINTY, Sentence, 
 from grainscope_report.comparison import sides
 from grainscope_report.families import BYTES
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import select
+from grainscope_report.figures.parts import select
 from grainscope_report.fits import shape
 from grainscope_report.groups import reach, transfer
 from grainscope_report.machine import Machine, spoken_site

@@ -26,7 +26,6 @@ from grainscope_report import naming, statistics
 from grainscope_report.buying.words import BETWEEN_VISITS, KNOWN, UNKNOWN, WINNER, interval, money
 from grainscope_report.comparison.sides import Answer, foreign_answers
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import MachineRow, bandwidth, cases, curves, measured
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -45,6 +44,7 @@ from grainscope_report.figures.model import (
     TablePanel,
     TableRow,
 )
+from grainscope_report.figures.parts import MachineRow, bandwidth, cases, curves, measured
 from grainscope_report.groups import (
     contention,
     gather_figure,

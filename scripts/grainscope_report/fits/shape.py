@@ -13,7 +13,7 @@ from typing import Any
 
 from grainscope_report import families, naming, statistics
 from grainscope_report.families import BYTES, FAMILIES, Along
-from grainscope_report.figures.frame import grouped
+from grainscope_report.figures.parts import grouped
 from grainscope_report.machine import Cache, caches, spoken_site
 from grainscope_report.model import Result, Row
 from grainscope_report.resources import COMM_SCOPE, paper

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from grainscope_report import families, metrics, model, statistics
 from grainscope_report.analysis import Analysis
-from grainscope_report.figures import frame
-from grainscope_report.figures.frame import MachineRow, best_of, grouped, in_order, slower
+from grainscope_report.figures import parts
+from grainscope_report.figures.parts import MachineRow, best_of, grouped, in_order, slower
 from grainscope_report.fits import shape
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
@@ -92,7 +92,7 @@ def helped(machine: Machine) -> list[tuple[Gather, Gather]]:
     """Gathers of which neighbours bring a share over their own links, each with the same by one GPU alone."""
     # Of every kind of memory: large pages are what many links are for.
     there = [Gather(machine, row) for row in machine.result.of(FAMILY) if row.ok and row.median_s]
-    return frame.beside(
+    return parts.beside(
         [gather for gather in there if gather.number("neighbours")],
         [gather for gather in there if not gather.number("neighbours")],
         "neighbours",
@@ -121,7 +121,7 @@ def _asked_alike(gather: Gather) -> tuple:
 
 
 def _gathers(machine: Machine, family: str, label: str) -> list[Gather]:
-    return [row for row in frame.machine_rows(machine, family, Gather) if row.label == label]
+    return [row for row in parts.machine_rows(machine, family, Gather) if row.label == label]
 
 
 def plain(gathers: Iterable[Gather]) -> list[Gather]:
@@ -248,7 +248,7 @@ def splits(machine: Machine) -> list[Share]:
 
 
 def _by_loads(machine: Machine, family: str) -> list[Share]:
-    return [share for share in frame.machine_rows(machine, family, Share) if not share.word("mode")]
+    return [share for share in parts.machine_rows(machine, family, Share) if not share.word("mode")]
 
 
 def share_ways(shares: Sequence[Share]) -> list[str]:

@@ -15,7 +15,6 @@ from itertools import pairwise
 
 from grainscope_report import statistics
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import exact_counter, grouped, in_order, lines
 from grainscope_report.figures.model import (
     WHOLE,
     Bar,
@@ -34,6 +33,7 @@ from grainscope_report.figures.model import (
     TableCell,
     exact,
 )
+from grainscope_report.figures.parts import exact_counter, grouped, in_order, lines
 from grainscope_report.groups import gather, gather_figure, gnn
 from grainscope_report.groups.gather import Gather
 from grainscope_report.groups.gnn import METHODS, STAGES, Pipeline, Work

@@ -16,17 +16,6 @@ from functools import cached_property
 from grainscope_report import naming
 from grainscope_report.errors import ReportError
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import (
-    NEAREST,
-    MachineRow,
-    bandwidth,
-    cases,
-    curves,
-    grouped,
-    measured,
-    named,
-    select,
-)
 from grainscope_report.figures.model import (
     Cell,
     Curve,
@@ -37,6 +26,17 @@ from grainscope_report.figures.model import (
     Entry,
     Figure,
     MapPanel,
+)
+from grainscope_report.figures.parts import (
+    NEAREST,
+    MachineRow,
+    bandwidth,
+    cases,
+    curves,
+    grouped,
+    measured,
+    named,
+    select,
 )
 from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Result, Row

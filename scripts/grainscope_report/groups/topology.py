@@ -13,8 +13,8 @@ from typing import Any
 from grainscope_report import families, machine, metrics
 from grainscope_report.families import Best, Pairs
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import grouped
 from grainscope_report.figures.model import DiagramPanel, Entry, Figure, Flow, Joint, Place, Said
+from grainscope_report.figures.parts import grouped
 from grainscope_report.machine import Machine
 from grainscope_report.metrics import Cell, Pair, matrix
 from grainscope_report.model import Link, Result

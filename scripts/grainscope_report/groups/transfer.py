@@ -18,9 +18,8 @@ from functools import lru_cache
 from grainscope_report import naming, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, Where, curves
 from grainscope_report.figures.model import Curve
-from grainscope_report.figures.parts import ARROWS
+from grainscope_report.figures.parts import ARROWS, NEAREST, Where, curves
 from grainscope_report.fits import shape
 from grainscope_report.fits.shape import Segment
 from grainscope_report.groups import host, transfer_copies

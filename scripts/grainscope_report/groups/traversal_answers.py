@@ -19,7 +19,7 @@ from typing import Any
 
 from grainscope_report import statistics
 from grainscope_report.analysis import Analysis
-from grainscope_report.figures.frame import grouped, in_order
+from grainscope_report.figures.parts import grouped, in_order
 from grainscope_report.groups import lean, traversal
 from grainscope_report.groups.lean import Gain
 from grainscope_report.groups.traversal import ORDERS, PRESSURE_CARD, Run, Work

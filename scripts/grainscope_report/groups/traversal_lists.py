@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import in_order
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -33,6 +32,7 @@ from grainscope_report.figures.model import (
     Region,
     exact,
 )
+from grainscope_report.figures.parts import in_order
 from grainscope_report.groups import gnn, traversal
 from grainscope_report.groups.gnn import SCORES, Scoring, Training
 from grainscope_report.groups.traversal import ACCESSES, DIRECTIONS, ORDERS, PULL, Run, Work, graph_methods

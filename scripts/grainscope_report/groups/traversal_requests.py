@@ -7,7 +7,6 @@ Requests are the model's or the hardware counters', each in panels of their own.
 from collections.abc import Iterable, Mapping, Sequence
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, curves, in_order
 from grainscope_report.figures.model import (
     WHOLE,
     Bar,
@@ -20,6 +19,7 @@ from grainscope_report.figures.model import (
     Panel,
     exact,
 )
+from grainscope_report.figures.parts import NEAREST, curves, in_order
 from grainscope_report.groups import traversal, traversal_speedup
 from grainscope_report.groups.transfer_copies import ZERO_COPY
 from grainscope_report.groups.traversal import TRAVERSAL, Run

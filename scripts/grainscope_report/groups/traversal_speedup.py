@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import grouped, in_order
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -26,6 +25,7 @@ from grainscope_report.figures.model import (
     TableRow,
     exact,
 )
+from grainscope_report.figures.parts import grouped, in_order
 from grainscope_report.groups import traversal
 from grainscope_report.groups.traversal import ALGORITHMS, ORDERS, PAPER_WEIGHTS, Run, Way, Work
 from grainscope_report.machine import Machine
