@@ -10,7 +10,7 @@
 namespace grainscope::harness {
 
 // The first line is `{"context":…,"digest":1,"rows":N}`, and each of N further ones a row: no visits but
-// their number, no samples. `grainscope-report` makes the same of the result file (fleet/digest.py).
+// their number, no samples. `grainscope-report` makes the same of the result file (fleet/sources.py).
 [[nodiscard]] std::string digest_lines(const nlohmann::json& result);
 
 // One gzip member that is equal for equal text.

@@ -20,7 +20,7 @@ from documents import (
 from grainscope_report.commands import dispatch
 from grainscope_report.families import as_usual
 from grainscope_report.groups import gnn, reach
-from grainscope_report.groups import shape_pages as pages
+from grainscope_report.groups import shape as pages
 from grainscope_report.model import Row
 from grainscope_report.resources import DISSERTATION, paper
 from grainscope_report.units import format_bytes
@@ -721,7 +721,7 @@ def page_methods() -> str:
     for found in page_tables():
         for point in found.points:
             page, count, method, rate, more, others, margin, *_ = dispatch.cells(point)
-            title = pages.PATHS[found.path][0]
+            title = pages.PAGE_PATHS[found.path][0]
             lines.append([title, page, count, f"`{method}`", f"{rate} ± {more}", others, margin])
     return table(["path", "page", "pages", "fastest", "GB/s", "next", "as fast"], lines)
 

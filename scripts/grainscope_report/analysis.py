@@ -18,13 +18,12 @@ from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_percent
 
 if TYPE_CHECKING:
-    from grainscope_report.fits.everything import Fits
+    from grainscope_report.findings import Fits
     from grainscope_report.fits.shape import Finding
     from grainscope_report.groups.lean import Gain
     from grainscope_report.groups.programs import Predictions
     from grainscope_report.groups.transfer import Choice
-    from grainscope_report.groups.traversal_answers import Answer, AtWork, Moved, Together
-    from grainscope_report.groups.traversal_memory import Needs
+    from grainscope_report.groups.traversal_answers import Answer, AtWork, Moved, Needs, Together
     from grainscope_report.machine import Machine
 # How far a site must stay behind the best one to be named.
 SLOW_SHARE = 0.05
@@ -84,9 +83,9 @@ class Analysis:
     @cached_property
     def needs(self) -> list[Needs]:
         """The GPU's memory and the time of each way to traverse a graph."""
-        from grainscope_report.groups import traversal_memory
+        from grainscope_report.groups import traversal_answers
 
-        return traversal_memory.needs(self.machine)
+        return traversal_answers.needs(self.machine)
 
     @cached_property
     def gains(self) -> list[Gain]:
@@ -112,9 +111,9 @@ class Analysis:
     @cached_property
     def fits(self) -> Fits:
         """Lines, walls, crossovers, and what fills the link."""
-        from grainscope_report.fits import everything
+        from grainscope_report import findings
 
-        return everything.of(self.machine, self.choices, self.every)
+        return findings.all_fits(self.machine, self.choices, self.every)
 
     @cached_property
     def choices(self) -> list[Choice]:

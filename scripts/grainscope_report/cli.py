@@ -13,8 +13,7 @@ from typing import Any, TextIO
 
 from grainscope_report import resources
 from grainscope_report.errors import EXIT_OK, EXIT_USAGE, ReportError
-from grainscope_report.terminal import terminal
-from grainscope_report.writing import for_terminal
+from grainscope_report.writing import for_terminal, terminal
 
 # Files become millions of objects and no cycles: to look for these as often as usual takes a third of
 # the time.
@@ -24,7 +23,7 @@ INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
 # The module of each command: `add_` and its name adds the arguments, `run_` returns the exit status.
 COMMANDS = {
-    "summary": "summary", "ask": "ask", "list": "ask", "matrix": "matrix", "dispatch": "dispatch",
+    "summary": "summary", "ask": "ask", "list": "ask", "matrix": "ask", "dispatch": "dispatch",
     "plot": "plot", "report": "plot",
     "validate": "check", "merge": "exchange", "compare": "compare", "check": "check", "evaluate": "evaluate",
     "fleet": "fleet", "store": "fleet", "trend": "fleet",

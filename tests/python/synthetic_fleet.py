@@ -17,7 +17,7 @@ from multiprocessing import Pool
 from pathlib import Path
 
 from grainscope_report import loading, uncertainty
-from grainscope_report.fleet import digest
+from grainscope_report.fleet import sources
 
 BASE = Path(__file__).resolve().parents[2] / "results/reference/acceptance/h100-a.json.gz"
 OF_NODES = 0.003
@@ -30,12 +30,12 @@ DRIVERS = ("580.159.04", "590.48.01")
 def _base(families: frozenset[str]) -> tuple[dict, list[tuple]]:
     """The context, and of each row its family, its numbers and its text with holes."""
     _, document = loading.load(BASE)
-    context = json.loads(next(digest.lines(document)))["context"]
+    context = json.loads(next(sources.digest_lines(document)))["context"]
     rows = []
     for row in document["benchmarks"]:
         if families and row["case"]["family"] not in families:
             continue
-        told = digest.row_of(row)
+        told = sources.row_of(row)
         varies = row["status"] == "ok" and row["label"] == "measured"
         numbers = {name: told[name] for name in ("bandwidth_gb_s", "median_s", "operation_s") if name in told}
         holes = told | {name: f"@{name}@" for name in numbers} if varies else told
@@ -90,7 +90,7 @@ def digest_of(
     head = json.dumps(
         {
             "context": _context(base, node, run, seed, day, driver, width) | (context or {}),
-            "digest": digest.FORMAT,
+            "digest": sources.DIGEST_FORMAT,
             "rows": len(out),
         },
         sort_keys=True,
@@ -121,7 +121,7 @@ def _context(base, node, run, seed, day, driver, width):
 
 def write(folder: Path, node: int, *arguments, **more) -> Path:
     """Writes a digest where `scripts/fleet-run` has it."""
-    path = folder / f"node-{node:05}" / digest.NAME
+    path = folder / f"node-{node:05}" / sources.DIGEST
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(digest_of(node, *arguments, **more))
     return path

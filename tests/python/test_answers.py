@@ -2,10 +2,10 @@
 
 import pytest
 
-from grainscope_report import reader
+from grainscope_report import findings, reader
 from grainscope_report.analysis import Analysis
-from grainscope_report.fits import everything, segments, shape
-from grainscope_report.fits.segments import Segment
+from grainscope_report.fits import shape
+from grainscope_report.fits.shape import Segment
 from grainscope_report.machine import machines
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes
@@ -25,7 +25,7 @@ def about(value: float, off: float = 0.01) -> Estimate:
 def answered(tmp_path, file: File) -> dict[str, str]:
     """Each question's answer."""
     [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
-    found = everything.answers(Analysis(machine))
+    found = findings.answers(Analysis(machine))
     return {one.question: one.text for one in found}
 
 
@@ -34,14 +34,14 @@ def test_the_faster_way_is_first_on_its_side_of_a_crossing():
         "one": {1.0: about(10), 2.0: about(10), 4.0: about(10)},
         "two": {1.0: about(5), 2.0: about(20), 4.0: about(40)},
     }
-    assert segments.segments(rates) == [Segment(1, 1, ("one",)), Segment(2, 4, ("two",))]
+    assert shape.segments(rates) == [Segment(1, 1, ("one",)), Segment(2, 4, ("two",))]
 
 
 def test_ways_whose_intervals_overlap_or_that_are_within_two_percent_are_alike():
     rates = {"one": {1.0: about(10, 0.1), 2.0: about(100, 0)}, "two": {1.0: about(9), 2.0: about(98.5, 0)}}
-    assert segments.segments(rates) == [Segment(1, 2, ("one", "two"))]
+    assert shape.segments(rates) == [Segment(1, 2, ("one", "two"))]
     rates["two"][2.0] = about(97.5, 0)
-    assert segments.segments(rates) == [Segment(1, 2, ("one",))]
+    assert shape.segments(rates) == [Segment(1, 2, ("one",))]
 
 
 def test_a_way_that_ties_here_and_there_makes_no_stretches_of_its_own():
@@ -49,7 +49,7 @@ def test_a_way_that_ties_here_and_there_makes_no_stretches_of_its_own():
         "one": {1.0: about(10), 2.0: about(10), 4.0: about(10)},
         "two": {1.0: about(10), 2.0: about(9), 4.0: about(10)},
     }
-    assert segments.segments(rates) == [Segment(1, 4, ("one",), (("two", 4),))]
+    assert shape.segments(rates) == [Segment(1, 4, ("one",), (("two", 4),))]
 
 
 def test_where_less_than_half_of_the_ways_were_measured_nobody_is_first():
@@ -60,8 +60,8 @@ def test_where_less_than_half_of_the_ways_were_measured_nobody_is_first():
         "four": {2.0: about(4), 4.0: about(4)},
         "five": {2.0: about(5), 4.0: about(5)},
     }
-    assert segments.segments(rates) == [Segment(2, 4, ("five",))]
-    assert segments.segments({"one": {1.0: about(10)}}) == []
+    assert shape.segments(rates) == [Segment(2, 4, ("five",))]
+    assert shape.segments({"one": {1.0: about(10)}}) == []
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_where_less_than_half_of_the_ways_were_measured_nobody_is_first():
     ],
 )
 def test_stretches_are_said_in_words(found, said):
-    assert segments.text(found, format_bytes) == said
+    assert shape.segments_text(found, format_bytes) == said
 
 
 def test_the_peak_is_that_of_local_links_with_remote_ones_beside(tmp_path):
@@ -142,7 +142,7 @@ def test_few_rows_of_a_size_and_one_size_alone_make_no_nonsense(tmp_path):
 
 def test_networks_are_answered(show):
     [machine] = show("learning")
-    found = everything.answers(Analysis(machine))
+    found = findings.answers(Analysis(machine))
     said = {one.question: one.text for one in found if one.known}
     assert "the first 10 % of the rows by" in said["Which rows in the GPU's memory"]
     assert "is fed fastest by" in said["Which way to feed a training"]
@@ -187,7 +187,7 @@ def gather(file: File, mode: str, store: str, row: int, rate: float) -> None:
 
 def test_the_smallest_rows_tell_of_the_wall(show):
     [machine] = show("linked")
-    found = {one.question: one for one in everything.answers(Analysis(machine))}
+    found = {one.question: one for one in findings.answers(Analysis(machine))}
     host, peer = found["Translation wall"].text.split(". Random rows in another")
     assert host.startswith(
         "Random rows in host memory keep the rate of small spans: 128 B rows as asked up to a span between "
@@ -200,12 +200,12 @@ def test_the_smallest_rows_tell_of_the_wall(show):
 
 def test_the_traversals_are_counted_by_their_best_access(show):
     [machine] = show("traversing")
-    found = {one.question: one.text for one in everything.answers(Analysis(machine))}
+    found = {one.question: one.text for one in findings.answers(Analysis(machine))}
     assert found["Which traversal"].startswith(
         "Of 30 measured traversals of edges in host memory the fastest"
     )
     [machine] = show("modelling")
-    found = {one.question: one.text for one in everything.answers(Analysis(machine))}
+    found = {one.question: one.text for one in findings.answers(Analysis(machine))}
     assert "modelled over" in found["Which traversal"]
     assert "managed memory under pressure" in found["Which traversal"]
 
@@ -221,7 +221,7 @@ def test_what_has_no_answer_says_why(tmp_path):
 
 def test_without_a_gpu_the_host_answers(show):
     [machine] = show("cpu_only")
-    found = everything.answers(Analysis(machine))
+    found = findings.answers(Analysis(machine))
     known = {one.question: one.text for one in found if one.known}
     assert set(known) == {"Peak", "Latency"}
     assert known["Peak"].startswith("No link to a GPU was measured; the CPUs copy")

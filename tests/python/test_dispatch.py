@@ -12,7 +12,7 @@ import pytest
 from grainscope_report import typed
 from grainscope_report.cli import main
 from grainscope_report.commands import dispatch
-from grainscope_report.groups import shape_pages as pages
+from grainscope_report.groups import shape as pages
 from grainscope_report.reader import read
 from planted import gpu_file
 from synthetic import GIB, KIB, File
@@ -267,7 +267,7 @@ def test_a_program_chooses_by_the_header_as_by_the_json(tmp_path, compiler):
     assert built.returncode == 0, built.stderr
     sizes = (0, 1, 256, 300, 4 * KIB, 9000, 10_000, 28 * KIB, 40_000, 64 * KIB, 1 << 30)
     counts = (0, 1, 16, 63, 64, 65, 256, 1000, 5000, 100_000, 1 << 40)
-    asked = list(itertools.product(range(len(pages.PATHS)), sizes, counts))
+    asked = list(itertools.product(range(len(pages.PAGE_PATHS)), sizes, counts))
     ran = subprocess.run(
         [program],
         input="\n".join(" ".join(map(str, one)) for one in asked),
@@ -276,9 +276,9 @@ def test_a_program_chooses_by_the_header_as_by_the_json(tmp_path, compiler):
         check=True,
     )
     document = json.loads(out.read_text())
-    methods = ["", *pages.METHODS]
+    methods = ["", *pages.PAGE_METHODS]
     answers = [methods[int(line)] for line in ran.stdout.split()]
-    assert answers == [by_json(document, list(pages.PATHS)[path], *place) for path, *place in asked]
+    assert answers == [by_json(document, list(pages.PAGE_PATHS)[path], *place) for path, *place in asked]
     # Of one GPU there is no peer.
     assert set(answers) == {"", "batch", "kernel"}
 

@@ -13,10 +13,17 @@ from grainscope_report import reader, resources, uncertainty
 from grainscope_report.buying import verdict, workload
 from grainscope_report.cli import main
 from grainscope_report.drawing import render, style
-from grainscope_report.figures import candidates, csv_table
-from grainscope_report.figures import foreign as foreign_figure
+from grainscope_report.figures import csv_table
 from grainscope_report.figures.model import CurvePanel, DotPanel, why_absent
-from grainscope_report.figures.table import FIGURES, figure
+from grainscope_report.figures.table import (
+    CANDIDATES_STEM,
+    FIGURES,
+    FOREIGN_STEM,
+    LEAST_CHANGE,
+    build_candidates,
+    build_foreign,
+    figure,
+)
 from grainscope_report.loading import load
 from grainscope_report.machine import machines
 from grainscope_report.resources import COMM_SCOPE, DISSERTATION, EMOGI, GRAPHPEG, paper
@@ -221,14 +228,14 @@ def test_rates_are_drawn_by_the_number_in_the_name(tmp_path):
     names = {f"BM_copy/{size}/real_time": EVEN for size in (64, 4096, 1 << 20)} | {"BM_fill": EVEN}
     path = foreign(tmp_path, "a", names, bytes_per_second=2e9)
     assert main(["plot", path, "-o", str(tmp_path / "out"), "--format", "svg"]) == 0
-    rows = list(csv.DictReader((tmp_path / "out" / f"{foreign_figure.STEM}.csv").read_text().splitlines()))
+    rows = list(csv.DictReader((tmp_path / "out" / f"{FOREIGN_STEM}.csv").read_text().splitlines()))
     points = only(rows, kind="point", series="BM_copy/N/real_time")
     assert [float(row["x"]) for row in points] == [64, 4096, 1 << 20]
     assert float(points[0]["y"]) == pytest.approx(2.0)
     assert float(points[0]["y_low"]) == pytest.approx(2.0 * 10 / 10.2)
     [dot] = only(rows, kind="dot")
     assert (dot["series"], float(dot["y"])) == ("BM_fill", pytest.approx(2.0))
-    made = foreign_figure.build([load(path, foreign=True)])
+    made = build_foreign([load(path, foreign=True)])
     assert made.machines[0].provenance == "Google Benchmark · a · 8 CPUs · 2026-11-20T10:00:00"
     page = render.draw(made)
     page.canvas.draw()
@@ -264,7 +271,7 @@ def drawn(tmp_path):
         (tmp_path / "w.toml").write_text(workload_text((0.5, 0.5), offers, tail=tail))
         tables = [uncertainty.TypeB(json.dumps(purchase_table(run=noise)).encode())]
         document, files = verdict.judge(workload.load(tmp_path / "w.toml"), 300, 1, tables)
-        made = candidates.build(document, files)
+        made = build_candidates(document, files)
         return made, list(csv.DictReader(io.StringIO(csv_table.write(made))))
 
     return run
@@ -281,7 +288,7 @@ def test_stacks_are_the_components_and_their_sums(drawn):
         "where X is no longer first",
     ]
     flips = only(rows, panel="where X is no longer first", x="flips at a share of")
-    assert values(flips) == pytest.approx({candidates.LEAST: 0.1, "copies": 0.4, "kernels": 0.6})
+    assert values(flips) == pytest.approx({LEAST_CHANGE: 0.1, "copies": 0.4, "kernels": 0.6})
 
 
 def test_costs_stand_beside_in_their_own_order(drawn):
@@ -320,9 +327,9 @@ def test_evaluate_draws_it_and_plot_says_so(tmp_path, capsys):
     assert not list(out.glob("figure*"))
     assert main([*asked, "--format", "svg"]) == 0
     assert {path.name for path in out.glob("figure*")} == {
-        f"{candidates.STEM}.{kind}" for kind in ("svg", "csv", "md")
+        f"{CANDIDATES_STEM}.{kind}" for kind in ("svg", "csv", "md")
     }
-    assert "no longer first" in (out / f"{candidates.STEM}.md").read_text()
+    assert "no longer first" in (out / f"{CANDIDATES_STEM}.md").read_text()
     capsys.readouterr()
     assert main(["plot", str(tmp_path / "r.json"), "--figures", "15"]) == 2
     assert "evaluate WORKLOAD --format png" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from grainscope_report import reader
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
 from grainscope_report.groups import lean, traversal, traversal_answers
-from grainscope_report.groups.lean_figure import method
+from grainscope_report.groups.lean import method
 from grainscope_report.groups.traversal import Run, Work
 from grainscope_report.machine import Machine, machines
 from grainscope_report.statistics import Estimate

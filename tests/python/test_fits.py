@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from grainscope_report import reader
+from grainscope_report import findings, reader
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
-from grainscope_report.fits import everything, translation
+from grainscope_report.fits import translation
 from grainscope_report.fits.translation import Rows, fit
 from grainscope_report.groups import contention, grain, reach, transfer, transfer_duplex
 from grainscope_report.machine import machines
@@ -155,7 +155,7 @@ def test_remote_memory_is_held_against_local(tmp_path):
     [found] = transfer.farther(transfer.paths(read(tmp_path, file).result))
     assert found.rate.value == pytest.approx(0.8, rel=0.01)
     assert found.latency_s == pytest.approx(0.5e-6, rel=0.05)
-    said = dict(everything.sections(Analysis(read(tmp_path, file)).fits))["Remote memory against local"]
+    said = dict(findings.fit_sections(Analysis(read(tmp_path, file)).fits))["Remote memory against local"]
     assert said[0].startswith("transfer/memcpy pinned_to_gpu: 0.80 [")
     assert said[0].endswith("of the local bandwidth, 500 ns later")
 
@@ -335,7 +335,7 @@ def test_two_spans_of_a_kind_of_memory_give_rates_and_no_knee(tmp_path):
             axes = {"memory": "hugetlb", "order": order, "row": 128, "rows": 1 << 20, "span": span}
             unique = 1 << 20 if span > GIB else 800_000
             add_gather(file, axes | {"locality": "local"}, SITE, 128 * MIB / gb_s / 1e9, unique)
-    said = dict(everything.sections(Analysis(read(tmp_path, file)).fits))
+    said = dict(findings.fit_sections(Analysis(read(tmp_path, file)).fits))
     assert said["Translation wall, hugetlb pages, GPU 0, node 0"][:2] == [
         "hugetlb pages, GPU 0, node 0: 128 B as asked over 4 GiB 6.0 GB/s; 128 B sorted over 4 GiB 50.0 GB/s",
         "too few rows in the wall to fit a model",

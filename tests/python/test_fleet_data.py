@@ -18,7 +18,7 @@ import synthetic_fleet
 from grainscope_report import loading, resources
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
-from grainscope_report.fleet import changes, digest, sources, store
+from grainscope_report.fleet import changes, sources, store
 from stored import ROOT as REFERENCE
 
 PROGRAM = os.environ.get("GRAINSCOPE_PROGRAM")
@@ -64,14 +64,14 @@ def alike(tmp_path_factory) -> Path:
 def test_a_digest_of_quick_is_small(path):
     _, document = loading.load(path)
     assert len(document["benchmarks"]) >= 826
-    assert len(digest.packed(document)) <= MOST_BYTES
+    assert len(sources.packed_digest(document)) <= MOST_BYTES
 
 
 def test_a_digest_is_exported_and_no_other_command_reads_it(tmp_path, capsys):
-    out = tmp_path / digest.NAME
+    out = tmp_path / sources.DIGEST
     assert main(["export", "digest", str(QUICK[0]), "-o", str(out)]) == 0
     assert capsys.readouterr().out.startswith(f"{out}: {len(loading.load(QUICK[0])[1]['benchmarks'])} rows")
-    assert out.read_bytes() == digest.packed(loading.load(QUICK[0])[1])
+    assert out.read_bytes() == sources.packed_digest(loading.load(QUICK[0])[1])
     assert main(["summary", str(out)]) == 2
     assert "is a digest, which `fleet` reads: give the result.json of its run" in capsys.readouterr().err
     assert main(["export", "digest", str(QUICK[0]), str(QUICK[1])]) == 2
@@ -83,8 +83,8 @@ def test_the_program_writes_the_same_digest_as_this_package(tmp_path):
     flags = ["--preset=smoke", "--benchmark_filter=host/|model/", "--benchmark_repetitions=2", f"--out={out}"]
     subprocess.run([PROGRAM, *flags], check=True, capture_output=True)
     _, document = loading.load(out)
-    written = gzip.decompress((out / digest.NAME).read_bytes()).decode().splitlines()
-    made = list(digest.lines(document))
+    written = gzip.decompress((out / sources.DIGEST).read_bytes()).decode().splitlines()
+    made = list(sources.digest_lines(document))
     assert [json.loads(line) for line in written] == [json.loads(line) for line in made]
     assert {row["status"] for row in document["benchmarks"]} >= {"ok"}
     assert len({json.loads(line).get("label") for line in written[1:]}) == 2
@@ -95,7 +95,7 @@ def test_a_digest_and_its_result_file_make_the_same_rows(tmp_path):
     """Also where the file is laid out otherwise than the program does, and where its rows have no type B."""
     _, document = loading.load(QUICK[0])
     (tmp_path / "digest").mkdir()
-    (tmp_path / "digest" / digest.NAME).write_bytes(digest.packed(document))
+    (tmp_path / "digest" / sources.DIGEST).write_bytes(sources.packed_digest(document))
     (tmp_path / "wide.json").write_text(json.dumps(document, indent=4))
     whole = "SELECT * EXCLUDE (date, kind) FROM cases ORDER BY ALL"
     for place in ("digest", "wide.json", QUICK[0]):
@@ -207,7 +207,7 @@ def test_the_screen_fits_and_begins_with_the_verdict(tmp_path, capsys):
 @needs_engine
 def test_bad_input_is_named_and_the_rest_is_kept(tmp_path, capsys):
     nodes = fleet(tmp_path, 12)
-    name = digest.NAME
+    name = sources.DIGEST
     good = (nodes / "node-00001" / name).read_bytes()
     (nodes / "node-00001" / name).write_bytes(good[: len(good) // 2])
     lines = gzip.decompress((nodes / "node-00002" / name).read_bytes()).splitlines(keepends=True)
@@ -286,7 +286,7 @@ def test_rows_that_are_off_the_format_are_refused_with_their_file_alone(tmp_path
         synthetic_fleet.write(tmp_path / "nodes", node, families=FEW)
     faults = (('"visits":"?\\w+"?', '"visits":"some"'), ('"status":"?\\w+"?', '"status":"fine"'))
     for node, (old, new) in enumerate((*faults, ('"site":{[^}]*}', '"site":false'))[:nodes]):
-        path = tmp_path / "nodes" / f"node-{node:05}" / digest.NAME
+        path = tmp_path / "nodes" / f"node-{node:05}" / sources.DIGEST
         text = gzip.decompress(path.read_bytes()).decode()
         path.write_bytes(gzip.compress(re.sub(old, new, text).encode()))
     added = store.add(tmp_path / "store", sources.found([tmp_path / "nodes"]))
@@ -350,7 +350,7 @@ def test_hosts_that_are_all_called_alike_have_the_names_of_their_folders(tmp_pat
 def test_one_run_twice_is_taken_once(tmp_path, capsys):
     nodes = fleet(tmp_path / "nodes", 6)
     (tmp_path / "again").mkdir()
-    (tmp_path / "again" / digest.NAME).write_bytes((nodes / "node-00003" / digest.NAME).read_bytes())
+    (tmp_path / "again" / sources.DIGEST).write_bytes((nodes / "node-00003" / sources.DIGEST).read_bytes())
     status, said = screened(capsys, nodes, tmp_path / "again", "--store", tmp_path / "store")
     assert status == 1
     [twice] = said["odd"]
@@ -397,12 +397,12 @@ def test_archives_streams_and_folders_hold_the_same(tmp_path, monkeypatch):
         added = store.add(tmp_path / f"store{at}", sources.found([given]))
         assert (added.runs, added.refused) == (5, []), given
     with tarfile.open(tmp_path / "both.tar", "w") as archive:
-        for name, content in ((digest.NAME, b""), ("result.json", b"{}")):
+        for name, content in ((sources.DIGEST, b""), ("result.json", b"{}")):
             entry = tarfile.TarInfo(f"n/{name}")
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
     assert [one.name for one in sources.found([tmp_path / "both.tar"])] == [
-        f"{tmp_path}/both.tar:n/{digest.NAME}"
+        f"{tmp_path}/both.tar:n/{sources.DIGEST}"
     ]
     data = (tmp_path / "all.tar.gz").read_bytes()
     (tmp_path / "cut.tar.gz").write_bytes(data[: len(data) // 2])
@@ -437,15 +437,15 @@ def test_a_digest_that_is_not_of_the_result_beside_it_is_named(tmp_path):
     folder.mkdir(parents=True)
     text = gzip.decompress(QUICK[0].read_bytes())
     (folder / "result.json").write_bytes(text)
-    (folder / digest.NAME).write_bytes(synthetic_fleet.digest_of(3, families=FEW))
+    (folder / sources.DIGEST).write_bytes(synthetic_fleet.digest_of(3, families=FEW))
     added = store.add(tmp_path / "store", sources.found([tmp_path / "nodes"]))
     assert added.runs == 1
     assert "which result.json beside it is not of; that is taken" in added.refused[0].why
     assert rows_of(tmp_path / "store", "SELECT node FROM runs") == [("vm",)]
-    (folder / digest.NAME).write_bytes(digest.packed(json.loads(text)))
+    (folder / sources.DIGEST).write_bytes(sources.packed_digest(json.loads(text)))
     again = store.add(tmp_path / "other", sources.found([tmp_path / "nodes"]))
     assert (again.runs, again.refused) == (1, [])
-    assert rows_of(tmp_path / "other", "SELECT source FROM runs") == [(str(folder / digest.NAME),)]
+    assert rows_of(tmp_path / "other", "SELECT source FROM runs") == [(str(folder / sources.DIGEST),)]
 
 
 @needs_engine

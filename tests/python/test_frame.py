@@ -7,8 +7,8 @@ import pytest
 
 from grainscope_report import reader
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, bandwidth, curves, nearest, operation_ns, select
 from grainscope_report.figures.model import CurvePanel
+from grainscope_report.figures.parts import NEAREST, bandwidth, curves, nearest, operation_ns, select
 from grainscope_report.machine import machines
 from grainscope_report.model import HOST_TO_GPU
 from planted import SITE, pinned_copy

@@ -16,11 +16,11 @@ import documents
 import stored
 from grainscope_report import reader
 from grainscope_report.buying import verdict, workload
-from grainscope_report.figures import candidates, csv_table, model
+from grainscope_report.figures import csv_table, model, table
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.groups import topology
 from grainscope_report.machine import machines
-from grainscope_report.terminal import Terminal
+from grainscope_report.writing import Terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES, TABLES = ROOT / "docs" / "figures", ROOT / "tests" / "golden" / "figures"
@@ -115,7 +115,7 @@ def test_a_figure_of_the_reference_results_is_the_golden_one(folder, number):
 
 @pytest.mark.parametrize("folder", SOURCES)
 def test_every_kept_table_has_its_picture_and_the_command_that_made_it(folder):
-    drawn = {path.stem for path in (PICTURES / folder).glob("*.png")} - {candidates.STEM}
+    drawn = {path.stem for path in (PICTURES / folder).glob("*.png")} - {table.CANDIDATES_STEM}
     assert {NUMBERS[number].stem for number in by_figure(folder)} == drawn
     command = "docs --draw docs/figures/full" if folder == "full" else f"plot {FILES[folder]} -o docs/figures"
     assert command in (PICTURES / "README.md").read_text()
@@ -129,7 +129,7 @@ def test_the_tree_of_two_gpus_says_what_figure_d_draws():
 def test_figure_15_of_the_example_workload_is_the_one_in_the_docs(monkeypatch):
     monkeypatch.chdir(ROOT)
     document, files = verdict.judge(workload.load(Path("docs/examples") / VERDICT), 10_000, 1)
-    made = rows_of(candidates.build(document, files))
+    made = rows_of(table.build_candidates(document, files))
     kept = TABLES / "candidates.csv"
     if NEW:
         write(kept, made)

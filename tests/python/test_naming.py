@@ -15,13 +15,14 @@ from grainscope_report.errors import ReportError
 from grainscope_report.figures import parts
 from grainscope_report.machine import Machine, machines, spoken_site, took
 from grainscope_report.model import Case
-from grainscope_report.page import page, tables
+from grainscope_report.page import page
+from grainscope_report.page.parts import template
 from planted import SITE, gpu_file, linked_file, pinned_copy
 from synthetic import KIB, MIB, File
 
 
 def machine_section(machine: Machine) -> str:
-    return tables.template().module.machine(page._machine(machine, False))
+    return template().module.machine(page._machine(machine, False))
 
 
 PEER = {"gpu": 0, "peer": 1}

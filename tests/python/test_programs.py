@@ -12,7 +12,7 @@ from documents import programs as documented
 from grainscope_report import reader
 from grainscope_report.analysis import Analysis
 from grainscope_report.buying import machines as buying
-from grainscope_report.buying import predicted, verdict, workload
+from grainscope_report.buying import predict, verdict, workload
 from grainscope_report.buying.machines import NotComparableError
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
@@ -587,7 +587,7 @@ def test_what_is_predicted_is_not_mixed_with_what_was_measured(tmp_path):
     )
     medians = []
     for one in (reference, slow):
-        changed, *machines_of, substitutes = predicted.with_predictions(asked, one, found)
+        changed, *machines_of, substitutes = predict.with_predictions(asked, one, found)
         assert [component.label for component in changed.components] == ["predicted", "measured"]
         assert [each.component for each in substitutes] == ["search"]
         rows = [row for machine in (machines_of[0], *machines_of[1]) for row in machine.results[0].rows]

@@ -19,8 +19,8 @@ from grainscope_report.cli import main
 from grainscope_report.drawing import render
 from grainscope_report.figures import csv_table
 from grainscope_report.figures.table import FIGURES, figure
-from grainscope_report.fits.everything import Answer
-from grainscope_report.page import pictures, tables
+from grainscope_report.findings import Answer
+from grainscope_report.page import parts
 from grainscope_report.writing import for_terminal, in_csv, in_markdown
 from planted import ENTRIES, SITE, pinned_copy, spoiled, table
 from synthetic import KIB, MIB, File
@@ -184,7 +184,7 @@ def _cpu_s() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-PARTS = tables.template().module
+PARTS = parts.template().module
 MARKS = (
     "<svg xmlns='http://www.w3.org/2000/svg' xmlns:xlink='http://www.w3.org/1999/xlink' viewBox='0 0 9 9'>"
 )
@@ -192,7 +192,7 @@ MARKS = (
 
 def small(inside: str) -> str:
     """A picture made small under the name `f1`."""
-    return pictures.inline(f"{MARKS}{inside}</svg>".encode(), "f1", "Figure 1")
+    return parts.inline(f"{MARKS}{inside}</svg>".encode(), "f1", "Figure 1")
 
 
 def test_styles_become_classes_and_numbers_lose_digits():
@@ -227,7 +227,7 @@ def test_text_stays_text_and_is_escaped():
 def test_every_reference_of_every_picture_is_met_once(show, name):
     shown = show(name)
     made = [one for entry in FIGURES if (one := figure(entry, shown)).rows]
-    with pictures.drawing(made) as drawn:
+    with parts.drawing(made) as drawn:
         together = "".join(drawn().values())
     ids = Counter(re.findall(r'\bid="([^"]+)"', together))
     asked = set(re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', together))
@@ -238,28 +238,28 @@ def test_every_reference_of_every_picture_is_met_once(show, name):
 
 def test_pictures_are_the_same_drawn_by_one_process_and_by_several(show, monkeypatch):
     made = [figure(ENTRIES[name], show("h100")) for name in ("2", "5")]
-    with pictures.drawing(made) as drawn:
+    with parts.drawing(made) as drawn:
         several = drawn()
-    monkeypatch.setattr(pictures, "_cpus", lambda: 1)
-    with pictures.drawing(made) as drawn:
+    monkeypatch.setattr(parts, "_cpus", lambda: 1)
+    with parts.drawing(made) as drawn:
         assert drawn() == several
 
 
 def test_what_is_taller_than_a_sheet_is_drawn_in_parts_no_row_lost(show):
     made = figure(ENTRIES["9"], show("traversing"))
-    assert render.height(made) > pictures.TALLEST_IN
-    with pictures.drawing([made]) as drawn:
+    assert render.height(made) > parts.TALLEST_IN
+    with parts.drawing([made]) as drawn:
         picture = drawn()["9"]
     heights = [float(box.split()[3]) / 72 for box in re.findall(r'viewBox="([^"]+)"', picture)]
     assert len(heights) > 1
-    assert max(heights) <= pictures.TALLEST_IN
+    assert max(heights) <= parts.TALLEST_IN
     for panel in made.panels:
         assert escape(panel.title.split()[0]) in picture
 
 
 def test_the_table_of_curves_has_a_line_a_size_and_a_column_a_curve(show):
     made = figure(ENTRIES["5"], show("h100"))
-    text = tables.tables(made)
+    text = parts.tables(made)
     panel = made.panels[0]
     first = text[text.index("<table>") : text.index("</table>")]
     names = re.findall(r"<th class=\"n\">([^<]+)", first)
@@ -270,25 +270,25 @@ def test_the_table_of_curves_has_a_line_a_size_and_a_column_a_curve(show):
 
 
 def test_values_of_a_wide_interval_are_marked(show):
-    text = tables.tables(figure(ENTRIES["2"], show("h100")))
+    text = parts.tables(figure(ENTRIES["2"], show("h100")))
     assert re.search(r"\d\]‡", text)
     assert "‡ bimodal" in text
 
 
 def test_of_several_files_columns_say_whose_they_are(show):
-    text = tables.tables(figure(ENTRIES["5"], show("h100", "two_nodes")))
+    text = parts.tables(figure(ENTRIES["5"], show("h100", "two_nodes")))
     assert ">A: pinned copy" in text
     assert ">B: pinned copy" in text
 
 
 def test_bars_in_groups_have_the_names_of_group_and_category(show):
-    text = tables.tables(figure(ENTRIES["8"], show("modelling")))
+    text = parts.tables(figure(ENTRIES["8"], show("modelling")))
     assert "<td>kron24, naive<td" in text
     assert "<td>power, aligned<td" in text
 
 
 def test_times_have_their_unit(show):
-    text = tables.tables(figure(ENTRIES["t"], show("busy")))
+    text = parts.tables(figure(ENTRIES["t"], show("busy")))
     assert re.search(r"<td>cudaMalloc<td>[^<]+<td>[\d.]+ µs \[[\d.]+ µs, [\d.]+ µs\]", text)
 
 
@@ -297,7 +297,7 @@ def test_every_number_of_every_figure_is_in_its_table(show, entry):
     for name in ("h100", "linked", "crowded", "traversing"):
         made = figure(entry, show(name))
         if made.rows:
-            text = tables.tables(made)
+            text = parts.tables(made)
             assert text.count("<tr>") > len(made.panels)
             assert "nan" not in text
 
@@ -318,11 +318,11 @@ def test_what_comes_from_a_file_means_itself():
         PARTS.listed([hostile]),
         PARTS.definitions([(hostile, hostile)]),
         PARTS.folded(hostile, ""),
-        PARTS.table(tables.Table([hostile], [[hostile]], caption=hostile)),
+        PARTS.table(parts.Table([hostile], [[hostile]], caption=hostile)),
     ):
         assert "<script" not in made
         assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; &#34;y&#34;" in made
-    assert tables.spoken("run `a<b` now") == "run <code>a&lt;b</code> now"
+    assert parts.spoken("run `a<b` now") == "run <code>a&lt;b</code> now"
 
 
 TERMINAL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe"
@@ -437,7 +437,7 @@ def test_numbers_stay_numbers_in_a_spreadsheet():
 
 def test_the_table_of_a_figure_has_room_for_any_text():
     long = "x" * 200_000
-    assert tables._read(f"panel,series\n{long},a\n") == [{"panel": long, "series": "a"}]
+    assert parts._read(f"panel,series\n{long},a\n") == [{"panel": long, "series": "a"}]
 
 
 def test_a_text_without_end_is_shown_in_a_report(small, tmp_path):

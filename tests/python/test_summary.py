@@ -9,12 +9,11 @@ import pytest
 
 import synthetic_busy
 import synthetic_training
-from grainscope_report import reader
-from grainscope_report import terminal as terminals
+from grainscope_report import findings, reader
+from grainscope_report import writing as terminals
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
 from grainscope_report.commands import summary_full, summary_gnn
-from grainscope_report.fits import everything
 from grainscope_report.groups import gnn_answers
 from grainscope_report.machine import machines
 from planted import FAR, SITE, gpu_file, pinned_copy, spoiled, zero_copy
@@ -474,5 +473,5 @@ def test_ties_are_told_as_ties(tmp_path, capsys):
     assert [way["access"] for way in found["bfs"]["tied"]] == ["merged_aligned"]
     assert found["pr"]["tied"] == []
     [machine] = machines([reader.read(path)])
-    said = {one.question: one.text for one in everything.answers(Analysis(machine))}
+    said = {one.question: one.text for one in findings.answers(Analysis(machine))}
     assert "the fastest access is merged = aligned (a tie) in 1, aligned in 1" in said["Which traversal"]

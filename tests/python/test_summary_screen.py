@@ -13,7 +13,6 @@ import stored
 from grainscope_report import analysis, findings, reader, uncertainty
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
-from grainscope_report.fits import everything
 from grainscope_report.groups import transfer
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
@@ -421,7 +420,7 @@ def test_every_finding_is_plain_data_and_its_rows_are_in_the_file(show, name):
 
 def rests_on_no_row(result, one):
     """Whether a run has no row of what is asked: it says so, or answers from the links in its context."""
-    asked = {question.name: question.families for question in everything.QUESTIONS}
+    asked = {question.name: question.families for question in findings.QUESTIONS}
     families = asked[one.fact.question] if one.id == "answers" else ("",)
     return not any(row.case.family.startswith(families) for row in result.rows)
 

@@ -18,7 +18,7 @@ from grainscope_report.figures.model import DiagramPanel, Figure, Joint, Place
 from grainscope_report.figures.table import figure
 from grainscope_report.groups import topology
 from grainscope_report.machine import Machine, machines
-from grainscope_report.terminal import Terminal
+from grainscope_report.writing import Terminal
 from planted import ENTRIES
 
 # Those of which a pair of places was measured.

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from grainscope_report import reader, trace
+from grainscope_report import reader
 from grainscope_report.cli import main
+from grainscope_report.commands import exchange
 from planted import SITE, copy, gpu_file
 from planted_traversals import machine_file, steady, traverse
 from synthetic import MIB, File
@@ -58,7 +59,7 @@ def broken(document: dict) -> list[str]:
 
 
 def traced(file: File, tmp_path: Path) -> list[dict]:
-    text, _ = trace.write([reader.read(file.write(tmp_path / "result.json"))])
+    text, _ = exchange.trace_text([reader.read(file.write(tmp_path / "result.json"))])
     document = json.loads(text)
     assert broken(document) == []
     return document["traceEvents"]
@@ -195,7 +196,7 @@ def test_rows_begin_together_and_say_what_was_modelled(tmp_path):
 
 @pytest.mark.parametrize("name", ["traversing", "learning", "leaning", "predictable"])
 def test_a_trace_of_every_machine_follows_the_format(files, name):
-    text, rows = trace.write([reader.read(files[name])])
+    text, rows = exchange.trace_text([reader.read(files[name])])
     assert rows > 3
     assert broken(json.loads(text)) == []
 

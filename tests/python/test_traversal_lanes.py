@@ -4,12 +4,11 @@ import json
 
 import pytest
 
-from grainscope_report import reader
+from grainscope_report import findings, reader
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
 from grainscope_report.drawing import render, style
 from grainscope_report.figures.model import why_absent
-from grainscope_report.fits import everything
 from grainscope_report.groups import traversal, traversal_answers
 from grainscope_report.machine import Machine, machines
 from planted import ENTRIES, made, only, table, values
@@ -312,7 +311,7 @@ def test_lanes_stand_with_the_traversals_of_the_summary(tmp_path, capsys):
     access, lanes = traversal_answers.said(run)
     assert access.startswith("Of 1 measured traversal of edges in host memory")
     assert lanes.endswith("takes 1.4 times as long")
-    [answer] = [one for one in everything.answers(run) if one.question == "Which traversal"]
+    [answer] = [one for one in findings.answers(run) if one.question == "Which traversal"]
     assert lanes in answer.text
     path = str(tmp_path / "judged.json")
     for asked in ([], ["--full"]):

@@ -7,8 +7,8 @@ import pytest
 
 from grainscope_report import reader
 from grainscope_report.cli import main
-from grainscope_report.groups import lean, traversal, traversal_answers, traversal_memory
-from grainscope_report.groups.traversal_memory import FEWER, PRESSED
+from grainscope_report.groups import lean, traversal, traversal_answers
+from grainscope_report.groups.traversal_answers import FEWER, PRESSED
 from grainscope_report.machine import machines
 from planted_traversals import ENTRIES, KRON, machine_file, pages, traverse
 
@@ -23,7 +23,7 @@ def needed(tmp_path, file) -> dict[tuple[str, str], dict[str, tuple[float, float
         (one.work.algorithm, one.work.graph): {
             name: (need.gpu_bytes, need.run.time.value) for name, need in one.ways.items()
         }
-        for one in traversal_memory.needs(machine)
+        for one in traversal_answers.needs(machine)
     }
 
 

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
-from grainscope_report import metrics, naming, statistics, uncertainty
+from grainscope_report import findings, metrics, naming, statistics, uncertainty
 from grainscope_report.analysis import Analysis
 from grainscope_report.asking.sentence import CROSSOVER, UNCERTAINTY, Sentence, exact, families, has, nearest
 from grainscope_report.comparison import sides
 from grainscope_report.families import BYTES
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import select
-from grainscope_report.fits import everything, segments
+from grainscope_report.figures.parts import select
+from grainscope_report.fits import shape
 from grainscope_report.groups import reach, transfer
 from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case, Row, Uncertainty
@@ -304,20 +304,20 @@ class Asked:
         return bool(rows)
 
     @cached_property
-    def segments(self) -> Mapping[str, list[segments.Segment]]:
+    def segments(self) -> Mapping[str, list[shape.Segment]]:
         """Which way is first at which size, by direction, where there are several."""
         found = {}
         for direction, ways in self.ways.items():
             rates = {name: dict(zip(curve.x, curve.y, strict=True)) for name, curve in ways}
-            if len(rates) < 2 or not (there := segments.segments(rates)):
+            if len(rates) < 2 or not (there := shape.segments(rates)):
                 continue
             if self.sentence.want == CROSSOVER:
                 # A way overtakes none where it was not measured.
                 first = {name for segment in there for name in segment.first}
                 both = set.intersection(*(set(rates[name]) for name in first))
                 met = {name: {size: at[size] for size in both & set(at)} for name, at in rates.items()}
-                there = segments.segments(met) or there
-            found[direction] = segments.bounded(there, partial(self._overtaken, direction))
+                there = shape.segments(met) or there
+            found[direction] = shape.bounded(there, partial(self._overtaken, direction))
         return found
 
     @cached_property
@@ -333,7 +333,7 @@ class Asked:
     def stretches(self) -> list[str]:
         """The same in sentences."""
         return [
-            f"Fastest {parts.ARROWS[direction]}: {segments.text(found, format_bytes)}"
+            f"Fastest {parts.ARROWS[direction]}: {shape.segments_text(found, format_bytes)}"
             for direction, found in self.segments.items()
         ]
 
@@ -354,7 +354,7 @@ class Asked:
             return []
         fitting = [
             question
-            for question in everything.QUESTIONS
+            for question in findings.QUESTIONS
             if question.name.startswith(("Which", "Translation", "Fewest"))
             and all(_is_about(question.families, name) for name in self.sentence.families)
         ]
@@ -506,7 +506,7 @@ class Asked:
         one, other = (_per_operation(each) for each in (first, row))
         if self.by_rate(first) and self.by_rate(row):
             one, other = (statistics.rate_gb_s(each.time, each.bytes) for each in (first, row))
-        close = abs(one.value - other.value) <= segments.ALIKE * max(one.value, other.value)
+        close = abs(one.value - other.value) <= shape.ALIKE * max(one.value, other.value)
         return close or (one.low <= other.high and other.low <= one.high)
 
 

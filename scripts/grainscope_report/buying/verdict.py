@@ -16,8 +16,15 @@ import numpy as np
 from grainscope_report import machine
 from grainscope_report.buying import machines, words
 from grainscope_report.buying.machines import LackingError, Machine
-from grainscope_report.buying.predict import Array, Draws, Estimates, Part, Prediction, Predictor
-from grainscope_report.buying.predicted import with_predictions
+from grainscope_report.buying.predict import (
+    Array,
+    Draws,
+    Estimates,
+    Part,
+    Prediction,
+    Predictor,
+    with_predictions,
+)
 from grainscope_report.buying.words import NONE, TIED, UNKNOWN, WINNER
 from grainscope_report.buying.workload import GPU, Candidate, Workload
 from grainscope_report.errors import ReportError

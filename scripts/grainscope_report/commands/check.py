@@ -1,21 +1,350 @@
-"""`check`: does a machine keep what the rules ask of it? `validate`: is a file right?"""
+"""`check`: does a machine keep what the rules ask of it, as text, as JSON and as JUnit's XML? `validate`: is
+a file right?
+"""
 
 import argparse
 import re
 import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
-from grainscope_report import reader, visits
-from grainscope_report.acceptance import judge, output, rules
+from grainscope_report import machine, metrics, reader, visits
+from grainscope_report.acceptance import judge, rules
+from grainscope_report.acceptance.judge import (
+    BROKEN,
+    FAILED,
+    MISSING,
+    NOT_APPLICABLE,
+    PASSED,
+    UNDECIDED,
+    Judged,
+)
 from grainscope_report.acceptance.rules import REFERENCE, RuleSet
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_UNDECIDED, EXIT_USAGE, ReportError
+from grainscope_report.metrics import Unit
 from grainscope_report.model import Result
-from grainscope_report.terminal import terminal
 from grainscope_report.typed import Problem
-from grainscope_report.units import plural
-from grainscope_report.writing import json_text
+from grainscope_report.units import plural, some
+from grainscope_report.writing import Terminal, json_text, terminal
+
+# What became of the rules.
+
+FORMAT = 1
+MOST_LINES = 30
+TEXT_ONLY = ("got", "cause", "remedy", "again")  # what JSON does not have: it is for people
+NAMED = 6  # things of one cause that are named in its sentence
+SHADES = {"ACCEPTED": "bold", "NOT ACCEPTED": "red", "NOT DECIDED": "yellow"}
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class Report:
+    """A run and what became of the rules there."""
+
+    result: Result
+    judged: tuple[Judged, ...]
+
+    @property
+    def broken(self) -> bool:
+        """Whether something failed or was missing."""
+        return any(judgement.status in BROKEN for judgement in self.judged)
+
+    @property
+    def decided(self) -> bool:
+        """Whether something is broken, or every rule was answered."""
+        return self.broken or not any(judgement.status == UNDECIDED for judgement in self.judged)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether every rule was answered and nothing is broken."""
+        return self.decided and not self.broken
+
+
+def verdict(reports: Sequence[Report]) -> str:
+    """Of all runs together: the worst of them, and what failed is worse than what is not decided."""
+    if any(report.broken for report in reports):
+        return "NOT ACCEPTED"
+    return "ACCEPTED" if all(report.decided for report in reports) else "NOT DECIDED"
+
+
+def lines(reports: Sequence[Report], rules: str, out: Terminal, every: bool) -> list[str]:
+    """The verdict, then what failed with the likely cause and the next command; all of it where `every`."""
+    said, alone = verdict(reports), len(reports) == 1
+    of = (
+        f"{reports[0].result.path}: {_counts(reports[0])}"
+        if alone
+        else f"{sum(report.accepted for report in reports)} of {len(reports)} runs are accepted"
+    )
+    # However long a path is, it stands behind the verdict.
+    start = f"{said}: ".replace(" ", "\u00a0")
+    first = out.wrap(f"{start}{of}; rules: {rules}", "").replace("\u00a0", " ")
+    found = first.replace(said, out.paint(said, SHADES[said]), 1).split("\n")
+    shown = [_one(report, out, every, alone) for report in reports]
+    # A run's own two lines come before any failure's.
+    left = MOST_LINES - len(found) - sum(len(head) for head, _ in shown)
+    for at, (head, parts) in enumerate(shown):
+        if not every and left < 1 and len(found) + len(head) > MOST_LINES - (at + 1 < len(reports)):
+            return [*found, f"… and {len(reports) - at} more runs (--full shows them)"]
+        found += head
+        for done, (_, part) in enumerate(parts):
+            last = done + 1 == len(parts)
+            if not every and len(part) + (not last) > left:
+                if left > 0:
+                    more = sum(count for count, _ in parts[done:])
+                    found.append(f"  … and {more} more (--full shows them)")
+                    left -= 1
+                break
+            found += part
+            left -= len(part)
+    return found
+
+
+def _counts(report: Report) -> str:
+    counts = Counter(judgement.status for judgement in report.judged)
+    return ", ".join(
+        f"{counts[one]} {one}" for one in (FAILED, MISSING, UNDECIDED, PASSED, NOT_APPLICABLE) if counts[one]
+    )
+
+
+def _one(
+    report: Report, out: Terminal, every: bool, alone: bool
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """A run's own lines, and those of things that are shown together with how many these are."""
+    said = verdict([report])
+    head = (
+        [] if alone else [f"{report.result.path}: {out.paint(said.lower(), SHADES[said])}, {_counts(report)}"]
+    )
+    head += out.wrap(machine.provenance_line(report.result), "  ").split("\n")
+    untold = [
+        judgement.text
+        for judgement in report.judged
+        if judgement.status == NOT_APPLICABLE and judgement.what == "node"
+    ]
+    if untold and not every:
+        head += out.wrap(f"not told by the machine, and accepted: {'; '.join(untold)}", "  ").split("\n")
+    if not every and not report.broken:
+        head += _unjudged(report, out)
+    if every:
+        return head, [(1, "\n".join(_alone(one, out)).split("\n")) for one in report.judged]
+    broken = [judgement for judgement in report.judged if judgement.status in BROKEN]
+    # What failed with a value comes before what merely is not there.
+    parts = [
+        (len(there), "\n".join(_together(there, out)).split("\n"))
+        for there in sorted(_by_cause(broken), key=lambda there: there[0].status == MISSING)
+    ]
+    if report.broken and (said := _unjudged(report, out)):
+        parts.append((sum(one.status == UNDECIDED for one in report.judged), said))
+    return head, parts
+
+
+def _unjudged(report: Report, out: Terminal) -> list[str]:
+    """What no row answers, in a sentence for what is not decided and one for what is left out."""
+    found = []
+    for word, status in ((UNDECIDED, UNDECIDED), ("left out", NOT_APPLICABLE)):
+        there = [one for one in report.judged if one.status == status and one.again and one.what != "node"]
+        if there:
+            said = [one.message for one in there if one.what == "run"]
+            places: dict[tuple[str, ...], list[str]] = {}
+            for place in sorted({one.what for one in there if one.what != "run"}):
+                names = tuple(dict.fromkeys(one.rule for one in there if one.what == place))
+                places.setdefault(names, []).append(place)
+            for names, of in places.items():
+                whose = f" of {some(of, NAMED)}" if any(of) else ""
+                said.append(f"no row{whose} answers {some(names, NAMED)}")
+            text = out.wrap(f"{word}: {'; '.join(said)}", "  ")
+            found += text.replace(word, out.paint(word, SHADES["NOT DECIDED"]), 1).split("\n")
+            commands = " and ".join(dict.fromkeys(one.again for one in there))
+            found += out.wrap(f"next: {commands}", "      ").split("\n")
+    return found
+
+
+def _by_cause(broken: Sequence[Judged]) -> list[list[Judged]]:
+    """What has one cause, or one sentence, together."""
+    found: dict[tuple, list[Judged]] = {}
+    for at, one in enumerate(broken):
+        # A value beyond its limit has limits and a value of its own; what is not there has only a sentence.
+        said = (one.cause, one.remedy) if one.cause else (one.message, one.again) if not one.got else (at,)
+        found.setdefault((one.status, *said), []).append(one)
+    return list(found.values())
+
+
+def _together(there: Sequence[Judged], out: Terminal) -> Iterator[str]:
+    """What has one cause: each with its value, then the cause and the next command once."""
+    first = there[0]
+    if len(there) == 1:
+        yield _headline(first, out)
+        for said in explained(first):
+            yield out.wrap(said, "      ")
+        return
+    if first.got:
+        for one in there[:NAMED]:
+            yield _headline(one, out, f": {_expected(one)}")
+        if left := [f"{one.rule}{_where(one)}" for one in there[NAMED:]]:
+            yield out.wrap(f"{first.status}, too: {some(left, NAMED)} (--full shows them)", "  ")
+    else:
+        alike = len({one.what for one in there}) == 1
+        names = [one.rule if alike else f"{one.rule}{_where(one)}" for one in there]
+        name = f"{some(names, NAMED)}{_where(first) if alike else ''}"
+        yield _headline(first, out, f": {first.message}", name)
+    if first.cause:
+        yield out.wrap(f"likely, of all {len(there)}: {first.cause}", "      ")
+    if then := "; then ".join(filter(None, (first.remedy, _whole(first.again)))):
+        yield out.wrap(f"next: {then}", "      ")
+
+
+def _whole(command: str) -> str:
+    """A command without the filter that asks for one row."""
+    return re.sub(r" --benchmark_filter='[^']*'", "", command)
+
+
+def _headline(judged: Judged, out: Terminal, told: str | None = None, name: str = "") -> str:
+    shade = (
+        "red"
+        if judged.status in BROKEN
+        else {NOT_APPLICABLE: "dim", UNDECIDED: "yellow"}.get(judged.status, "")
+    )
+    if told is None:
+        told = f": {judged.message or judged.got}" if judged.status not in BROKEN or not judged.got else ""
+    told += f" (expected {judged.limits})" * (judged.what == "node" and judged.status in BROKEN)
+    line = out.wrap(f"{judged.status}: {name or f'{judged.rule}{_where(judged)}'}{told}", "  ")
+    return line.replace(judged.status, out.paint(judged.status, shade), 1)
+
+
+def _where(judged: Judged) -> str:
+    return f" [{judged.what}]" if judged.what else ""
+
+
+def _alone(judged: Judged, out: Terminal) -> Iterator[str]:
+    """All of one."""
+    yield _headline(judged, out)
+    if judged.status in BROKEN or judged.status == UNDECIDED:
+        for said in explained(judged):
+            yield out.wrap(said, "      ")
+    yield out.paint(out.wrap(judged.text, "      "), "dim")
+    if judged.measurements:
+        yield out.paint(out.wrap(f"visits: {values(judged)}", "      "), "dim")
+    if judged.source:
+        yield out.paint(out.wrap(f"source of the limit: {judged.source}", "      "), "dim")
+
+
+def explained(judged: Judged) -> Iterator[str]:
+    """What was expected of a failure and what came, what may be the cause, and the next command."""
+    if judged.got:
+        yield _expected(judged)
+    if judged.cause:
+        yield f"likely: {judged.cause}"
+    if judged.next:
+        yield f"next: {judged.next}"
+
+
+def _expected(judged: Judged) -> str:
+    # A visit that is missing is no matter of the limits.
+    more = f": {judged.message}" if not judged.cause else ""
+    return f"expected {_typical(judged.limits)}; got {judged.got}{more}"
+
+
+def _typical(limits: str) -> str:
+    """Limits after the word `expected`."""
+    return re.sub(r"([^,]+) expected$", r" typically\1", limits)
+
+
+def values(judged: Judged) -> str:
+    """Every visit's value, or why there is none."""
+    if not judged.measurements:
+        return ""
+    unit = Unit(judged.unit, metrics.UNITS[judged.unit][1])
+    said = ["none" if found.value is None else unit.text(found.value) for found in judged.measurements]
+    return ", ".join(said)
+
+
+def as_json(reports: Sequence[Report], rules: Sequence[str]) -> dict[str, Any]:
+    """Everything, plain: values in the file's own units (GB/s, seconds, fractions)."""
+    return {
+        "check_format": FORMAT,
+        "rules": list(rules),
+        "accepted": all(report.accepted for report in reports),
+        "decided": verdict(reports) != "NOT DECIDED",
+        "files": [
+            {
+                "file": str(report.result.path),
+                "host": report.result.host,
+                "run": report.result.run.id,
+                "machine": machine.provenance(report.result),
+                "accepted": report.accepted,
+                "decided": report.decided,
+                "counts": dict(Counter(judgement.status for judgement in report.judged)),
+                "judged": [
+                    {name: value for name, value in asdict(judgement).items() if name not in TEXT_ONLY}
+                    for judgement in report.judged
+                ],
+            }
+            for report in reports
+        ],
+    }
+
+
+def junit(reports: Sequence[Report]) -> bytes:
+    """A suite for each file and a case for each rule, question and site.
+
+    Missing rows are failures, and what is not decided is an error: it could not be tested.
+    """
+    top = ElementTree.Element("testsuites", name="grainscope acceptance")
+    totals: Counter = Counter()
+    for report in reports:
+        totals += _suite(top, report)
+    for name in ("tests", "failures", "errors", "skipped"):
+        top.set(name, str(totals[name]))
+    ElementTree.indent(top)
+    return ElementTree.tostring(top, encoding="utf-8", xml_declaration=True)
+
+
+def _suite(top: ElementTree.Element, report: Report) -> Counter:
+    result = report.result
+    counts = Counter(
+        tests=len(report.judged),
+        failures=sum(judgement.status in BROKEN for judgement in report.judged),
+        skipped=sum(judgement.status == NOT_APPLICABLE for judgement in report.judged),
+        errors=sum(judgement.status == UNDECIDED for judgement in report.judged),
+    )
+    suite = ElementTree.SubElement(
+        top, "testsuite", name=_xml(result.path), hostname=_xml(result.host or "unknown"),
+        timestamp=_xml(result.date), time="0", **{name: str(count) for name, count in counts.items()},
+    )  # fmt: skip
+    properties = ElementTree.SubElement(suite, "properties")
+    for name, said in (("machine", machine.provenance_line(result)), ("run", result.run.id)):
+        ElementTree.SubElement(properties, "property", name=name, value=_xml(said))
+    for judgement in report.judged:
+        _testcase(suite, judgement)
+    return counts
+
+
+def _testcase(suite: ElementTree.Element, judged: Judged) -> None:
+    name = f"{judged.rule} [{judged.what}]" if judged.what else judged.rule
+    case = ElementTree.SubElement(
+        suite, "testcase", classname="grainscope.acceptance", name=_xml(name), time="0"
+    )
+    if judged.status in BROKEN or judged.status == UNDECIDED:
+        kind = "error" if judged.status == UNDECIDED else "failure"
+        found = ElementTree.SubElement(case, kind, type=judged.status, message=_xml(judged.message))
+        limits = f" ({judged.limits})" if judged.limits else ""
+        source = f"\nsource of the limit: {judged.source}" if judged.source else ""
+        more = "".join(f"\n{line}" for line in explained(judged))
+        found.text = _xml(f"{judged.text}{limits}{source}{more}")
+    if judged.status == NOT_APPLICABLE:
+        ElementTree.SubElement(case, "skipped", message=_xml(judged.message))
+    if judged.measurements:
+        ElementTree.SubElement(case, "system-out").text = _xml(f"every visit: {values(judged)}")
+
+
+def _xml(text: object) -> str:
+    """Text without the characters that XML cannot hold."""
+    return _NOT_XML.sub("�", str(text))
+
 
 SHOWN = 20
 _ROW = re.compile(r"^\$\.benchmarks\[(\d+)\]")
@@ -68,19 +397,18 @@ def run_check(arguments: argparse.Namespace) -> int:
     found = files.right(arguments.files, visits.type_b_tables(arguments.type_b))
     _no_run_twice(found)
     reports = [
-        output.Report(result, tuple(judge.judge(result, sets, reference, arguments.any_run)))
-        for result in found
+        Report(result, tuple(judge.judge(result, sets, reference, arguments.any_run))) for result in found
     ]
     if arguments.junit:
-        files.write(arguments.junit, output.junit(reports))
-    said = json_text(output.as_json(reports, [str(one.path) for one in sets]))
+        files.write(arguments.junit, junit(reports))
+    said = json_text(as_json(reports, [str(one.path) for one in sets]))
     if arguments.json == Path("-"):
         print(said)
     else:
         if arguments.json:
             files.write(arguments.json, f"{said}\n")
         titles = f"{rules.titled(sets)}{', of any run' * arguments.any_run}"
-        print("\n".join(output.lines(reports, titles, terminal(), arguments.full)))
+        print("\n".join(lines(reports, titles, terminal(), arguments.full)))
     if any(report.broken for report in reports):
         return EXIT_FOUND
     return EXIT_OK if all(report.decided for report in reports) else EXIT_UNDECIDED

@@ -14,8 +14,7 @@ from grainscope_report.comparison.sides import Side
 from grainscope_report.comparison.verdicts import Comparison
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_UNDECIDED, ReportError
 from grainscope_report.machine import Facts, differences, facts, machines
-from grainscope_report.terminal import Column, Terminal, terminal
-from grainscope_report.writing import json_text
+from grainscope_report.writing import Column, Terminal, json_text, terminal
 
 FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
 MOST_ROWS = 20

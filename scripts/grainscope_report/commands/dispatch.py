@@ -12,14 +12,13 @@ from typing import Annotated, Any, Literal
 from grainscope_report import machine, metrics, statistics, typed
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
-from grainscope_report.groups import shape_pages as pages
-from grainscope_report.groups.shape_pages import METHODS, PATHS, Point, Table, Way
+from grainscope_report.groups import shape as pages
+from grainscope_report.groups.shape import PAGE_METHODS, PAGE_PATHS, Point, Table, Way
 from grainscope_report.model import SOME, Amount, Ordinal, Positive, Result
 from grainscope_report.statistics import Estimate
-from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.typed import Record
 from grainscope_report.units import format_bytes, format_rate, plural, significant
-from grainscope_report.writing import json_text
+from grainscope_report.writing import Column, Terminal, json_text, terminal
 
 FORMAT = 1
 COLUMNS = (
@@ -279,13 +278,13 @@ static inline enum grainscope_method grainscope_page_method(enum grainscope_path
 def header(result: Result, found: Sequence[Table]) -> str:
     """The C header of one table a path."""
     ways = {way.method for table in found for point in table.points for way in point.ways}
-    if unknown := sorted(ways - METHODS.keys() | {table.path for table in found} - PATHS.keys()):
+    if unknown := sorted(ways - PAGE_METHODS.keys() | {table.path for table in found} - PAGE_PATHS.keys()):
         raise ReportError(f"no header can name {', '.join(unknown)}: use the grainscope-report of that run")
     measured = [*machine.provenance(result), *(table.title for table in found)]
     return HEADER.format(
         measured="\n".join(f" * {_comment(line)}" for line in measured),
-        paths=_enumerators(PATHS, "PATH", 0),
-        methods=_enumerators(METHODS, "METHOD", 1),
+        paths=_enumerators(PAGE_PATHS, "PATH", 0),
+        methods=_enumerators(PAGE_METHODS, "METHOD", 1),
         points="\n".join(_initializer(table.path, point) for table in found for point in table.points),
     )
 

@@ -8,10 +8,9 @@ from grainscope_report.buying import words, workload
 from grainscope_report.commands import files, plot
 from grainscope_report.commands.files import write
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, ReportError
-from grainscope_report.figures import candidates
+from grainscope_report.figures import table
 from grainscope_report.model import Result
-from grainscope_report.terminal import terminal
-from grainscope_report.writing import json_text
+from grainscope_report.writing import json_text, terminal
 
 # More take gigabytes of memory, and change no digit that is said.
 FEWEST_DRAWS, DRAWS, MOST_DRAWS = 100, 10_000, 1_000_000
@@ -77,7 +76,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     for name, text in texts.items():
         write(arguments.output / name, text)
     drawn = (
-        plot.save(candidates.build(document, files), arguments.output, arguments.format)
+        plot.save(table.build_candidates(document, files), arguments.output, arguments.format)
         if arguments.format
         else []
     )

@@ -11,10 +11,8 @@ from grainscope_report import writing
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_UNDECIDED, EXIT_USAGE, ReportError
 from grainscope_report.fleet import document, screening, sources, store, trend
-from grainscope_report.fleet.engine import INSTALL
-from grainscope_report.fleet.store import Added
-from grainscope_report.terminal import terminal
-from grainscope_report.writing import Section, json_text
+from grainscope_report.fleet.store import INSTALL, Added
+from grainscope_report.writing import Section, json_text, terminal
 
 THRESHOLD = 0.01
 NEEDS = f"Needs DuckDB: {INSTALL}."

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
-from grainscope_report.figures import candidates, csv_table, foreign, model
+from grainscope_report.figures import csv_table, model, table
 from grainscope_report.figures.model import Entry, Figure, TablePanel, why_absent
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.loading import is_foreign, load
@@ -29,7 +29,7 @@ def add_plot(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         help="draw the figures, each with its CSV",
         description="Draws the figures of one result file, or of several laid over each other, and writes "
         "each as a picture and as CSV, tables as Markdown, too.\n\n"
-        f"Figures:\n{listed}\n  {candidates.ID}  (by `evaluate`) {candidates.TITLE}",
+        f"Figures:\n{listed}\n  {table.CANDIDATES_ID}  (by `evaluate`) {table.CANDIDATES_TITLE}",
         epilog="Of Google Benchmark's own JSON the rates are drawn (figure g).\n"
         "A figure that the files have no data for is not drawn; a line says which rows it lacks and "
         "why.\n"
@@ -87,11 +87,11 @@ def run_plot(arguments: argparse.Namespace) -> int:
 
 def _foreign(loaded: Sequence[tuple[Path, dict]], arguments: argparse.Namespace) -> int:
     """Draws the rates of Google Benchmark's own files."""
-    made = foreign.build(loaded)
+    made = table.build_foreign(loaded)
     if written := save(made, arguments.output, arguments.format, arguments.column):
-        print(f"figure {foreign.ID}: {', '.join(written)}")
+        print(f"figure {table.FOREIGN_ID}: {', '.join(written)}")
         return EXIT_OK
-    print(f"figure {foreign.ID}: no benchmark there has real_time and bytes_per_second")
+    print(f"figure {table.FOREIGN_ID}: no benchmark there has real_time and bytes_per_second")
     return EXIT_FOUND
 
 
@@ -157,9 +157,9 @@ def _pictures(made: Figure, kinds: Sequence[str], column: float | None) -> dict[
 def _figures(text: str) -> tuple[Chosen, ...]:
     known = {entry.id: entry for entry in FIGURES}
     asked = [part.strip() for part in text.split(",") if part.strip()]
-    if candidates.ID in asked:
+    if table.CANDIDATES_ID in asked:
         raise argparse.ArgumentTypeError(
-            f"figure {candidates.ID} is of a verdict: `evaluate WORKLOAD --format png` draws it"
+            f"figure {table.CANDIDATES_ID} is of a verdict: `evaluate WORKLOAD --format png` draws it"
         )
     found = {part: re.fullmatch(r"(\w+)(?:\.([1-9]\d*))?", part) for part in asked}
     if wrong := [part for part, parts in found.items() if not parts or parts[1] not in known]:

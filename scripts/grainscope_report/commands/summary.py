@@ -17,9 +17,8 @@ from grainscope_report.groups import contention, grain, reach, traversal_answers
 from grainscope_report.loading import JOURNAL, RESULT
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Link, Result, Row
 from grainscope_report.naming import name, number
-from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.units import format_bytes, format_percent, format_rate, format_time, plural
-from grainscope_report.writing import json_text
+from grainscope_report.writing import Column, Terminal, json_text, terminal
 
 MOST_LINES = 40
 NUMBERS = 5

@@ -10,8 +10,8 @@ from typing import Any
 from grainscope_report import findings, machine, naming
 from grainscope_report.analysis import Analysis, Group, Reason
 from grainscope_report.commands import summary_gnn
-from grainscope_report.fits import everything, shape
-from grainscope_report.fits.everything import Fits
+from grainscope_report.findings import Fits
+from grainscope_report.fits import shape
 from grainscope_report.groups import (
     contention,
     gnn_answers,
@@ -20,14 +20,12 @@ from grainscope_report.groups import (
     transfer,
     traversal,
     traversal_answers,
-    traversal_memory,
 )
 from grainscope_report.groups.lean import Gain
 from grainscope_report.groups.programs import Quality
 from grainscope_report.groups.traversal_answers import Answer, AtWork, Moved, Together
 from grainscope_report.model import Result
 from grainscope_report.statistics import Estimate
-from grainscope_report.terminal import Column, Terminal, known
 from grainscope_report.units import (
     format_bytes,
     format_error,
@@ -38,6 +36,7 @@ from grainscope_report.units import (
     significant,
     time_unit,
 )
+from grainscope_report.writing import Column, Terminal, known
 
 SEVERITIES = ("severe", "warning", "info")
 SHADES = {"severe": "red", "warning": "yellow", "info": "dim"}
@@ -164,7 +163,7 @@ def lines(result: Result, out: Terminal, every: bool = True) -> Iterator[str]:
         _together(facts("several_gpus"), out),
         _pressed(facts("managed_under_pressure"), out),
         _fewer_bytes(facts("fewer_bytes"), out),
-        traversal_memory.lines(facts("gpu_memory"), out),
+        traversal_answers.needs_lines(facts("gpu_memory"), out),
         _predicted(facts("predicted"), out),
         summary_gnn.lines({name: facts(f"networks.{name}") for name in summary_gnn.TABLES}, out),
         _fits(findings.fits(found, result), out),
@@ -319,7 +318,7 @@ def document(result: Result) -> dict[str, Any]:
     def each(*topics: str) -> dict[str, Any]:
         return {topic.rpartition(".")[2]: findings.data(found, topic) for topic in topics}
 
-    fits = each(*(f"fits.{name}" for name in everything.PLAIN))
+    fits = each(*(f"fits.{name}" for name in findings.PLAIN_FITS))
     return {
         "summary_format": FORMAT,
         "file": str(result.path),
@@ -340,7 +339,7 @@ def document(result: Result) -> dict[str, Any]:
             "predicted",
         ),
         "networks": each(*(f"networks.{question}" for question in gnn_answers.QUESTIONS)),
-        "fits": fits | everything.METHODS | {"between": machine.between(result)},
+        "fits": fits | findings.FIT_METHODS | {"between": machine.between(result)},
         **each("shape", "reasons"),
     }
 
@@ -351,7 +350,7 @@ def _fits(fits: Fits, out: Terminal) -> Iterator[str]:
         yield from _fit_table(fits.paths, out)
         yield out.note(_explained(fits.paths))
     said = bool(fits.paths)
-    for heading, sentences in everything.sections(fits):
+    for heading, sentences in findings.fit_sections(fits):
         if sentences:
             yield from [""] * said
             said = True

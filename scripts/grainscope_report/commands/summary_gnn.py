@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from grainscope_report.groups import gather, gnn, traversal
 from grainscope_report.groups.gnn_answers import Answer
-from grainscope_report.terminal import Column, Terminal, known
 from grainscope_report.units import format_bytes, format_percent, format_time, significant
+from grainscope_report.writing import Column, Terminal, known
 
 Cells = Callable[[Answer], tuple[str, ...]]
 MOST_LINES = 12

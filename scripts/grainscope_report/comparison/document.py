@@ -28,9 +28,8 @@ from grainscope_report.comparison.verdicts import (
     Unmatched,
 )
 from grainscope_report.machine import letter
-from grainscope_report.terminal import Column
 from grainscope_report.units import cut, format_percent, format_rate, format_time, some
-from grainscope_report.writing import Section, csv_text, json_text
+from grainscope_report.writing import Column, Section, csv_text, json_text
 
 ROW_COLUMNS = (
     Column("time ×", right=True),

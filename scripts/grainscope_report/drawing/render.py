@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from PIL import Image
 
-from grainscope_report.drawing import bars, curves, diagram, panels, style
+from grainscope_report.drawing import bars, diagram, panels, style
 from grainscope_report.drawing.scales import is_banded
 from grainscope_report.figures import parts
 from grainscope_report.figures.model import (
@@ -171,7 +171,7 @@ def _panel(axes: Axes, panel: Panel, several: bool) -> None:
     elif isinstance(panel, DiagramPanel):
         diagram.draw(axes, panel)
     else:
-        (curves if isinstance(panel, CurvePanel) else bars).draw(axes, panel, several)
+        (panels.draw_curves if isinstance(panel, CurvePanel) else bars.draw)(axes, panel, several)
 
 
 def _block(page: Page, lines: tuple[str, ...], top: float, colour: str, gid: str = "note") -> None:

@@ -1,1 +1,1 @@
-"""What a run comes to: fits, answers and the shape of its curves, from the findings of the groups."""
+"""What curves come to: models behind them, their shape, and who is first where."""

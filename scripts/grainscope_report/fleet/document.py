@@ -10,9 +10,8 @@ from grainscope_report import writing
 from grainscope_report.fleet.screening import FALSE_ALARMS, FEWEST_NODES, QUANTILES, Screen
 from grainscope_report.fleet.sources import Refused
 from grainscope_report.fleet.store import Added
-from grainscope_report.terminal import Column, Terminal
 from grainscope_report.units import format_change, plural
-from grainscope_report.writing import Section
+from grainscope_report.writing import Column, Section, Terminal
 
 MOST_LINES = 40
 MOST_ROWS, FEWEST_ROWS = 12, 2
@@ -206,13 +205,13 @@ def whole(parts: Sequence[Section], out: Terminal) -> str:
 def page(subject: str, parts: Sequence[Section]) -> str:
     """One HTML file that asks for nothing else."""
     from grainscope_report import resources
-    from grainscope_report.page import tables
+    from grainscope_report.page.parts import Table, template
 
     shown = [
         {
             "heading": part.title if at else "",
             "paragraphs": part.paragraphs,
-            "table": tables.Table(
+            "table": Table(
                 [column.name for column in part.columns], part.rows, [column.right for column in part.columns]
             )
             if part.columns
@@ -221,7 +220,7 @@ def page(subject: str, parts: Sequence[Section]) -> str:
         for at, part in enumerate(parts)
     ]
     style = resources.asset("report.css").read_text(encoding="utf-8")
-    text = tables.template().render(parts=shown, title=parts[0].title, subject=subject, style=style)
+    text = template().render(parts=shown, title=parts[0].title, subject=subject, style=style)
     return f"{text}\n"
 
 

@@ -1,8 +1,15 @@
-"""From what was named to the runs in it: folders, archives, single files, a stream of names.
+"""From what was named to the runs in it: folders, archives, single files, a stream of names; and the digest,
+what a fleet needs to know of a run.
 
 Everything is found one after another, so that a million nodes take no more memory than one. A run has its
 digest or its result file, of both the digest is taken. What cannot be read is a `Refused`, and the rest goes
 on.
+
+A digest is JSON lines packed by gzip. The first line is an object with `digest` (the format), `rows` (how
+many lines follow) and `context`, as the result file has it but for what Google Benchmark says of the machine.
+Each further line is a row with fewer fields, in the order of the file, and the number of its visits in place
+of them. The program writes it beside the result file (benchmarks/harness/digest.cpp), and this module makes
+the same of the result file.
 """
 
 import gzip
@@ -13,7 +20,7 @@ import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -26,10 +33,57 @@ except ModuleNotFoundError:
 
 from grainscope_report import loading
 from grainscope_report.errors import ReportError
-from grainscope_report.fleet import digest
 from grainscope_report.loading import GZIP, JOURNAL, RESULT, SUMS
 from grainscope_report.model import SCHEMA_VERSION
 from grainscope_report.refusing import blamed
+
+DIGEST_FORMAT = 1
+DIGEST = "fleet.jsonl.gz"
+CONTEXT_FIELDS = (
+    "date", "environment", "grainscope", "host_name", "links", "run", "schema_version", "type_b",
+)  # fmt: skip
+ROW_FIELDS = (
+    "bandwidth_gb_s", "bytes", "case", "flags", "label", "link_fraction", "median_s", "operation_s",
+    "reason", "status",
+)  # fmt: skip
+TIMING_FIELDS = ("clock", "gated", "quiet")
+UNCERTAINTY_TYPES = ("a", "b")
+
+Raw = Mapping[str, Any]
+
+
+def digest_lines(document: Raw) -> Iterator[str]:
+    """The lines of a digest, without their ends."""
+    rows = document["benchmarks"]
+    context = {name: document["context"][name] for name in CONTEXT_FIELDS if name in document["context"]}
+    yield _json_line({"context": context, "digest": DIGEST_FORMAT, "rows": len(rows)})
+    for row in rows:
+        yield _json_line(row_of(row))
+
+
+def packed_digest(document: Raw) -> bytes:
+    """The digest as the program writes it."""
+    return gzip.compress(
+        "".join(f"{line}\n" for line in digest_lines(document)).encode("utf-8", "replace"), mtime=0
+    )
+
+
+def row_of(row: Raw) -> dict[str, Any]:
+    """What a digest keeps of a row: a reason is empty and flags are none in most, and are left out there."""
+    kept = {name: row[name] for name in ROW_FIELDS if row.get(name) not in (None, "", [])}
+    for name, parts in (("timing", TIMING_FIELDS), ("uncertainty", UNCERTAINTY_TYPES)):
+        if told := {part: row[name][part] for part in parts if part in row.get(name, ())}:
+            kept[name] = told
+    if "visits" in row:
+        kept["visits"] = len(row["visits"])
+    return kept
+
+
+def _json_line(thing: Raw) -> str:
+    return json.dumps(thing, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+# What names runs, and what lies in it.
 
 STDIN = "-"
 MARK = "_grainscope.json"  # of a data set; engines pass over what begins with an underscore
@@ -39,7 +93,7 @@ ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ZIP)
 # How the program lays out a result file: a row a line, and the context behind them.
 _ROWS, _END = b'"benchmarks": [\n  {', b"}\n ]"
 END = b"}\n"
-EMPTY = f"holds no run: neither {digest.NAME} nor {RESULT}"
+EMPTY = f"holds no run: neither {DIGEST} nor {RESULT}"
 _AT_THE_END = 1 << 18  # bytes of a result file in which its run is named
 
 
@@ -105,11 +159,11 @@ def _below(top: Path) -> Iterator[Source | Refused]:
         run = next((name for name in RESULTS if name in there), None)
         if loading.is_bundle(here):
             yield Source(str(here))
-        elif digest.NAME in there:
+        elif DIGEST in there:
             told = run == RESULT and _of_another_run(here)
             if told:
-                yield Refused(str(here / digest.NAME), told, kept=True)
-            yield Source(str(here / (RESULT if told else digest.NAME)))
+                yield Refused(str(here / DIGEST), told, kept=True)
+            yield Source(str(here / (RESULT if told else DIGEST)))
         elif run:
             yield Source(str(here / run))
         elif JOURNAL in there:
@@ -128,7 +182,7 @@ def _below(top: Path) -> Iterator[Source | Refused]:
 def _of_another_run(folder: Path) -> str:
     """Why the digest in a folder is not of the result file beside it; nothing where it is."""
     try:
-        with gzip.open(folder / digest.NAME) as file:
+        with gzip.open(folder / DIGEST) as file:
             run = json.loads(file.readline())["context"]["run"]["id"]
         with (folder / RESULT).open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _AT_THE_END))
@@ -164,7 +218,7 @@ def _members(path: Path, members: Iterable[tuple[str, Any]]) -> Iterator[Source 
         if inside.parent != folder:
             yield from _unaltered(run, sums)
             folder, run, sums = inside.parent, None, []
-        if inside.name in (digest.NAME, *RESULTS) and not run:
+        if inside.name in (DIGEST, *RESULTS) and not run:
             run = Source(f"{path}:{name}", file.read())
             empty = False
         elif inside.name == SUMS:
@@ -225,9 +279,9 @@ def _of_digest(source: Source, data: bytes) -> Taken:
         form, schema = head["digest"], context["schema_version"]
     except (ValueError, LookupError, TypeError):
         raise ReportError(f"{name} is damaged in its first line: copy it again") from None
-    if (form, schema) != (digest.FORMAT, SCHEMA_VERSION):
+    if (form, schema) != (DIGEST_FORMAT, SCHEMA_VERSION):
         raise ReportError(
-            f"{name} is a digest of format {form} and schema version {schema}, not {digest.FORMAT} and "
+            f"{name} is a digest of format {form} and schema version {schema}, not {DIGEST_FORMAT} and "
             f"{SCHEMA_VERSION}: update grainscope-report, or make it again by `export digest`"
         )
     # Whether these are all is known once the engine has read them, and looked at here if they are not.
@@ -265,5 +319,5 @@ def _as_written(data: bytes) -> Taken | None:
 def _of_result(source: Source, data: bytes) -> Taken:
     document = loading.document_of(Path(source.name), data)
     with blamed(Path(source.name), document):
-        first, *rows = digest.lines(document)
+        first, *rows = digest_lines(document)
     return Taken(json.loads(first)["context"], "".join(f"{row}\n" for row in rows).encode(), len(rows))

@@ -5,30 +5,370 @@
 
 Runs are taken in by batches of bounded size, each by one of several processes, into a folder of its own that
 is moved into place once it is known that no run of it was there already.
+
+Rows pass through the engine once: read as JSON, joined with their run and their question, written. What nodes
+of a fleet measure is the same from node to node, so a question is taken apart where a process first meets it;
+texts that few rows differ in are enumerations, which are written without a look at each.
 """
 
 import itertools
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from hashlib import sha256
 from multiprocessing import get_context
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from grainscope_report import errors
+from grainscope_report import errors, uncertainty
 from grainscope_report.errors import ReportError
-from grainscope_report.fleet.engine import MEMORY, connected, engine, quoted
-from grainscope_report.fleet.sources import MARK, Refused, Source
-from grainscope_report.fleet.staging import TABLES, Batch, stage
+from grainscope_report.fleet import sources
+from grainscope_report.fleet.sources import MARK, Refused, Source, Taken
+
+# DuckDB, the engine.
+
+INSTALL = "python3 -m pip install 'grainscope-report[fleet]'"
+MEMORY = {"taking in": "400MB", "asking": "1GB"}
+
+
+def engine() -> Any:
+    """DuckDB, or the sentence that names it."""
+    try:
+        import duckdb
+    except ModuleNotFoundError:
+        raise ReportError(
+            f"a data set is written and read by DuckDB, and Python finds no module duckdb: {INSTALL}"
+        ) from None
+    return duckdb
+
+
+def connected(purpose: str, threads: int, spill: Path) -> Any:
+    """A connection that takes no more than MEMORY has for its purpose, and goes to `spill` beyond that."""
+    connection = engine().connect(":memory:")
+    limit = MEMORY[purpose]
+    connection.execute(f"SET memory_limit='{limit}'; SET threads={threads}; SET enable_progress_bar=false")
+    connection.execute(f"SET temp_directory={quoted(spill)}")
+    return connection
+
+
+def quoted(text: object) -> str:
+    """A text as SQL has it."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+# What a process makes of a batch of runs: files of one date and one kind of machine each.
+
+TABLES = ("cases", "runs")
+_TEXTS = ("label", "clock", "family", "axes", "site")  # of a question, of which there are few
+
+# What is read of a line, of a digest or of a result file. One with `r` alone stands before the rows of each.
+_LINE = """{r: 'INTEGER', status: 'VARCHAR', label: 'VARCHAR', reason: 'VARCHAR', median_s: 'DOUBLE',
+ operation_s: 'DOUBLE', bytes: 'BIGINT', bandwidth_gb_s: 'DOUBLE', link_fraction: 'DOUBLE',
+ flags: 'VARCHAR[]', "case": 'VARCHAR',
+ timing: 'STRUCT(clock VARCHAR, gated BOOLEAN, quiet BOOLEAN)', visits: '@visits@',
+ uncertainty: 'STRUCT(a STRUCT(standard DOUBLE, freedom DOUBLE), b STRUCT(standard DOUBLE, freedom DOUBLE))'
+}"""
+# Of visits their number: a digest has it, of a result file as little is read as tells it.
+_VISITS = {False: ("INTEGER", "visits"), True: ("STRUCT(round INTEGER)[]", "CAST(len(visits) AS INTEGER)")}
+_LINES = f"""
+SELECT *, hash("case", label, clock) AS key FROM (
+  SELECT max(r) OVER (ROWS UNBOUNDED PRECEDING) AS r, r IS NULL AS is_row, "case", label, status,
+    coalesce(reason, '') AS reason,
+    CASE WHEN timing IS NULL THEN NULL
+      WHEN timing.clock <> 'event' THEN if(coalesce(timing.quiet, false), 'quiet', 'host')
+      WHEN timing.gated THEN 'gated' ELSE 'open' END AS clock,
+    median_s, operation_s, uncertainty.a.standard AS a, uncertainty.a.freedom AS a_freedom,
+    uncertainty.b.standard AS b, uncertainty.b.freedom AS b_freedom,
+    @count@ AS visits, bytes, bandwidth_gb_s, link_fraction,
+    coalesce(array_to_string(flags, ' '), '') AS flags
+  FROM read_json(@path@, format='newline_delimited', maximum_object_size=4194304, columns={_LINE}))
+WHERE is_row AND status IN ('ok', 'skipped', 'failed')
+  AND (status <> 'ok' OR isfinite(median_s) AND median_s > 0)"""
+# A question has one number in every data set, whoever measured it.
+_ASKED = """
+SELECT *, CAST(md5_number_lower(concat_ws(' ', label, family, version, clock, axes)) >> 1 AS BIGINT)
+  AS question
+FROM (SELECT key, label, clock, "case" ->> '$.family' AS family,
+    CAST(coalesce("case" ->> '$.version', '1') AS INTEGER) AS version,
+    CAST("case" -> '$.axes' AS VARCHAR) AS axes, CAST("case" -> '$.site' AS VARCHAR) AS site,
+    TRY_CAST("case" ->> '$.site.gpu' AS INTEGER) AS gpu
+  FROM (SELECT DISTINCT key, label, clock, "case" FROM (@lines@)) WHERE key NOT IN (SELECT key FROM asked))
+WHERE family IS NOT NULL AND coalesce(json_type(axes), 'OBJECT') = 'OBJECT'
+  AND coalesce(json_type(site), 'OBJECT') = 'OBJECT'"""
+_CASES = """
+SELECT h.node, h.run, h.started, h.driver, q.family, q.version, q.question, q.axes, q.site, q.gpu, q.label,
+  c.status, c.reason, q.clock, c.median_s, c.operation_s, c.a, c.a_freedom, coalesce(c.b, q.standard) AS b,
+  if(c.b IS NULL, q.freedom, c.b_freedom) AS b_freedom, c.visits, c.bytes, c.bandwidth_gb_s, c.link_fraction,
+  c.flags
+FROM (@lines@) c JOIN head h USING (r) JOIN (SELECT q.*, t.standard, t.freedom FROM question q
+  LEFT JOIN type_b t ON t.kind = @kind@ AND t.family = q.family AND t.version = q.version
+    AND t.clock = q.clock
+) q USING (key)"""
+_RUN = """{r: 'INTEGER', node: 'VARCHAR', machine: 'VARCHAR', run: 'VARCHAR',
+ started: 'TIMESTAMP', ended: 'TIMESTAMP', wall_s: 'DOUBLE', gpu: 'VARCHAR', gpus: 'INTEGER', cpu: 'VARCHAR',
+ driver: 'VARCHAR', firmware: 'VARCHAR', kernel: 'VARCHAR', version: 'VARCHAR', "commit": 'VARCHAR',
+ preset: 'VARCHAR', flags: 'VARCHAR', complete: 'BOOLEAN', ok: 'INTEGER', skipped: 'INTEGER',
+ failed: 'INTEGER', source: 'VARCHAR', environment: 'VARCHAR',
+ links: 'STRUCT(gpu INTEGER, numa INTEGER, peer INTEGER, direction VARCHAR, peak_gb_s DOUBLE,
+ generation INTEGER, width INTEGER, nvlinks INTEGER, most_generation INTEGER, most_width INTEGER)[]'}"""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one process made of some sources, in a folder beside the data set."""
+
+    folder: Path
+    sources: Sequence[Source]
+    runs: Sequence[tuple[int, str, int]] = ()  # which source, its run, its cases
+    files: Sequence[tuple[Path, Path]] = ()  # where each is, and where in the data set it belongs
+    refused: Sequence[Refused] = ()
+
+
+@dataclass
+class _Part:
+    """Runs of one date and kind of machine, and their rows in a file, all of result files or none."""
+
+    path: Path
+    of_kind: tuple[str, str]
+    whole: bool
+    heads: dict[int, dict[str, Any]] = field(default_factory=dict)
+    counts: dict[int, int] = field(default_factory=dict)
+
+    def add(self, at: int, head: dict[str, Any], taken: Taken) -> None:
+        self.heads[at] = head | {"r": at}
+        self.counts[at] = taken.count
+        with self.path.open("ab") as file:
+            file.write(b'{"r":%d}\n' % at)
+            file.write(taken.rows)
+
+
+def stage(batch: Sequence[Source], staging: Path) -> Batch:
+    """Writes sources as Parquet into a new folder below `staging`, laid out as the data set is."""
+    folder = staging / uuid.uuid4().hex
+    folder.mkdir(parents=True)
+    parts: dict[tuple[str, str, bool], _Part] = {}
+    refused = []
+    for at, source in enumerate(batch):
+        try:
+            taken = sources.read(source)
+            head = _run(taken.context, source.name)
+        except ReportError as error:
+            refused.append(Refused(source.name, str(error).removeprefix(source.name).strip()))
+            continue
+        key = head.pop("date"), head.pop("kind"), taken.whole
+        if key not in parts:
+            parts[key] = _Part(
+                folder / f"{len(parts)}.jsonl", uncertainty.kind_of(taken.context), taken.whole
+            )
+        parts[key].add(at, head, taken)
+    files = []
+    for at, ((date, kind, _), part) in enumerate(parts.items()):
+        written = [folder / f"{at}-{table}.parquet" for table in TABLES]
+        if wrong := _of_process(staging).write(part, kind, *written):
+            shutil.rmtree(folder)
+            return _apart(batch, staging, wrong)
+        place = Path(f"date={date}", f"kind={kind}", f"{folder.name}-{at}.parquet")
+        files += [(file, Path(table) / place) for table, file in zip(TABLES, written, strict=True)]
+        part.path.unlink()
+    runs = [(at, part.heads[at]["run"], n) for part in parts.values() for at, n in part.counts.items()]
+    return Batch(folder, batch, runs, files, refused)
+
+
+def _apart(batch: Sequence[Source], staging: Path, wrong: str) -> Batch:
+    """What is to be made of a batch with rows that are off the format: all but the runs that have them."""
+    if len(batch) == 1 and batch[0].slowly:
+        why = f"holds rows {wrong}: `grainscope-report validate` of its run says more"
+        return Batch(staging, (), refused=[Refused(batch[0].name, why)])
+    if len(batch) == 1:
+        return stage([replace(batch[0], slowly=True)], staging)
+    each = [stage([source], staging) for source in batch]
+    for one in each:
+        if one.runs:
+            shutil.rmtree(one.folder)
+    together = stage([source for one in each if one.runs for source in one.sources], staging)
+    return replace(together, refused=[refused for one in each for refused in one.refused])
+
+
+@lru_cache(maxsize=1)
+def _of_process(staging: Path) -> "_Writer":
+    """The writer of this process: to make one takes as long as several runs."""
+    return _Writer(staging)
+
+
+class _Writer:
+    """Writes parts; what it learned of questions and kinds of machines it keeps."""
+
+    def __init__(self, staging: Path) -> None:
+        self._connection = connected("taking in", 1, staging / "spill")
+        self._kinds: set[str] = set()
+        # Rows are many beside runs and questions, which the engine does not see in a file of them. What it
+        # knows of values would make columns of some files required, and schemas differ.
+        self._connection.execute("""
+            SET disabled_optimizers = 'join_order,build_side_probe_side,statistics_propagation';
+            CREATE TEMP TABLE asked(key UBIGINT, label VARCHAR, clock VARCHAR, family VARCHAR,
+              version INTEGER, axes VARCHAR, site VARCHAR, gpu INTEGER, question BIGINT);
+            CREATE TEMP TABLE type_b(kind VARCHAR, family VARCHAR, version INTEGER, clock VARCHAR,
+              standard DOUBLE, freedom DOUBLE)""")
+        self._enumerated("question", "asked", {})
+
+    def write(self, part: _Part, kind: str, cases: Path, runs: Path) -> str:
+        """Writes rows and runs of a part; what is wrong with its rows, if anything is."""
+        heads = part.path.with_suffix(".heads")
+        heads.write_text("".join(f"{json.dumps(head)}\n" for head in part.heads.values()), encoding="utf-8")
+        file = f"read_json({quoted(heads)}, format='newline_delimited', columns={_RUN})"
+        texts = ("node", "run", "driver")
+        values = {text: {head[text] for head in part.heads.values()} for text in texts}
+        self._enumerated("head", file, values)
+        visits, count = _VISITS[part.whole]
+        lines = (
+            _LINES.replace("@path@", quoted(part.path)).replace("@visits@", visits).replace("@count@", count)
+        )
+        query = _CASES.replace("@kind@", quoted(kind))
+        whole = sum(part.counts.values())
+        try:
+            if kind not in self._kinds:
+                self._know(kind, part.of_kind)
+                # The first run mostly asks what the others do.
+                self._learn(f"{lines} LIMIT {next(iter(part.counts.values()))}")
+            if self._copied(query.replace("@lines@", lines), cases) != whole:
+                self._connection.execute(f"CREATE OR REPLACE TEMP TABLE line AS {lines}")
+                self._learn("FROM line")
+                if self._copied(query.replace("@lines@", "FROM line"), cases) != whole:
+                    return "without a time or a proper case"
+                self._connection.execute("DROP TABLE line")
+        except (engine().DataError, engine().InvalidInputException):
+            return "that are off the format"
+        self._copied("SELECT * EXCLUDE (r) FROM head", runs)
+        heads.unlink()
+        return ""
+
+    def _know(self, kind: str, of_kind: tuple[str, str]) -> None:
+        """Takes what the package knows that runs of a kind of machine differ by, for rows without it."""
+        self._kinds.add(kind)
+        rows = [
+            [kind, *key, found.standard, None if found.freedom > 1e300 else found.freedom]
+            for key, found in uncertainty.at_hand().of_kind(of_kind)
+        ]
+        if rows:
+            self._connection.executemany("INSERT INTO type_b VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def _learn(self, lines: str) -> None:
+        """Takes apart questions that are new, and makes their texts enumerations."""
+        self._connection.execute(f"INSERT INTO asked BY NAME {_ASKED.replace('@lines@', lines)}")
+        query = f"SELECT {', '.join(f'list(DISTINCT {text})' for text in _TEXTS)} FROM asked"
+        values = self._connection.execute(query).fetchone()
+        self._enumerated("question", "asked", dict(zip(_TEXTS, values, strict=True)))
+
+    def _enumerated(self, table: str, source: str, values: Mapping[str, Iterable[str | None]]) -> None:
+        """Makes a table of another one; columns with their values become enumerations."""
+        kinds = {
+            text: sorted({value for value in some or () if value is not None})
+            for text, some in values.items()
+        }
+        casts = ", ".join(
+            f"CAST({text} AS ENUM({', '.join(map(quoted, some))})) AS {text}"
+            for text, some in kinds.items()
+            if some
+        )
+        replaced = f"REPLACE ({casts})" if casts else ""
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT * {replaced} FROM {source}")
+
+    def _copied(self, query: str, path: Path) -> int:
+        """Writes a file; how many rows it has."""
+        options = "FORMAT parquet, COMPRESSION zstd, DICTIONARY_SIZE_LIMIT 200"
+        [count] = self._connection.execute(f"COPY ({query}) TO {quoted(path)} ({options})").fetchone()
+        return count
+
+
+def _run(context: dict[str, Any], name: str) -> dict[str, Any]:
+    """The row of a run; ReportError where its context is none."""
+    try:
+        run, environment, suite = (context[part] for part in ("run", "environment", "grainscope"))
+        gpu_and_count, cpu = uncertainty.kind_of(context)
+        gpus = environment["gpus"]
+        host = str(context.get("host_name") or "")
+        started, ended = (_utc(run[moment]) for moment in ("started", "ended"))
+        counts = run["counts"]
+        return {
+            "date": started[:10],
+            "kind": kind_name(gpu_and_count, cpu),
+            "node": host or PurePosixPath(name).parent.name or "unknown",
+            "machine": _machine(host, cpu, gpus),
+            "run": str(run["id"]),
+            "started": started,
+            "ended": ended,
+            "wall_s": run.get("wall_s"),
+            "gpu": gpus[0]["name"] if gpus else "",
+            "gpus": len(gpus),
+            "cpu": cpu,
+            "driver": environment["driver"].get("version"),
+            "firmware": _firmware(gpus),
+            "kernel": (environment.get("kernel") or {}).get("release"),
+            "version": suite["version"],
+            "commit": suite["commit"],
+            "preset": run["preset"],
+            "flags": " ".join(map(str, run.get("flags", ()))),
+            "complete": bool(run["complete"]),
+            **{status: counts[status] for status in ("ok", "skipped", "failed")},
+            "source": name,
+            "links": [_link(link, gpus) for link in context.get("links", ())],
+            "environment": environment,
+        }
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise ReportError(f"{name} says too little of its run ({error!r}): copy it again") from None
+
+
+def kind_name(gpu: str, cpu: str) -> str:
+    """A kind of machine as the name of a folder: `nvidia-h200-x2-amd-epyc-9654`."""
+    words = (
+        f"{gpu or 'no gpu'} {cpu or 'cpu unknown'}".replace("×", "x").replace("(R)", "").replace("(TM)", "")
+    )
+    return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-")
+
+
+def _machine(host: str, cpu: str, gpus: Sequence[dict[str, Any]]) -> str:
+    """Tells one machine from another of that name: by its GPUs, of which each has an identity."""
+    parts = [host, cpu, *sorted(str(gpu.get("uuid") or gpu.get("name")) for gpu in gpus)]
+    return sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
+def _firmware(gpus: Sequence[dict[str, Any]]) -> str | None:
+    said = {str(version) for gpu in gpus if (version := (gpu.get("nvml") or {}).get("vbios_version"))}
+    return ", ".join(sorted(said)) or None
+
+
+def _link(link: dict[str, Any], gpus: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A link with the most that it could be."""
+    told = {
+        name: link.get(name)
+        for name in ("gpu", "numa", "peer", "direction", "peak_gb_s", "generation", "width", "nvlinks")
+    }
+    gpu = next((one for one in gpus if (one.get("cuda") or {}).get("ordinal") == link.get("gpu")), {})
+    nvml = gpu.get("nvml") or {}
+    return told | {
+        "most_generation": nvml.get("link_generation_max"),
+        "most_width": nvml.get("link_width_max"),
+    }
+
+
+def _utc(moment: str) -> str:
+    at = datetime.fromisoformat(moment)
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+# The data set, and what is taken into it.
 
 FORMAT = "grainscope fleet 1"
 STAGING = "_staging"

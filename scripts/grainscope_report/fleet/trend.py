@@ -19,9 +19,8 @@ from grainscope_report import uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.fleet import changes
 from grainscope_report.fleet.document import CHANGE, FAMILY, of_change, of_families, of_family, of_gpu
-from grainscope_report.terminal import Column
 from grainscope_report.units import format_change, plural, some
-from grainscope_report.writing import Section
+from grainscope_report.writing import Column, Section
 
 FEWEST_RUNS = 4
 FEWEST_ALONE = 8  # where type B is unknown: in fewer even a step of ten times the scatter may be chance

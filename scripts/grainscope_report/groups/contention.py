@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import MachineRow, cases, grouped, named, select
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -22,6 +21,7 @@ from grainscope_report.figures.model import (
     Level,
     Part,
 )
+from grainscope_report.figures.parts import MachineRow, cases, grouped, named, select
 from grainscope_report.machine import Machine
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, Lane, Link, Result, Row
 from grainscope_report.statistics import Estimate, median, rate_gb_s

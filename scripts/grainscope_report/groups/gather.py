@@ -9,9 +9,9 @@ from functools import cached_property
 
 from grainscope_report import families, metrics, model, statistics
 from grainscope_report.analysis import Analysis
-from grainscope_report.figures import frame
-from grainscope_report.figures.frame import MachineRow, best_of, grouped, in_order, slower
-from grainscope_report.fits import segments
+from grainscope_report.figures import parts
+from grainscope_report.figures.parts import MachineRow, best_of, grouped, in_order, slower
+from grainscope_report.fits import shape
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
 from grainscope_report.statistics import Crossover, Estimate
@@ -92,7 +92,7 @@ def helped(machine: Machine) -> list[tuple[Gather, Gather]]:
     """Gathers of which neighbours bring a share over their own links, each with the same by one GPU alone."""
     # Of every kind of memory: large pages are what many links are for.
     there = [Gather(machine, row) for row in machine.result.of(FAMILY) if row.ok and row.median_s]
-    return frame.beside(
+    return parts.beside(
         [gather for gather in there if gather.number("neighbours")],
         [gather for gather in there if not gather.number("neighbours")],
         "neighbours",
@@ -121,7 +121,7 @@ def _asked_alike(gather: Gather) -> tuple:
 
 
 def _gathers(machine: Machine, family: str, label: str) -> list[Gather]:
-    return [row for row in frame.machine_rows(machine, family, Gather) if row.label == label]
+    return [row for row in parts.machine_rows(machine, family, Gather) if row.label == label]
 
 
 def plain(gathers: Iterable[Gather]) -> list[Gather]:
@@ -248,7 +248,7 @@ def splits(machine: Machine) -> list[Share]:
 
 
 def _by_loads(machine: Machine, family: str) -> list[Share]:
-    return [share for share in frame.machine_rows(machine, family, Share) if not share.word("mode")]
+    return [share for share in parts.machine_rows(machine, family, Share) if not share.word("mode")]
 
 
 def share_ways(shares: Sequence[Share]) -> list[str]:
@@ -400,7 +400,7 @@ def _span(work: Question) -> float:
 def _answer(work: Question, rows: list[Row]) -> str:
     """Which way is first at which size of row; nothing where there is one way."""
     rates = _rates([row for row in metrics.nearest_rows(rows) if row.bytes >= LEAST])
-    all_segments = segments.segments(rates, half=False)
+    all_segments = shape.segments(rates, half=False)
     if not all_segments:
         return ""
     best = {
@@ -408,7 +408,7 @@ def _answer(work: Question, rows: list[Row]) -> str:
         for segment in all_segments
     }
     rate = ", ".join(f"{best[segment][0]:.1f} GB/s at {_size(segment.high)}" for segment in all_segments)
-    ways = segments.text(all_segments, _size)
+    ways = shape.segments_text(all_segments, _size)
     return f"From host memory, {_spoken(dict(work))} come fastest by {ways} ({rate})"
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import by_machine, exact_counter, lines
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -23,6 +22,7 @@ from grainscope_report.figures.model import (
     Point,
     exact,
 )
+from grainscope_report.figures.parts import by_machine, exact_counter, lines
 from grainscope_report.groups import gather, traversal
 from grainscope_report.groups.gather import Gather, Share
 from grainscope_report.machine import Machine

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grainscope_report import statistics
-from grainscope_report.figures import frame
-from grainscope_report.figures.frame import MachineRow, in_order, slower
+from grainscope_report.figures.parts import MachineRow, beside, best_of, in_order, machine_rows, slower
 from grainscope_report.groups import gather
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row, Stage
@@ -134,12 +133,12 @@ def variants(machine: Machine) -> list[tuple[Pipeline, Pipeline]]:
         [row for row in others if (row.word("processes") == EACH) == which] for which in (True, False)
     )
     usual = pipelines(machine)
-    return frame.beside(one, usual, "bounded", "placement") + frame.beside(each, usual + one, "processes")
+    return beside(one, usual, "bounded", "placement") + beside(each, usual + one, "processes")
 
 
 def every_pipeline(machine: Machine) -> list[Pipeline]:
     """Every training that this machine did, in whatever way."""
-    return frame.machine_rows(machine, FAMILY, Pipeline)
+    return machine_rows(machine, FAMILY, Pipeline)
 
 
 def mini_batches(row: Row, stage: Stage) -> list[range]:
@@ -162,7 +161,7 @@ def fastest(all_pipelines: Sequence[Pipeline]) -> dict[str, Pipeline]:
         off = abs(pipeline.hot - USUAL_HOT) if pipeline.method in HOT else 0.0
         return -off, -pipeline.time.value
 
-    return frame.best_of(all_pipelines, lambda pipeline: pipeline.method, rank)
+    return best_of(all_pipelines, lambda pipeline: pipeline.method, rank)
 
 
 def methods(found: Sequence[str]) -> list[str]:
@@ -263,7 +262,7 @@ class Scoring(MachineRow):
 
 def scored(machine: Machine) -> list[Scoring]:
     """Every score that this machine computed."""
-    return frame.machine_rows(machine, SCORE, Scoring)
+    return machine_rows(machine, SCORE, Scoring)
 
 
 def trainings(scorings: Sequence[Scoring]) -> list[Training]:
@@ -319,7 +318,7 @@ class Payback:
     mapped: Pipeline
     steps: float
     parts: dict[str, float]
-    others: tuple[frame.MachineRow, ...] = ()  # that parts are of
+    others: tuple[MachineRow, ...] = ()  # that parts are of
 
     @property
     def cost_s(self) -> float:
@@ -366,7 +365,7 @@ def paybacks(machine: Machine) -> list[Payback]:
     """Of each tiered pipeline whose filling was timed, in the order of the file."""
     all_pipelines = pipelines(machine)
     scorings = scored(machine)
-    reorders = frame.machine_rows(machine, REORDER)
+    reorders = machine_rows(machine, REORDER)
     answers = []
     for tiered in all_pipelines:
         mapped = _mapped(tiered, all_pipelines)
@@ -394,8 +393,8 @@ def _mapped(tiered: Pipeline, all_pipelines: Sequence[Pipeline]) -> Pipeline | N
 
 
 def _finding(
-    tiered: Pipeline, scorings: Sequence[Scoring], reorders: Sequence[frame.MachineRow]
-) -> tuple[dict[str, float], tuple[frame.MachineRow, ...]]:
+    tiered: Pipeline, scorings: Sequence[Scoring], reorders: Sequence[MachineRow]
+) -> tuple[dict[str, float], tuple[MachineRow, ...]]:
     """What finding the hot rows costs, and the other rows that say so."""
     work = tiered.work
     score = next(

@@ -9,8 +9,7 @@ from typing import Any
 
 from grainscope_report import statistics
 from grainscope_report.analysis import Analysis
-from grainscope_report.figures import frame
-from grainscope_report.figures.frame import MachineRow, best_of, grouped
+from grainscope_report.figures.parts import MachineRow, best_of, grouped, machine_rows
 from grainscope_report.groups import gather, gnn, traversal
 from grainscope_report.groups.gather import Gather, Share
 from grainscope_report.groups.gnn import Payback, Pipeline
@@ -214,7 +213,7 @@ def tiered(machine: Machine) -> list[Answer]:
 def edges(machine: Machine, family: str, axes: Sequence[str]) -> list[Answer]:
     """Edges a second of every way to sample or to reorder."""
     answers = []
-    for row in frame.machine_rows(machine, family):
+    for row in machine_rows(machine, family):
         count = row.case_row.operations
         if count:
             named = {axis: row.word(axis) or None for axis in axes}

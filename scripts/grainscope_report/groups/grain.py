@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, as_it_is, counter, crossed, curves, named, select
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Entry, Figure, Roof
+from grainscope_report.figures.parts import NEAREST, as_it_is, counter, crossed, curves, named, select
 from grainscope_report.groups.latency import CHASE
 from grainscope_report.groups.transfer_copies import ZERO_COPY
 from grainscope_report.machine import Machine, spoken_site

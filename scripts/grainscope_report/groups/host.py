@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, curves, operation_ns, select
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Entry, Figure, Mark
+from grainscope_report.figures.parts import NEAREST, curves, operation_ns, select
 from grainscope_report.machine import Machine
 from grainscope_report.units import format_bytes, format_time
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from grainscope_report import families
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import MachineRow, cases
 from grainscope_report.figures.model import Dot, DotPanel, DotRow, Entry, Figure
+from grainscope_report.figures.parts import MachineRow, cases
 from grainscope_report.groups import host, transfer_copies
 from grainscope_report.groups.transfer import Path
 from grainscope_report.machine import Machine

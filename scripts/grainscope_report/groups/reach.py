@@ -12,8 +12,8 @@ from operator import attrgetter
 from grainscope_report import statistics
 from grainscope_report.families import UNUSUAL, as_usual
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, best_of, curves, grouped, lines, select
 from grainscope_report.figures.model import Curve, CurvePanel, Entry, Figure, Mark, Point, Region
+from grainscope_report.figures.parts import NEAREST, best_of, curves, grouped, lines, select
 from grainscope_report.fits import translation
 from grainscope_report.fits.translation import SORTED, Knee, Rows, Translation
 from grainscope_report.groups import gather

@@ -13,14 +13,14 @@ from typing import Any
 from grainscope_report import families, machine, metrics
 from grainscope_report.families import Best, Pairs
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import grouped
 from grainscope_report.figures.model import DiagramPanel, Entry, Figure, Flow, Joint, Place, Said
+from grainscope_report.figures.parts import grouped
 from grainscope_report.machine import Machine
+from grainscope_report.metrics import Cell, Pair, matrix
 from grainscope_report.model import Link, Result
-from grainscope_report.pairs import Cell, Pair, matrix
 from grainscope_report.statistics import Estimate
-from grainscope_report.terminal import Terminal
 from grainscope_report.units import filled, format_bytes, format_rate, plural
+from grainscope_report.writing import Terminal
 
 ID = "d"
 COPIES, PEERS, DUPLEX = "transfer/memcpy", "transfer/peer", "transfer/duplex"

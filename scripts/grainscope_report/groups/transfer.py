@@ -18,11 +18,10 @@ from functools import lru_cache
 from grainscope_report import naming, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, Where, curves
 from grainscope_report.figures.model import Curve
-from grainscope_report.figures.parts import ARROWS
-from grainscope_report.fits import segments
-from grainscope_report.fits.segments import Segment
+from grainscope_report.figures.parts import ARROWS, NEAREST, Where, curves
+from grainscope_report.fits import shape
+from grainscope_report.fits.shape import Segment
 from grainscope_report.groups import host, transfer_copies
 from grainscope_report.groups.transfer_copies import COLD
 from grainscope_report.machine import Machine
@@ -392,7 +391,7 @@ class Choice:
     @property
     def text(self) -> str:
         """`kernel copy up to 1.2 MiB, pinned copy from 3.1 MiB on`; empty where nothing is known."""
-        return segments.text(self.first, format_bytes) if self.first else ""
+        return shape.segments_text(self.first, format_bytes) if self.first else ""
 
 
 def choices(machine: Machine) -> list[Choice]:
@@ -415,7 +414,7 @@ def _choice(direction: str, chosen_curves: Sequence[Curve]) -> Choice:
         return [one.size for one in swaps if (one.faster, one.slower) == (faster, slower)]
 
     rates = {curve.name: dict(zip(curve.x, curve.y, strict=True)) for curve in chosen_curves}
-    return Choice(direction, segments.bounded(segments.segments(rates), overtaken), swaps)
+    return Choice(direction, shape.bounded(shape.segments(rates), overtaken), swaps)
 
 
 def _between(direction: str, first: Curve, second: Curve) -> list[Swap]:
@@ -443,7 +442,7 @@ def _rows(direction: str, curve: Curve) -> Iterator[Row]:
 
 def _unless_alike(estimate: Estimate, two: Estimate) -> tuple[Estimate, Estimate]:
     """Both as they are where one is clearly faster, else with one interval, which says nothing of either."""
-    if segments.clearly_faster(estimate, two) or segments.clearly_faster(two, estimate):
+    if shape.clearly_faster(estimate, two) or shape.clearly_faster(two, estimate):
         return estimate, two
     low, high = min(estimate.low, two.low), max(estimate.high, two.high)
     return replace(estimate, low=low, high=high), replace(two, low=low, high=high)

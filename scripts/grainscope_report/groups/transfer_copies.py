@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 from grainscope_report import statistics
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, Curves, Where, curves, nearest, select
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -23,6 +22,7 @@ from grainscope_report.figures.model import (
     Region,
     exact,
 )
+from grainscope_report.figures.parts import NEAREST, Curves, Where, curves, nearest, select
 from grainscope_report.groups import host
 from grainscope_report.machine import Machine
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from grainscope_report import naming, statistics
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, as_it_is, curves, grouped, lane, named, overlap
 from grainscope_report.figures.model import Cell, Curve, CurvePanel, Entry, Figure, MapPanel
+from grainscope_report.figures.parts import NEAREST, as_it_is, curves, grouped, lane, named, overlap
 from grainscope_report.groups.transfer import PEER_WAYS
 from grainscope_report.machine import Machine
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Ends, Result, Row

@@ -13,8 +13,8 @@ from typing import Protocol
 
 from grainscope_report import families, statistics
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, grouped, in_order
 from grainscope_report.figures.model import WHOLE, Bar, BarPanel, BarSeries, Panel
+from grainscope_report.figures.parts import NEAREST, grouped, in_order
 from grainscope_report.machine import Machine
 from grainscope_report.model import MODEL, Row, Traffic
 from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Estimate

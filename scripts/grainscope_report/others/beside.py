@@ -16,10 +16,9 @@ from grainscope_report import machine, model, resources, statistics, uncertainty
 from grainscope_report.comparison import sides
 from grainscope_report.errors import ReportError
 from grainscope_report.model import Result, Row
-from grainscope_report.terminal import Column
 from grainscope_report.uncertainty import Uncertainty
 from grainscope_report.units import cut, format_bytes, format_rate, format_time, plural, significant
-from grainscope_report.writing import Section, csv_text, json_text
+from grainscope_report.writing import Column, Section, csv_text, json_text
 
 RATE, TIME = "GB/s", "s"
 _CODE = re.compile(r"`([^`]+)`")

@@ -16,7 +16,7 @@ from grainscope_report import analysis, findings, naming, resources
 from grainscope_report.analysis import Analysis, Group, Reason
 from grainscope_report.figures.model import why_not
 from grainscope_report.figures.table import FIGURES, figure
-from grainscope_report.fits import everything, shape
+from grainscope_report.fits import shape
 from grainscope_report.groups import topology
 from grainscope_report.groups.transfer import Path
 from grainscope_report.machine import (
@@ -31,8 +31,8 @@ from grainscope_report.machine import (
     took,
 )
 from grainscope_report.model import Concern, Result, Row
-from grainscope_report.page import pictures, tables
-from grainscope_report.page.tables import Table
+from grainscope_report.page import parts
+from grainscope_report.page.parts import Table
 from grainscope_report.units import (
     format_bytes,
     format_error,
@@ -70,7 +70,7 @@ def write(machines: Sequence[Machine]) -> str:
     """The whole document."""
     several = len(machines) > 1
     figures = [(entry, figure(entry, machines)) for entry in FIGURES]
-    with pictures.drawing([made for _, made in figures if made.rows]) as drawn:
+    with parts.drawing([made for _, made in figures if made.rows]) as drawn:
         page = {
             "machines": [_machine(machine, several) for machine in machines],
             "answered": [_answers(machine, several) for machine in machines],
@@ -79,7 +79,7 @@ def write(machines: Sequence[Machine]) -> str:
                 {
                     "entry": entry,
                     "notes": (*made.subtitle, *made.notes),
-                    "tables": tables.tables(made),
+                    "tables": parts.tables(made),
                     "families": " ".join((*made.families, *entry.beside)),
                 }
                 for entry, made in figures
@@ -99,7 +99,7 @@ def write(machines: Sequence[Machine]) -> str:
         }
     script = _asset("report.js")
     hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"{tables.template().render(page, digest=hashed, script=script, style=_asset('report.css'))}\n"
+    return f"{parts.template().render(page, digest=hashed, script=script, style=_asset('report.css'))}\n"
 
 
 def _asset(name: str) -> str:
@@ -206,17 +206,17 @@ def _facts(result: Result) -> Iterator[tuple[str, str]]:
     yield "GPU ↔ memory", between(result)
     yield "Suite", f"GrainScope {result.version}{commit}"
     run, length, counts = result.run, took(result), Counter(row.status for row in result.rows)
-    parts = [f"preset {run.preset}", *([f"filter {run.filter}"] if run.filter else [])]
-    parts += [f"started {run.started}", *([f"took {length}"] if length else [])]
+    said = [f"preset {run.preset}", *([f"filter {run.filter}"] if run.filter else [])]
+    said += [f"started {run.started}", *([f"took {length}"] if length else [])]
     counted = (f"{counts[status]} {status}" for status in ("ok", "failed", "skipped") if counts[status])
-    yield "Run", ", ".join([*parts, ", ".join(counted)])
+    yield "Run", ", ".join([*said, ", ".join(counted)])
     yield "File", str(result.path)
 
 
 def _answers(machine: Machine, several: bool) -> dict[str, Any]:
     """The answers, a sentence a line, and under them what the rows come to in full."""
     found = findings.of(Analysis(machine))
-    known: list[everything.Answer] = []
+    known: list[findings.Answer] = []
     unknown: dict[str, list[str]] = defaultdict(list)
     for answer in findings.facts(found, "answers"):
         if answer.known:
@@ -248,7 +248,7 @@ def _details(
         right = (False, False, True, False, True, False, False)
         lines = Table(LINES, [_line(path) for path in fits.paths], right)
         yield f"Latency and bandwidth of each path ({len(fits.paths)})", lines
-    for heading, sentences in everything.sections(fits):
+    for heading, sentences in findings.fit_sections(fits):
         if sentences:
             yield f"{heading} ({len(sentences)})", list(sentences)
     odd = [
@@ -340,6 +340,6 @@ def _number(value: float | None, spell: Callable[[float], str]) -> tuple[str, st
 
 def _remarks(row: Row) -> Markup:
     """What is not as usual: the status and why, the label, the flags."""
-    remarks = [] if row.ok else [Markup("<b>{}</b> {}").format(row.status, tables.spoken(row.reason))]
+    remarks = [] if row.ok else [Markup("<b>{}</b> {}").format(row.status, parts.spoken(row.reason))]
     words = [*([row.label] if row.label != "measured" else []), *sorted(row.flags)]
     return Markup(" ").join([*remarks, *(Markup("<i>{}</i>").format(word) for word in words)])
