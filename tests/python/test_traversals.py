@@ -13,7 +13,7 @@ from grainscope_report.figures.model import why_absent
 from grainscope_report.groups import lean, traversal, traversal_answers
 from grainscope_report.groups.traversal_answers import FEWER, PRESSED
 from grainscope_report.machine import Machine, machines
-from planted import ENTRIES as FIGURES_BY_ID
+from planted import ENTRIES as SHOWN
 from planted import made, only, table, values
 from planted_traversals import ENTRIES, KRON, URAND, machine_file, model, pages, steady, traverse
 from synthetic import File
@@ -117,9 +117,7 @@ def test_figure_22_needs_two_accesses_that_say_what_their_lanes_did(tmp_path):
     replay(file, "naive")
     assert made(tmp_path, "22", file).rows == ()
     shown = machines([reader.read(file.write(tmp_path / "result.json"))])
-    assert why_absent(FIGURES_BY_ID["22"], shown).startswith(
-        "figure 22: no rows with lane_use of two accesses of "
-    )
+    assert why_absent(SHOWN["22"], shown).startswith("figure 22: no rows with lane_use of two accesses of ")
 
 
 def test_figure_22_leaves_out_what_is_no_walk_of_the_same_kind(tmp_path):
