@@ -139,7 +139,8 @@ constexpr About kAboutShapeCopy{
     .source = "Comm|Scope's `Comm_3d_*` benchmarks (c3sr/comm_scope, src/3d)",
     .limits =
         "both ends have the same layout; small boxes within one card fit in its cache, and are measured so; "
-        "host memory is evicted from the CPU's caches before every sample",
+        "ends in host memory are evicted from the CPU's caches before every sample, and the buffer that host "
+        "threads pack into or unpack from is not",
 };
 
 using transfer::Box;
@@ -232,11 +233,11 @@ std::string timed_by(const BoxCopy& copy, bool has_host) {
 }
 
 Explanation explain_copy(const BoxCopy& copy, const ShapePath& path) {
-  return {
-      .timed = timed_by(copy, path.route.has_host()),
-      .limits = path.name == "local"
-                    ? "a box that the card's cache holds is copied from and to the cache"
-                    : "both ends have the same layout; host memory is evicted from the CPU's caches first"};
+  return {.timed = timed_by(copy, path.route.has_host()),
+          .limits = path.name == "local" ? "a box that the card's cache holds is copied from and to the cache"
+                    : path.route.has_host()
+                        ? "both ends have the same layout; the host's is evicted from the CPU's caches first"
+                        : "both ends have the same layout"};
 }
 
 Benchmark make_benchmark_copy(const Machine& machine, const ShapePath& path, const Box& box, BoxMethod method,

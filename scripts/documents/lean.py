@@ -289,6 +289,14 @@ def scale27() -> str:
     return table(["`kron:27`", *ALGORITHMS], cells, right=True)
 
 
+@part("lean.sources27")
+def sources27() -> str:
+    """Milliseconds of a bfs of kron 27 that reads fewer bytes, from the fastest source to the slowest."""
+    [row] = found(rows_of("h100-kron27.json.gz"), LEAN + "bfs", "kron27", by_fewer("none", "plain")[1])
+    samples = sorted(row.visits[0].samples_s)
+    return f"{1e3 * samples[0]:.1f} to {1e3 * samples[-1]:.1f}"
+
+
 # What a whole answer takes beside the algorithm: lists in host memory, but for the line that says otherwise.
 ANSWERS = {"kron24": "h100-lean24-answers-kron.json.gz", "urand24": "h100-lean24-answers-urand.json.gz"}
 _WHOLE = {"tier": "none", "lists": "plain", "hot": 0, "packed": None, "answers": None}

@@ -91,6 +91,11 @@ void enqueue_box_copy(BoxMethod method, const PlacedBox& to, const PlacedBox& fr
 BoxEnds::BoxEnds(const BoxCopy& copy, const Surroundings& surroundings)
     : copy_(copy), memory_(copy.source, copy.destination, guarded_bytes(copy.box), surroundings) {}
 
+void BoxEnds::flush() const {
+  memory_.source.flush();
+  memory_.destination.flush();
+}
+
 std::string BoxEnds::verify() const {
   const HostView found = memory_.destination.read();
   if (const auto wrong = find_box_mismatch(found.data, copy_.box)) {

@@ -196,11 +196,6 @@ TEST_F(LeanSearches, refuse_what_cannot_be) {
   EXPECT_THROW(static_cast<void>(place_lean(other)), UsageError) << "of lists that have something hot too";
 }
 
-}  // namespace
-namespace {
-
-using graph::BothWays;
-
 // Everything read, everything copied, and what this machine's own rates say.
 std::vector<LinkCosts> costs_to_try(const LeanLists& lists) {
   LinkCosts never;
@@ -293,11 +288,6 @@ TEST_F(LeanHybrids, refuse_weights_in_an_array_of_their_own) {
   EXPECT_THROW(static_cast<void>(make_hybrid_pr(*placed, {})), UsageError);
 }
 
-}  // namespace
-namespace {
-
-using graph::BothWays;
-using graph::Vertex;
 using graph::Weight;
 
 class LeanListWalks : public LeanTest {
@@ -368,9 +358,6 @@ TEST_F(LeanListWalks, find_weights_of_every_range) {
 }
 
 // Lean traversals by several GPUs, against oracles and against what one GPU reads.
-
-using graph::BothWays;
-using graph::Vertex;
 
 class LeanTeams : public LeanTest {
  protected:

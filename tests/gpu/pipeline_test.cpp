@@ -2,6 +2,7 @@
 // cases agree and say what crossed the link.
 
 #include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -362,9 +363,8 @@ class PipelineProcessesOnGpu : public FamilyTest {
   PipelineJob job_;
 };
 
-// A training pipeline of two processes that share lists and rows by CUDA IPC, without MPS: they then take
-// turns on the GPU. The same losses as the streams of one process, right rows, and nothing left when one
-// ends.
+// Two processes without MPS, in turns on the GPU: the same losses as the streams of one process, right rows,
+// and nothing left when one ends.
 
 namespace {
 

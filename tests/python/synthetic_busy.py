@@ -1,4 +1,4 @@
-"""Rows of shapes, pages, calls, neighbours and many GPUs, as a machine would give them."""
+"""Rows of shapes, pages, calls, neighbours and many GPUs, as a machine gives them; and a whole `full`."""
 
 import synthetic_links
 import synthetic_machines

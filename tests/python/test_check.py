@@ -68,7 +68,6 @@ def check(tmp_path: Path, capsys):
     return run
 
 
-__all__ = ["check"]  # a fixture
 HOT = {"id": "x", "severity": "severe", "finding": "hot", "effect": "", "remedy": ""}
 
 

@@ -1,4 +1,4 @@
-"""Numbers that contradict each other in rows of graph neural networks and traversals."""
+"""Checks of networks, traversals and collective operations: what their numbers must agree in."""
 
 import pytest
 
@@ -507,7 +507,6 @@ def test_what_a_row_must_have_depends_on_its_label():
     assert found == [f"$.benchmarks[1].{name}: is missing" for name in ("visits", "middle", "timing")]
 
 
-ROW = "$.benchmarks[0]."
 # Bus bandwidth over algorithm bandwidth, and what a rank must take in or give away, of eight ranks.
 KINDS = {
     "all_reduce": (1.75, 1.0),

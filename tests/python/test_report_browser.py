@@ -20,7 +20,7 @@ from grainscope_report.cli import main
 from planted import SITE, pinned_copy
 from synthetic import MIB, File
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-extensions",
@@ -31,7 +31,7 @@ PATIENCE_S = 60.0
 
 def find_browser() -> str | None:
     """The browser's program, or the one that GRAINSCOPE_BROWSER names."""
-    return os.environ.get("GRAINSCOPE_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
+    return os.environ.get("GRAINSCOPE_BROWSER") or next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
 class Browser:

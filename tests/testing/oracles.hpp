@@ -27,9 +27,6 @@ namespace grainscope::graph {
 
 }  // namespace grainscope::graph
 
-// The slow and obvious replay that the model is compared with, every lane of every step of every turn; the
-// loads of a level one by one; and graphs for both.
-
 // Graphs for the model, which reads where lists begin and never what is in them.
 
 namespace grainscope::model {

@@ -32,11 +32,8 @@ class BoxEnds {
   BoxEnds(const BoxCopy& copy, const Surroundings& surroundings);
   // Writes payload and poison, and waits.
   void fill() const { memory_.fill(); }
-  // What lies in host memory leaves the CPUs' caches.
-  void flush() const {
-    memory_.source.flush();
-    memory_.destination.flush();
-  }
+  // The ends in host memory leave the CPUs' caches.
+  void flush() const;
   // As copies address them, and as kernels of the current GPU do.
   [[nodiscard]] PlacedBox source() const {
     return placed(memory_.source, copy_.source, memory_.source.data());

@@ -440,16 +440,14 @@ def _read_where_they_lie(family: str) -> Callable[[Row], bool]:
     return lambda row: row.case.family == family and row.case.axes.get("segments", "read") == "read"
 
 
-def scatters(row: Row) -> bool:
-    """Whether rows of the GPU's own memory are read in the order of their addresses, written in another."""
-    return row.case.axes.get("store") == "device" and row.case.axes.get("mode") in IN_ORDER
-
-
 GROUPS = (
     Group(("gather.fault",), _rows_with("gather", store="managed")),
     Group(("gather.host_row", "gather.host_line"), _rows_with("gather", mode="cpu_gather")),
     Group(("gather.turns",), _rows_with("gather", mode="cpu_gather_dma")),
-    Group(("gather.scatter",), scatters),
+    Group(
+        ("gather.scatter",),
+        lambda row: row.case.axes.get("store") == "device" and row.case.axes.get("mode") in IN_ORDER,
+    ),
     Group(("gather.copy_row",), _rows_with("gather", mode="row_dma")),
     *(
         Group(

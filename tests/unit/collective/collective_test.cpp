@@ -1,4 +1,5 @@
-// What comes out of collective operations, held to a serial one over host memory; and what rates count.
+// What comes out of collective operations, held to a serial one over host memory; what rates count; how
+// NCCL is found; and launches of several processes.
 
 #include <gtest/gtest.h>
 

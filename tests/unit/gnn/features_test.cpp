@@ -1,4 +1,4 @@
-// Feature tables of a closed form and of NumPy files.
+// Feature tables, labels and training ids: of a closed form and of NumPy files.
 
 #include <gtest/gtest.h>
 

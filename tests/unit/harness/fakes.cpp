@@ -206,8 +206,6 @@ FullDisk::~FullDisk() {
 
 namespace {
 
-using nlohmann::json;
-
 bool is_type(const json& value, const std::string& type) {
   return (type == "object" && value.is_object()) || (type == "array" && value.is_array()) ||
          (type == "string" && value.is_string()) || (type == "boolean" && value.is_boolean()) ||
@@ -353,9 +351,6 @@ std::string row_errors(const json& row) {
   return joined(schema_errors(row, result_schema(), "/$defs/row"));
 }
 
-}  // namespace grainscope::test
-
-namespace grainscope::test {
 namespace {
 
 void write_sockets(MachineTree& tree, int sockets) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <omp.h>
+
 #include <algorithm>
 
 #include <filesystem>

@@ -1,3 +1,5 @@
+// Rows as they are written, and the physical limits that they are held to.
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -360,8 +362,6 @@ TEST(Row, a_link_that_nothing_crossed_has_no_fraction) {
 
 // Physical limits: what they are of, that every row of the host has one, and that times which are half of
 // what was measured are caught, family by family.
-
-using nlohmann::json;
 
 json stored(const std::string& name) {
   std::ifstream file(std::string(GRAINSCOPE_REFERENCE) + "/" + name);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>

@@ -1,6 +1,9 @@
+// What of a machine disturbs measuring, as found and as it is said.
+
 #include <gtest/gtest.h>
 
 #include <sched.h>
+
 #include <algorithm>
 #include <map>
 #include <vector>

@@ -1,9 +1,12 @@
+// Where threads and memory are placed: CPUs of nodes, policies, and what a process may use.
+
 #include <gtest/gtest.h>
 
 #include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
 #include <cerrno>
 #include <type_traits>
 #include <vector>

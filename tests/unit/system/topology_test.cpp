@@ -1,3 +1,5 @@
+// The topology of stored machines, and the files of sysfs that it is read from.
+
 #include <gtest/gtest.h>
 
 #include <sched.h>
@@ -216,8 +218,6 @@ TEST(PciBusId, is_written_as_the_kernel_writes_it) {
   EXPECT_EQ(normal_pci_bus_id("00010000:81:00.0"), "10000:81:00.0");
   EXPECT_EQ(normal_pci_bus_id(""), "");
 }
-
-using test::MachineTree;
 
 TEST(Sysfs, a_missing_file_is_unknown) {
   EXPECT_EQ(sysfs::read_text("/nonexistent/file"), std::nullopt);
