@@ -55,7 +55,7 @@ LATER = "h100-quick-short.json.gz"
 ADDITIONS = "h100-additions.csv"
 # Constants of an H200 are fitted to these, too: gathers by its host and in the order of addresses, and
 # traversals that no newer run has. They count in no error.
-OLDER = {"H200": "h200x2-full.json.gz"}
+OLDER = {"H200": ("h200x2-full.json.gz",)}
 SHIPPED = "scripts/grainscope_report/programs.json"
 DIGITS = 3
 PROMISED = 0.25  # nine in ten rows of a kind of GPU are within
@@ -71,14 +71,14 @@ def shipped() -> str:
 def seen_on(gpu: str) -> list:
     """The rows of programs on a kind of GPU, each with the rates of its own run."""
     found = [one for names in RUNS[gpu] for one in _seen_in(names)]
-    older = _seen_in(OLDER.get(gpu, ()))
+    older = [one for names in OLDER.get(gpu, ()) for one in _seen_in(names)]
     return found + [one for one in older if not one[0].case.family.startswith("lean/")]
 
 
 def _seen_in(names: Names) -> list:
     found = []
-    known = rates.by_row(result(names)) if names else None
-    for row in result(names).rows if names else ():
+    known = rates.by_row(result(names))
+    for row in result(names).rows:
         if row.measured and programs.is_program(row) and row.case.locality != "remote":
             with suppress(programs.UnpredictedError):
                 programs.predict(row, known(row), EVERYTHING)

@@ -23,7 +23,11 @@
 namespace grainscope::transfer {
 namespace {
 
-using BoxLane = ShapeLane<BoxCopy, BoxEnds>;
+class BoxLane : public ShapeLane<BoxCopy, BoxEnds> {
+ public:
+  using ShapeLane::ShapeLane;
+  void prepare() final { ends().flush(); }
+};
 
 // One call a plane: it knows rows and no planes.
 void copy_2d(const PlacedBox& to, const PlacedBox& from, const cuda::Stream& stream) {
@@ -117,8 +121,6 @@ class DirectBoxLane final : public BoxLane {
         from_(is_kernel(copy.method) ? ends().mapped_source() : ends().source()),
         to_(is_kernel(copy.method) ? ends().mapped_destination() : ends().destination()) {}
 
-  void prepare() override { ends().flush(); }
-
   void issue(const cuda::Stream& stream) override { enqueue_box_copy(copy().method, to_, from_, stream); }
 
   [[nodiscard]] Conduct conduct() const override {
@@ -183,8 +185,6 @@ class PackedBoxLane final : public BoxLane {
       at_destination_.emplace(copy.destination.id);
     }
   }
-
-  void prepare() override { ends().flush(); }
 
   void issue(const cuda::Stream& stream) override {
     pack(stream);

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 import synthetic_programs
-from documents import FULL
 from documents import programs as documented
 from grainscope_report import reader
 from grainscope_report.analysis import Analysis
@@ -385,9 +384,7 @@ SWAPPED = {"host_alloc": "managed_host", "managed_host": "host_alloc"}
 def test_what_ifs_are_as_emulated():
     joined = documented.result(documented.IN_OTHER_MEMORY["H200"])
     # Other kinds of memory are compared within one machine, which the halves of `full` are not.
-    wide = (
-        documented.result(name) for name in (FULL, "h100-quick-now.json.gz", "acceptance/two-h200-1.json.gz")
-    )
+    wide = (documented.result(names) for runs in documented.RUNS.values() for names in runs)
     changed = [one for run in wide for one in programs.what_ifs(run) if one.what != programs.OTHER]
     found = [*in_other_memory(joined), *changed]
     for what in (programs.FEWER, programs.SHARED, programs.OTHER):
@@ -395,7 +392,7 @@ def test_what_ifs_are_as_emulated():
         assert errors[len(errors) // 2] < 0.03, what
         assert errors[-1] < (0.06 if what == programs.OTHER else 0.40), what
     few = [one for one in found if one.row.counters.get("seen_sms", 0) >= 8]
-    assert len(few) > 30
+    assert len(few) > 40
     assert max(abs(one.error) for one in few) < 0.06
     wrong = tuple(
         replace(
