@@ -521,7 +521,8 @@ shape/pages
   full        gpu=first  path=$both_ways  page=4KiB        pages=4096    method=kernel,bulk,cpu_gather  memory=registered,managed_host
   full        gpu=first  path=local       page=4KiB,64KiB  pages=256     method=$on_cards
   full        path=gpu_to_peer          page=4KiB,64KiB  pages=256     method=$on_cards,staged
-  paper       path=$card,gpu_to_peer    page=1KiB..256KiB,24KiB,28KiB,36KiB  pages=16..x4..1024  method=$each_way,staged
+  paper       path=$card,gpu_to_peer    page=4KiB,28KiB,64KiB     pages=16..x4..1024  method=$each_way,staged
+  paper       path=$card,gpu_to_peer    page=1KiB,16KiB,256KiB    pages=256           method=$each_way,staged
   paper       path=$both_ways  page=4KiB,24KiB,28KiB,36KiB,64KiB  pages=4096,16384  method=$ways
   paper       path=$both_ways  page=4KiB,28KiB  pages=100000    method=$ways
   paper       path=$both_ways  page=4KiB,64KiB  pages=64,4096   method=batch,batch_merged,kernel  order=sorted,runs

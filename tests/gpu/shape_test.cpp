@@ -176,6 +176,19 @@ TEST_F(BoxCopies, that_moved_nothing_are_caught) {
   }
 }
 
+// Threads read from memory what was evicted before the sample, and from their caches what was not.
+TEST_F(BoxCopies, are_read_from_memory_by_threads_that_pack) {
+  const auto mover = make({route(host(), card()), {4096, 256, 1, 8192, 256}, BoxMethod::pack});
+  std::vector<double> evicted;
+  std::vector<double> cached;
+  for (int i = 0; i < 31; ++i) {
+    mover->prepare();
+    evicted.push_back(mover->run());
+    cached.push_back(mover->run());
+  }
+  EXPECT_GT(summarize(evicted).median, 1.1 * summarize(cached).median);
+}
+
 // What a wrong mover would leave behind, by the same ends and the same check as a mover's.
 TEST_F(BoxCopies, that_moved_one_plane_or_one_row_too_few_or_too_much_are_caught) {
   const Box box{64, 30, 4, 256, 32};
