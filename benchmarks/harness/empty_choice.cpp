@@ -229,11 +229,12 @@ class EmptyChoice {
 
   // Of families that the filter is about: it keeps cases of theirs with the preset's values, or names them.
   [[nodiscard]] std::string why_of_axes() const {
-    if (scope_.axes.empty()) {
+    if (scope_.axes.empty() && scope_.graphs.empty()) {
       return {};
     }
     Scope usual = without_sizes(scope_);
     usual.axes.clear();
+    usual.graphs.clear();
     std::string reasons;
     std::vector<std::string> kept_usually;
     for (const Family& family : families_) {

@@ -194,7 +194,7 @@ Listed list_family(const Family& family, const Machine& machine, const Scope& sc
       listed.cases.push_back(std::move(benchmark));
     }
   }
-  if (!own->axes.empty()) {  // the table's own are nobody's question
+  if (!own->axes.empty() || !own->graphs.empty()) {  // the table's own are nobody's question
     listed.left_out = grids.left_out();
   }
   return listed;

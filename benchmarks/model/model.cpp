@@ -18,13 +18,6 @@ using graph::Algorithm;
 
 const char* const kMeasured = "measured";
 
-std::string why_not(const ModelPoint& point) {
-  if (point.algorithm == Algorithm::cc && point.graph.directed()) {
-    return kNoDirectedComponents;
-  }
-  return point.link.gpu ? point.link.gpu->unavailable : "";
-}
-
 // Seconds that a row adds to the pass over the levels of all trials, roughly, on two cores.
 double about_s(const std::string& family, const ModelPoint& point) {
   const double edges_per_s = family == "model/uvm" ? 1.6e10 : 1.6e9;
@@ -79,6 +72,10 @@ std::vector<std::pair<ModelPoint, Values>> model_points(const Scope& scope, cons
   grids.each_graph(
       [&](const graph::GraphSpec& graph, const Grid& grid) {
         for (const Values& values : grid.points()) {
+          if (algorithm_of(values) == Algorithm::cc && graph.directed()) {
+            grids.leave_out(kNoDirectedComponents);
+            continue;
+          }
           const int sources = std::min(scope.trials, values.number_as<int>("sources_at_most"));
           for (const ModelLink& link : links_of(values, grid, grids, scope)) {
             points.emplace_back(ModelPoint{graph, algorithm_of(values), edge_bytes_of(values), link, sources},
@@ -109,7 +106,7 @@ Benchmark model_benchmark(const std::string& family, std::vector<Axis> before, c
   }
   Benchmark benchmark;
   benchmark.id = {family, std::move(axes), std::move(site)};
-  benchmark.skip = why_not(point);
+  benchmark.skip = point.link.gpu ? point.link.gpu->unavailable : "";
   benchmark.about_s = about_s(family, point);
   benchmark.modelled = true;
   benchmark.needs.host_bytes = host_bytes(point.graph, graph::Order::original, 0);

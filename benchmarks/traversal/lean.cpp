@@ -347,7 +347,10 @@ class Lister {
     point.answers =
         enumerator(values.word("answers"), kLeanAnswers, [](LeanAnswers each) { return name(each); });
     const bool hot_edges = hot.percent > 0 || hot.bytes > 0;
-    if (const std::string why = why_no_weights(spec, point.algorithm, point.graph.weights); !why.empty()) {
+    if (point.algorithm == Algorithm::cc && spec.directed()) {
+      grids_.leave_out(kNoDirectedComponents);
+    } else if (const std::string why = why_no_weights(spec, point.algorithm, point.graph.weights);
+               !why.empty()) {
       grids_.leave_out(why);
     } else if (!point.packed && (point.algorithm != Algorithm::sssp || point.compressed || point.hybrid)) {
       grids_.leave_out("weights lie apart in sssp alone, of plain lists that are read where they lie");
@@ -424,9 +427,6 @@ class Lister {
     if (const std::string why = why_no_team(machine_, gpu.ordinal, static_cast<std::size_t>(point.gpus));
         !why.empty()) {
       return why;
-    }
-    if (point.algorithm == Algorithm::cc && point.spec.directed()) {
-      return kNoDirectedComponents;
     }
     for (const int each : point.walkers()) {
       const GpuReport* report = machine_.find_gpu(each);

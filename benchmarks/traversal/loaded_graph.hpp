@@ -111,7 +111,7 @@ class LoadedGraph {
 
 inline constexpr int kMostSources = 1024;
 
-// Why cc skips such a graph.
+// Why there is no cc of such a graph.
 inline constexpr const char* kNoDirectedComponents =
     "the graph is directed: its components are not what propagating labels along edges finds";
 

@@ -646,6 +646,10 @@ class Lister {
     TraversalPoint point;
     point.spec = spec;
     point.algorithm = algorithm_of(values);
+    if (point.algorithm == Algorithm::cc && spec.directed()) {
+      grids_.leave_out(kNoDirectedComponents);
+      return std::nullopt;
+    }
     point.subway = values.is("placement", kSubway);
     if (point.subway != values.is("access", kCompact)) {
       grids_.leave_out(
@@ -683,7 +687,8 @@ class Lister {
       const char* const why =
           point.subway || point.gpus > 1 || point.is_managed()
               ? "direction=pull is of one GPU that walks lists where they lie, not managed"
-              : graph::why_no_pull(point.algorithm, point.access);
+          : spec.directed() ? kNoDirectedPull
+                            : graph::why_no_pull(point.algorithm, point.access);
       if (why != nullptr) {
         grids_.leave_out(why);
         return std::nullopt;
@@ -858,12 +863,6 @@ class Lister {
       if (const std::string why = gpu_targets(machine_, {other}).front().unavailable; !why.empty()) {
         return why;
       }
-    }
-    if (point.algorithm == Algorithm::cc && point.spec.directed()) {
-      return kNoDirectedComponents;
-    }
-    if (point.direction == graph::Direction::pull && point.spec.directed()) {
-      return kNoDirectedPull;
     }
     const std::size_t needed = static_cast<std::size_t>(
         std::max({point.gpus, point.where.request.placement == EdgePlacement::interleaved ? point.over : 1,

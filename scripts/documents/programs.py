@@ -40,7 +40,7 @@ RUNS: dict[str, tuple[Names, ...]] = {
     "H200": (
         "acceptance/h200-a.json.gz", "acceptance/h200-b.json.gz", "acceptance/h200-c1.json.gz",
         "acceptance/h200-c2.json.gz", "acceptance/two-h200-1.json.gz", "acceptance/two-h200-2.json.gz",
-        "h200-programs.json.gz",
+        ("h200-programs.json.gz", "h200-programs-more.json.gz"),
     ),
 }  # fmt: skip
 # Programs in two kinds of memory and rows at random, of one machine. All other rates are of the same H100; of
@@ -53,9 +53,6 @@ IN_OTHER_MEMORY = {
 LATER = "h100-quick-short.json.gz"
 # What several runs of the same cases say of rows that are predicted badly.
 ADDITIONS = "h100-additions.csv"
-# Constants of an H200 are fitted to these, too: gathers by its host and in the order of addresses, and
-# traversals that no newer run has. They count in no error.
-OLDER = {"H200": ("h200x2-full.json.gz",)}
 SHIPPED = "scripts/grainscope_report/programs.json"
 DIGITS = 3
 PROMISED = 0.25  # nine in ten rows of a kind of GPU are within
@@ -70,9 +67,7 @@ def shipped() -> str:
 
 def seen_on(gpu: str) -> list:
     """The rows of programs on a kind of GPU, each with the rates of its own run."""
-    found = [one for names in RUNS[gpu] for one in _seen_in(names)]
-    older = [one for names in OLDER.get(gpu, ()) for one in _seen_in(names)]
-    return found + [one for one in older if not one[0].case.family.startswith("lean/")]
+    return [one for names in RUNS[gpu] for one in _seen_in(names)]
 
 
 def _seen_in(names: Names) -> list:

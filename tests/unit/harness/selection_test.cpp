@@ -11,6 +11,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/graph/generate.hpp"
 #include "harness/filter.hpp"
 #include "harness/selection.hpp"
 #include "harness/show.hpp"
@@ -126,6 +127,15 @@ TEST_F(RefusalOf, axes_gives_the_reasons_of_the_family_that_the_filter_is_about)
       "from 4 B to 1024 TiB; not 3");
   EXPECT_EQ(of("shape/copy/.*bytes:3$", {{"bytes", "3"}}).find("a transfer moves"), std::string::npos);
   EXPECT_TRUE(has(of("shape/copy/.*bytes:3$", {{"bytes", "3"}}), "a box of 3 B has no whole number of rows"));
+}
+
+TEST_F(RefusalOf, a_graph_gives_the_reason_why_its_family_has_no_case_of_it) {
+  scope_.graphs = {graph::parse_graph_spec("web:12")};
+  EXPECT_EQ(of("model/cc"),
+            "no case matches 'model/cc'; left out: the graph is directed: its components are not what "
+            "propagating labels along edges finds");
+  scope_.graphs = {graph::parse_graph_spec("kron:12")};
+  EXPECT_EQ(of("model/cc"), "");
 }
 
 TEST_F(RefusalOf, axes_that_no_chosen_family_has_says_that_they_do_nothing) {
