@@ -963,6 +963,7 @@ pipeline/graphsage
   paper       graph=pareto:22                hidden=16,32,64,256,512  batches=72  store=mapped,device  mode=masked
   paper       graph=pareto:20                row=4KiB,8KiB,16KiB  batches=72  store=mapped,device  mode=masked  gpus=1,2
   paper       graph=pareto:20                row=4KiB,8KiB,16KiB  batches=72  store=mapped         mode=naive   bounded=on,off  gpus=1,2
+  paper       graph=pareto:20                row=4KiB,8KiB,16KiB  batches=72  store=pinned         mode=cpu_gather_dma
 
 # ---- model ---------------------------------------------------------------------------------------------------
 

@@ -75,12 +75,9 @@ def planned(*words: str) -> str:
 
 # What the program takes by axes, and the names of such cases, which no preset has.
 BY_AXES = {
-    "pipeline/graphsage/cpu_gather_dma/pinned/.*graph:pareto20/.*row:16384": (
-        "--benchmark_filter=^pipeline/graphsage --axis=graph=pareto:20 --axis=row=16KiB"
-    ),
     "transfer/memcpy/.*bytes:17179869184": (
         "--benchmark_filter=^transfer/memcpy --axis=bytes=16GiB --max-bytes=16GiB"
-    ),
+    )
 }
 
 
@@ -88,7 +85,8 @@ BY_AXES = {
 IN_PAPER = (
     "pipeline/graphsage/(naive|circular_shift)/.*gpus:2",
     "pipeline/graphsage/naive/.*bounded:off",
-    "pipeline/graphsage/.*row:16384",
+    "pipeline/graphsage/masked/.*row:16384",
+    "pipeline/graphsage/cpu_gather_dma/.*row:16384",
     "pipeline/graphsage/.*(fanout:12x12x12|fanout:25x15)",
     "pipeline/graphsage/.*hidden:256",
     "pipeline/graphsage/.*placement:host",
@@ -122,9 +120,6 @@ def test_what_is_had_by_axes_is_had_so_and_in_no_preset(name):
 # Rows that no stored run has, by a look at each row's case.
 ABSENT = {
     "remote": lambda case: case["axes"].get("locality") in ("remote", "unknown"),
-    "Comm|Scope's grid": lambda case: (
-        case["family"] == "transfer/zero_copy" and case["axes"]["blocks"] == case["axes"]["threads"] == 256
-    ),
     "hints of traversals other than bfs": lambda case: (
         case["family"].startswith("traversal/")
         and case["axes"].get("hint", "none") not in ("none", *HINTS_OF.get(case["family"], ()))
@@ -163,17 +158,12 @@ ABSENT = {
     "training on more than two GPUs": lambda case: (
         case["family"] == "pipeline/graphsage" and case["axes"].get("gpus", 1) > 2
     ),
-    "hot rows over two GPUs, other than 10 and 25 %": lambda case: (
-        case["family"] == "pipeline/graphsage"
-        and case["axes"]["store"] == "multi_gpu"
-        and case["axes"]["hot"] not in (10, 25)
-    ),
     "gathers and copies of several neighbours": lambda case: (
         case["family"] in ("gather", "transfer/relay", "shape/pages")
         and case["axes"].get("neighbours", 0) > 1
     ),
-    "copies larger than full's": lambda case: (
-        case["family"] == "transfer/memcpy" and case["axes"]["bytes"] > 1 << 30
+    "copies of more than 4 GiB": lambda case: (
+        case["family"] == "transfer/memcpy" and case["axes"]["bytes"] > 4 << 30
     ),
 }
 
@@ -261,6 +251,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
         ("two-h100-processes.json.gz", 2, "per_gpu"),
         ("two-h100-ranks.json.gz", 2, None),
         ("two-h100-ranks.json.gz", 2, "per_gpu"),
+        ("two-h200-paper-training.json.gz", 2, None),
     }
 
 
