@@ -400,6 +400,13 @@ def test_where_a_filter_would_be_too_long_there_are_several(monkeypatch):
     assert reference.pieces("none", []) == {}
 
 
+def test_filters_are_joined_while_their_letters_allow(monkeypatch):
+    monkeypatch.setattr(reference, "FILTER_LETTERS", 11)
+    assert reference.joined(["^(one$)", "^(2$)", "^(three$)"]) == ["^(one$)", "^(2$)", "^(three$)"]
+    assert reference.joined(["^(1$)", "^(2$)", "^(3$)"]) == ["^(1$)|^(2$)", "^(3$)"]
+    assert reference.joined([]) == []
+
+
 def test_many_families_stay_a_screen():
     lack = reference.Lack(["a"], ["a"], 1, 1, 1)
     lacks = {f"family/{at}": lack for at in range(80)}
