@@ -523,7 +523,7 @@ class Held(NamedTuple):
     """How tables do on two runs' common rows of one clock, on one kind of machine."""
 
     machine: str
-    runs: int  # pairs of them
+    runs: int  # pairs of them that have rows in common
     clock: str
     rows: int
     covered: float  # shares of rows
@@ -552,8 +552,9 @@ def held_out(runs: Sequence[Measured]) -> list[Held]:
             told = _run_standards(type_b_table(rest))
             for one, other in combinations(alike, 2):
                 if any(one is each or other is each for each in out):
-                    tried.add((id(one), id(other)))
-                    pairs += _pairs((one, other), told)
+                    common = [*_pairs((one, other), told)]
+                    tried |= {(id(one), id(other))} if common else set()
+                    pairs += common
         for clock in sorted({pair.clock for pair in pairs}):
             found.append(_held(kind[0] or kind[1], len(tried), clock, [p for p in pairs if p.clock == clock]))
     return found

@@ -580,7 +580,8 @@ def test_how_sure_is_said_by_its_parts(tmp_path, capsys):
 
 
 def test_an_uncertainty_of_one_run_alone_is_said(capsys):
-    assert "of this run alone: nobody knows" in ask(capsys, RUNS / "h100-pages.json.gz", "64KiB pages")
+    pages = RUNS / "two-h200-paper-pages.json.gz"
+    assert "of this run alone: nobody knows" in ask(capsys, pages, "64KiB pages")
     assert "of this run alone" not in ask(capsys, REFERENCE, "h2d pinned 64MiB")
 
 
