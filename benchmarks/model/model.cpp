@@ -72,8 +72,8 @@ std::vector<std::pair<ModelPoint, Values>> model_points(const Scope& scope, cons
   grids.each_graph(
       [&](const graph::GraphSpec& graph, const Grid& grid) {
         for (const Values& values : grid.points()) {
-          if (algorithm_of(values) == Algorithm::cc && graph.directed()) {
-            grids.leave_out(kNoDirectedComponents);
+          if (const std::string why = why_no_case(graph, algorithm_of(values)); !why.empty()) {
+            grids.leave_out(why);
             continue;
           }
           const int sources = std::min(scope.trials, values.number_as<int>("sources_at_most"));

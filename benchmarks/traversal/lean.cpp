@@ -347,10 +347,7 @@ class Lister {
     point.answers =
         enumerator(values.word("answers"), kLeanAnswers, [](LeanAnswers each) { return name(each); });
     const bool hot_edges = hot.percent > 0 || hot.bytes > 0;
-    if (point.algorithm == Algorithm::cc && spec.directed()) {
-      grids_.leave_out(kNoDirectedComponents);
-    } else if (const std::string why = why_no_weights(spec, point.algorithm, point.graph.weights);
-               !why.empty()) {
+    if (const std::string why = why_no_case(spec, point.algorithm, point.graph.weights); !why.empty()) {
       grids_.leave_out(why);
     } else if (!point.packed && (point.algorithm != Algorithm::sssp || point.compressed || point.hybrid)) {
       grids_.leave_out("weights lie apart in sssp alone, of plain lists that are read where they lie");

@@ -87,8 +87,10 @@ std::string weights_of(const graph::GraphSpec& spec, const WeightRange& range) {
   return has_own_weights(spec) ? "own" : text_of(range);
 }
 
-std::string why_no_weights(const graph::GraphSpec& spec, graph::Algorithm algorithm,
-                           const WeightRange& range) {
+std::string why_no_case(const graph::GraphSpec& spec, graph::Algorithm algorithm, const WeightRange& range) {
+  if (algorithm == graph::Algorithm::cc && spec.directed()) {
+    return kNoDirectedComponents;
+  }
   if (range == WeightRange()) {
     return {};
   }

@@ -105,9 +105,10 @@ class LoadedGraph {
 // Whose weights a graph has, as case names say it: "own", of a file that has some, else "8-72". Throws as
 // holds_weights.
 [[nodiscard]] std::string weights_of(const graph::GraphSpec& spec, const WeightRange& range = {});
-// Why a case cannot have other weights than usual; empty where it has the usual ones, or can.
-[[nodiscard]] std::string why_no_weights(const graph::GraphSpec& spec, graph::Algorithm algorithm,
-                                         const WeightRange& range);
+// Why no machine runs this algorithm over this graph, or with weights of this range; empty where one can, or
+// where a file has to be read to be known.
+[[nodiscard]] std::string why_no_case(const graph::GraphSpec& spec, graph::Algorithm algorithm,
+                                      const WeightRange& range = {});
 
 inline constexpr int kMostSources = 1024;
 

@@ -646,10 +646,6 @@ class Lister {
     TraversalPoint point;
     point.spec = spec;
     point.algorithm = algorithm_of(values);
-    if (point.algorithm == Algorithm::cc && spec.directed()) {
-      grids_.leave_out(kNoDirectedComponents);
-      return std::nullopt;
-    }
     point.subway = values.is("placement", kSubway);
     if (point.subway != values.is("access", kCompact)) {
       grids_.leave_out(
@@ -695,8 +691,7 @@ class Lister {
       }
     }
     point.where.graph.weights = weights_of(values);
-    if (const std::string why = why_no_weights(spec, point.algorithm, point.where.graph.weights);
-        !why.empty()) {
+    if (const std::string why = why_no_case(spec, point.algorithm, point.where.graph.weights); !why.empty()) {
       grids_.leave_out(why);
       return std::nullopt;
     }

@@ -551,9 +551,9 @@ def held_out(runs: Sequence[Measured]) -> list[Held]:
                 continue
             told = _run_standards(type_b_table(rest))
             for one, other in combinations(alike, 2):
-                if any(one is each or other is each for each in out):
-                    common = [*_pairs((one, other), told)]
-                    tried |= {(id(one), id(other))} if common else set()
+                left_out = any(one is each or other is each for each in out)
+                if left_out and (common := [*_pairs((one, other), told)]):
+                    tried.add((id(one), id(other)))
                     pairs += common
         for clock in sorted({pair.clock for pair in pairs}):
             found.append(_held(kind[0] or kind[1], len(tried), clock, [p for p in pairs if p.clock == clock]))

@@ -276,8 +276,7 @@ MEASURED = (
     {"placement": "host", "gpus": 1},
     {"placement": "host", "gpus": 2},
     {"placement": "interleaved", "gpus": 2},
-    {"store": "multi_gpu", "hot": 10},
-    {"store": "multi_gpu", "hot": 25},
+    *({"store": "multi_gpu", "hot": percent} for percent in (1, 5, 10, 25, 50)),
     {"store": "multi_gpu", "hot": 10, "processes": "per_gpu"},
     {"mode": "cpu_gather_dma", "placement": "host", "processes": "per_gpu"},
 )
