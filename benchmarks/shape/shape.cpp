@@ -337,15 +337,16 @@ constexpr About kAboutShapePages{
         "pages in host memory: merging them, the arrays for cudaMemcpyBatchAsync and the way of a kernel's "
         "table to the GPU are part of it (a kernel reads the table over the link that the pages cross); the "
         "graph's instantiation and upload are not, since a graph is for the same pages again and again. Not "
-        "timed: allocation, filling; before each sample the pages at the destination are overwritten",
+        "timed: allocation, filling; before each sample the pages at the destination are overwritten, and "
+        "what is in host memory is evicted from the CPU's caches",
     .formula = "bandwidth = page * pages / median time; an operation is one page",
     .source =
         "Kwon et al., Efficient Memory Management for Large Language Model Serving with PagedAttention (SOSP "
         "2023); the CUDA runtime's documentation of cudaMemcpyBatchAsync; Comm|Scope's `Comm_cudart_*` graph "
         "benchmarks",
     .limits =
-        "all pages have one size; the tables are the same in every run; the host's caches are left as the "
-        "overwriting left them",
+        "all pages have one size; the tables are the same in every run; the buffer that host threads gather "
+        "into or scatter from is not evicted",
 };
 
 using transfer::PageCopy;
@@ -634,7 +635,9 @@ Family shape_pages() {
                        {1, 99}, kFound, {kFound}),
            following_axis("bytes", "of all pages", AxisUnit::bytes), gpu_axis(), node_axis(), pairs_axis(),
            orders_axis()},
-          list_pages};
+          list_pages,
+          false,
+          2};  // host memory leaves the CPUs' caches before each sample
 }
 
 }  // namespace grainscope::harness

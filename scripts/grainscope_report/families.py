@@ -90,7 +90,14 @@ UNKNOWN = Family()
 
 # Up to which version type B of a family's older runs stands for it, until runs of that are taken: it still
 # goes over the same links and waits for the same host.
-TYPE_B_UNTIL = {"call": 2, "grain/pieces": 2, "lean/sssp": 2, "sampling/neighbours": 2, "shape/copy": 2}
+TYPE_B_UNTIL = {
+    "call": 2,
+    "grain/pieces": 2,
+    "lean/sssp": 2,
+    "sampling/neighbours": 2,
+    "shape/copy": 2,
+    "shape/pages": 2,
+}
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,11 @@ void PageEnds::poison() const {
   stream.synchronize();
 }
 
+void PageEnds::flush() const {
+  source_.flush();
+  destination_.flush();
+}
+
 std::vector<PieceCopy> PageEnds::pieces(bool for_kernel) const {
   const std::byte* from = for_kernel ? source_.device_data() : source_.data();
   std::byte* to = for_kernel ? destination_.device_data() : destination_.data();
@@ -241,7 +246,10 @@ class PageLane : public ShapeLane<PageCopy, PageEnds> {
   PageLane(const PageCopy& copy, const Surroundings& surroundings)
       : ShapeLane(copy, copy.pages.bytes(), surroundings) {}
 
-  void prepare() override { ends().poison(); }
+  void prepare() override {
+    ends().poison();
+    ends().flush();
+  }
 
   void issue(const cuda::Stream& stream) final {
     const double start_s = thread_cpu_s();

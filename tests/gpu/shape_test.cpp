@@ -30,6 +30,18 @@ constexpr BoxMethod kDirect[] = {BoxMethod::copy_2d, BoxMethod::copy_3d, BoxMeth
 constexpr BoxMethod kAll[] = {BoxMethod::copy_2d,        BoxMethod::copy_3d, BoxMethod::kernel_strided,
                               BoxMethod::kernel_chunked, BoxMethod::pack,    BoxMethod::row_copies};
 
+// Threads read from memory what was evicted before the sample, and from their caches what was not.
+void expect_eviction(Mover& mover) {
+  std::vector<double> evicted;
+  std::vector<double> cached;
+  for (int i = 0; i < 31; ++i) {
+    mover.prepare();
+    evicted.push_back(mover.run());
+    cached.push_back(mover.run());
+  }
+  EXPECT_GT(summarize(evicted).median, 1.1 * summarize(cached).median);
+}
+
 class BoxCopies : public TransferTest {
  protected:
   [[nodiscard]] std::unique_ptr<Mover> make(const BoxCopy& copy) {
@@ -176,17 +188,8 @@ TEST_F(BoxCopies, that_moved_nothing_are_caught) {
   }
 }
 
-// Threads read from memory what was evicted before the sample, and from their caches what was not.
 TEST_F(BoxCopies, are_read_from_memory_by_threads_that_pack) {
-  const auto mover = make({route(host(), card()), {4096, 256, 1, 8192, 256}, BoxMethod::pack});
-  std::vector<double> evicted;
-  std::vector<double> cached;
-  for (int i = 0; i < 31; ++i) {
-    mover->prepare();
-    evicted.push_back(mover->run());
-    cached.push_back(mover->run());
-  }
-  EXPECT_GT(summarize(evicted).median, 1.1 * summarize(cached).median);
+  expect_eviction(*make({route(host(), card()), {4096, 256, 1, 8192, 256}, BoxMethod::pack}));
 }
 
 // What a wrong mover would leave behind, by the same ends and the same check as a mover's.
@@ -335,6 +338,10 @@ class PageCopies : public TransferTest {
     return mover;
   }
 };
+
+TEST_F(PageCopies, are_read_from_memory_by_threads_that_gather) {
+  expect_eviction(*make({route(host(), card()), usual_pages(4 * kKiB, 64), PageMethod::cpu_gather, {}}));
+}
 
 TEST_F(PageCopies, by_every_method_on_every_path_move_all_pages_and_nothing_else) {
   // Even and odd sizes: a chunk of a kernel, less, more, and none that words or 16 bytes divide; one page,

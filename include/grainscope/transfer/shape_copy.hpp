@@ -87,6 +87,8 @@ class PageEnds {
   void fill() const;
   // Writes poison alone, where a copy since fill() should have written, and waits.
   void poison() const;
+  // The pools in host memory leave the CPUs' caches.
+  void flush() const;
   // The copies of all pages: for kernels of the current GPU, or for the runtime's copies and the host.
   [[nodiscard]] std::vector<PieceCopy> pieces(bool for_kernel) const;
   // Throws FailedError, naming the first wrong byte, unless the destination holds every page and nothing else
