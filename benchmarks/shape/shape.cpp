@@ -402,6 +402,7 @@ PageCopy page_copy(const ShapePath& path, const Values& values, std::uint64_t ne
   if (!values.is("blocks", kUsual)) {
     copy.blocks = values.number_as<unsigned>("blocks");
   }
+  copy.flush = true;
   copy.relay.gpus = neighbours;
   if (!values.is("share", kFound)) {
     copy.relay.share = values.number_as<int>("share");

@@ -761,7 +761,7 @@ OF_DISSERTATION = (
         DISSERTATION,
         "training_features_4096",
         "zero-copy, speed over gathers by the CPU, 4096 features",
-        absent="rows of 16 KiB are trained on by zero-copy, and in no run by gathers of the CPU",
+        absent="no run trains on rows of 16 KiB both by zero-copy and by gathers of the CPU",
     ),
     Headline(
         DISSERTATION,

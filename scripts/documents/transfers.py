@@ -8,7 +8,7 @@ from statistics import median
 
 import documents
 from documents import axes_of, digits, part, table
-from grainscope_report.units import format_bytes
+from grainscope_report.units import format_bytes, parse_bytes
 
 RELAY_RUN = "two-h100-relay.json.gz"
 RELAY = "transfer/relay"
@@ -252,3 +252,15 @@ def relay_pays(method: str) -> str:
                 gains.setdefault(size, []).append(row.counters["of_alone"])
     slow = [size for size, times in gains.items() if min(times) < 1.1]
     return format_bytes(min(size for size in gains if size > max(slow, default=0)))
+
+
+@part("unflushed.apart")
+def unflushed_apart(least: str, most: str) -> str:
+    """By how many percent times of zero-copy with and without a flush differ at most, of sizes in a range."""
+    sizes = range(parse_bytes(least), parse_bytes(most) + 1)
+    times: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
+    for row in documents.rows_of("h200-unflushed.json.gz"):
+        direction, size = axes_of(row, "direction", "bytes")
+        if size in sizes:
+            times[direction, size][row.case.axes.get("flush", "on")] = row.median_s
+    return f"{100 * max(abs(each['off'] / each['on'] - 1) for each in times.values()):.1f}"

@@ -24,7 +24,7 @@ import json
 import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -80,6 +80,7 @@ class Measured:
     versions: Mapping[str, int]  # by family
     clocks: Mapping[str, Key]
     processes: Mapping[str, tuple[tuple[Visit, ...], ...]]
+    narrow: bool = False  # of some families alone, so that it says nothing of the others on its clocks
 
 
 @dataclass(frozen=True)
@@ -283,6 +284,7 @@ def _kept(run: Measured) -> dict[str, Any]:
             ]
             for question, processes in run.processes.items()
         ],
+        **({"narrow": True} if run.narrow else {}),
     }
 
 
@@ -298,7 +300,7 @@ def _from_kept(run: Mapping[str, Any]) -> Measured:
         processes[question] = tuple(tuple(Visit(*visit) for visit in process) for process in visits)
     facts = (run[key] for key in ("source", "sha256", "started", "commit", "machine"))
     kind = tuple(run["kind"]) if run.get("kind") else None
-    return Measured(*facts, kind, run.get("versions", {}), clocks, processes)
+    return Measured(*facts, kind, run.get("versions", {}), clocks, processes, run.get("narrow", False))
 
 
 class Difference(NamedTuple):
@@ -537,10 +539,10 @@ def held_out(runs: Sequence[Measured]) -> list[Held]:
     """What tables are worth on runs that they were not made of.
 
     A table is made without the runs of one GPU, and tried on every pair that has one of them; where less than
-    two runs remain, without one run.
+    two runs remain, without one run. Runs that are narrow take no part.
     """
     found = []
-    runs = as_today(runs)
+    runs = as_today([run for run in runs if not run.narrow])
     for kind in sorted({run.kind for run in runs if run.kind}, key=lambda kind: (not kind[0], kind)):
         alike = [run for run in runs if run.kind == kind]
         pairs: list[Pair] = []
@@ -602,7 +604,8 @@ def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
     keys = {key for run in runs for key in run.clocks.values()}
     # A row of one run is on quiet CPUs, and of another that found none on the host's clock.
     keys |= {(family, BUSY[clock]) for family, clock in keys if clock in BUSY}
-    visits, between = _visits(keys, runs), _between(keys, found)
+    whole = {family for run in runs if not run.narrow for family, _ in run.clocks.values()}
+    visits, between = _visits(keys, runs, whole), _between(keys, found, whole)
     versions: dict[str, int] = {}
     for run in runs:
         for family, version in run.versions.items():
@@ -619,8 +622,8 @@ def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
             yield row | {"version": newer, "of_version": row["version"]}
 
 
-def _visits(keys: Iterable[Key], runs: Sequence[Measured]) -> dict[Key, float]:
-    """What one visit differs by from another of its run."""
+def _visits(keys: Iterable[Key], runs: Sequence[Measured], whole: Set[str]) -> dict[Key, float]:
+    """What one visit differs by from another of its run; `whole` as _between() has it."""
     found: dict[Key, list[Difference]] = defaultdict(list)
     exact = Uncertainty(0.0, math.inf)
     for run in runs:
@@ -628,14 +631,20 @@ def _visits(keys: Iterable[Key], runs: Sequence[Measured]) -> dict[Key, float]:
             logs = map(math.log, _medians(processes))
             pairs = [Difference(other - one, exact, exact) for one, other in combinations(logs, 2)]
             found[run.clocks[question]] += pairs
-    return _between(keys, {key: rows for key, rows in found.items() if rows})
+    return _between(keys, {key: rows for key, rows in found.items() if rows}, whole)
 
 
-def _between(keys: Iterable[Key], found: Mapping[Key, Sequence[Difference]]) -> dict[Key, float]:
-    """What runs differ by; of a family without a pair of rows as all on its clock do."""
+def _between(
+    keys: Iterable[Key], found: Mapping[Key, Sequence[Difference]], whole: Set[str]
+) -> dict[Key, float]:
+    """What runs differ by; of a family without a pair of rows as all on its clock do.
+
+    All are those of `whole`, the families of runs that were not narrowed to some.
+    """
     clocks: dict[str, list[Key]] = defaultdict(list)
     for key in found:
-        clocks[key[1]].append(key)
+        if key[0] in whole:
+            clocks[key[1]].append(key)
 
     coverages = {key: _Coverage(rows) for key, rows in found.items()}
 
@@ -651,7 +660,10 @@ def _between(keys: Iterable[Key], found: Mapping[Key, Sequence[Difference]]) -> 
     def enough(key: Key, run: float) -> bool:
         rows = found.get(key, ())
         own = len(rows) * (count(key, run) / len(rows)) if rows else 0
-        share = (own + WEIGHT * usual(key[1], run)) / (len(rows) + WEIGHT)
+        if key[1] not in clocks:
+            share = own / len(rows)
+        else:
+            share = (own + WEIGHT * usual(key[1], run)) / (len(rows) + WEIGHT)
         return share >= (COVERED_GATED if key[1] == "gated" else COVERED)
 
     # The larger it is, the more is covered.
@@ -659,7 +671,7 @@ def _between(keys: Iterable[Key], found: Mapping[Key, Sequence[Difference]]) -> 
         at = bisect_left(GRID, True, hi=len(GRID) - 1, key=lambda run: enough(key, run))
         return GRID[at]
 
-    return {key: least(key) for key in keys if key[1] in clocks}
+    return {key: least(key) for key in keys if key[1] in clocks or key in found}
 
 
 def _type_a(run: Measured) -> Iterator[tuple[str, Uncertainty]]:

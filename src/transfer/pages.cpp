@@ -248,7 +248,9 @@ class PageLane : public ShapeLane<PageCopy, PageEnds> {
 
   void prepare() override {
     ends().poison();
-    ends().flush();
+    if (copy().flush) {
+      ends().flush();
+    }
   }
 
   void issue(const cuda::Stream& stream) final {

@@ -340,7 +340,8 @@ class PageCopies : public TransferTest {
 };
 
 TEST_F(PageCopies, are_read_from_memory_by_threads_that_gather) {
-  expect_eviction(*make({route(host(), card()), usual_pages(4 * kKiB, 64), PageMethod::cpu_gather, {}}));
+  expect_eviction(
+      *make({route(host(), card()), usual_pages(4 * kKiB, 64), PageMethod::cpu_gather, {}, {}, true}));
 }
 
 TEST_F(PageCopies, by_every_method_on_every_path_move_all_pages_and_nothing_else) {

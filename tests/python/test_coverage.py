@@ -124,10 +124,10 @@ ABSENT = {
         case["family"].startswith("traversal/")
         and case["axes"].get("hint", "none") not in ("none", *HINTS_OF.get(case["family"], ()))
     ),
-    "dense on a GPU, but of bfs and pr, over edges in peers and by fewer bytes of sssp": lambda case: (
+    "dense on a GPU by sssp but over edges in peers, or by fewer bytes but by sssp": lambda case: (
         case["axes"].get("graph", "").startswith("dense")
         and not case["family"].startswith("model/")
-        and case["family"] not in ("traversal/bfs", "traversal/pr", "lean/sssp")
+        and case["family"] not in ("traversal/bfs", "traversal/cc", "traversal/pr", "lean/sssp")
         and case["axes"].get("placement") not in ("peer", "interleaved")
     ),
     "real graphs on a GPU": lambda case: (
@@ -144,11 +144,6 @@ ABSENT = {
     ),
     "sssp and pr by parts of as many vertices": lambda case: (
         case["family"] in ("traversal/sssp", "traversal/pr") and "divide" in case["axes"]
-    ),
-    "large rows in training by gathers of the CPU": lambda case: (
-        case["family"] == "pipeline/graphsage"
-        and case["axes"]["row"] > 2312
-        and "cpu" in case["axes"]["mode"]
     ),
     "the papers' fan-outs by gathers of the CPU": lambda case: (
         case["family"] == "pipeline/graphsage"
@@ -182,16 +177,35 @@ def test_what_no_stored_run_is_said_to_have_is_in_none(name):
     assert not [case for case in cases() if ABSENT[name](case)]
 
 
-def test_zero_copy_that_was_not_flushed_is_in_one_run_that_has_no_other():
-    kinds: dict[str, set[str]] = {}
+def test_zero_copy_that_was_not_flushed_is_in_one_run_beside_the_same_that_was():
+    intervals: dict[str, dict[tuple, dict[str, list[float]]]] = {}
     for name in RUNS:
         for row in (row for row in raw(name) if row["case"]["family"] == "transfer/zero_copy"):
             if row["status"] != "ok":
                 continue
-            kinds.setdefault(name, set()).add(row["case"]["axes"].get("flush", "on"))
-    assert {name: kind for name, kind in kinds.items() if "off" in kind} == {
-        "four-h200-unflushed.json.gz": {"off"}
-    }
+            axes = dict(row["case"]["axes"])
+            flush = axes.pop("flush", "on")
+            of = intervals.setdefault(name, {}).setdefault(tuple(sorted(axes.items())), {})
+            of[flush] = row.get("interval_s") or row["ci95_s"]
+    (name,) = {name for name, cases in intervals.items() if any("off" in of for of in cases.values())}
+    assert name == "h200-unflushed.json.gz"
+    assert all(of.keys() == {"on", "off"} for of in intervals[name].values())
+    small = [of for axes, of in intervals[name].items() if dict(axes)["bytes"] < 16 << 10]
+    assert len(small) == 4
+    assert all(of["off"][0] < of["on"][1] and of["on"][0] < of["off"][1] for of in small)
+
+
+def test_large_rows_are_trained_on_by_zero_copy_and_by_gathers_of_the_cpu_in_runs_of_their_own():
+    modes: dict[str, set[str]] = {}
+    for name in RUNS:
+        for row in raw(name):
+            axes = row["case"]["axes"]
+            if row["status"] == "ok" and row["case"]["family"] == "pipeline/graphsage" and axes["row"] > 2312:
+                modes.setdefault(name, set()).add(axes["mode"])
+    assert {name for name, of in modes.items() if "cpu_gather_dma" in of} == {"h200-paper-sampling.json.gz"}
+    assert modes.pop("h200-paper-sampling.json.gz") == {"cpu_gather_dma"}
+    assert all("masked" in of for of in modes.values())
+    assert modes.keys() >= {"h100-paper-training.json.gz"}
 
 
 HINTS = {"read_mostly", "preferred_gpu", "preferred_host", "accessed_by", "prefetch"}
@@ -246,6 +260,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
         ("h100-quick-now.json.gz", 1, None),
         ("h100-quick-short.json.gz", 1, None),
         ("acceptance/h100-d.json.gz", 1, None),
+        ("h200-paper-sampling.json.gz", 1, None),
         ("no-gpu-products.json.gz", 1, None),
         ("two-h100-processes.json.gz", 2, None),
         ("two-h100-processes.json.gz", 2, "per_gpu"),

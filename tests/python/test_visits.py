@@ -145,6 +145,8 @@ def test_of_some_families_the_others_are_left_out(tmp_path, files) -> None:
     )
     assert run.processes.keys() == run.clocks.keys() < whole.clocks.keys()
     assert run.versions == {"host/memcpy": whole.versions["host/memcpy"]}
+    assert run.narrow
+    assert not whole.narrow
     refused = subprocess.run([*study, "nosuch"], capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stderr[:7]) == (2, "study: ")
     assert "has no rows of nosuch with visits" in refused.stderr
@@ -244,7 +246,7 @@ def test_a_fitted_table_covers_other_runs():
 
 def test_one_run_or_one_visit_tells_nothing():
     one_visit = [
-        Measured(*list(vars(run).values())[:-1], {row: each[:1] for row, each in run.processes.items()})
+        dataclasses.replace(run, processes={row: each[:1] for row, each in run.processes.items()})
         for run in repeated_runs(3, 0.03)
     ]
     for runs in (repeated_runs(1, 0.03), one_visit, []):
@@ -354,6 +356,30 @@ def test_a_family_that_one_run_alone_has_differs_as_all_on_its_clock_do():
     )
     told = {row["family"]: row for row in visits.type_b_table([first, *others])["families"]}
     assert told["solo"]["run"]["standard"] == pytest.approx(told["fake"]["run"]["standard"], rel=0.16)
+
+
+def narrowed(run: Measured, clock: str) -> Measured:
+    """The run as one of another family alone, half of it on this clock."""
+    clocks, processes = {}, {}
+    for row, visits_of_row in run.processes.items():
+        key = ("other", clock if int(row) % 2 else "gated")
+        question = json.dumps(["other", {"row": row}, {}, key[1]])
+        clocks[question], processes[question] = key, visits_of_row
+    return dataclasses.replace(run, clocks=clocks, processes=processes, versions={"other": 1}, narrow=True)
+
+
+def test_a_narrow_run_tells_of_its_families_alone():
+    whole = repeated_runs(4, 0.03)
+    narrow = [narrowed(run, "open") for run in repeated_runs(2, 0.2, visit=0.1, seed=2)]
+    (of_fake,), both = visits.type_b_table(whole)["families"], visits.type_b_table(whole + narrow)["families"]
+    told = {(row["family"], row["clock"]): row for row in both}
+    assert told.keys() == {("fake", "gated"), ("other", "gated"), ("other", "open")}
+    assert told["fake", "gated"] == of_fake
+    # On a clock that whole runs have, all weigh in; on the other one its rows alone.
+    assert told["other", "open"]["run"]["standard"] == pytest.approx(0.2, rel=0.3)
+    assert 0.03 < told["other", "gated"]["run"]["standard"] <= told["other", "open"]["run"]["standard"]
+    assert told["other", "open"]["visit"]["standard"] == pytest.approx(0.1, rel=0.25)
+    assert visits.held_out(whole) == visits.held_out(whole + narrow) != []
 
 
 def test_a_folder_of_runs_and_a_file_are_tables(tmp_path: Path):

@@ -261,6 +261,7 @@ struct PageCopy : Route {
   PageMethod method = PageMethod::one_by_one;
   std::optional<unsigned> blocks = {};  // of a method that has_blocks; empty: what its path usually needs
   Relay relay = {};                     // of PageMethod::relay: whose kernels copy which share of the pages
+  bool flush = false;                   // evict pools on the host from the CPU's caches before every sample
 };
 
 // Pages of a copy that its relays pass on: as many for each of them, one at least. They are the first ones.
