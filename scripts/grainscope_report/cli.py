@@ -53,10 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         return _failed("standard output is closed: send it somewhere, if only to /dev/null")
     try:
-        with _plain_output(), collecting_seldom():
-            status = _run(argv)
-            sys.stdout.flush()
-            return status
+        with plain_output(), collecting_seldom():
+            return _run(argv)
     except ReportError as error:
         return _failed(str(error), error.status)
     except KeyboardInterrupt:
@@ -90,14 +88,18 @@ def _failed(said: str, status: int = EXIT_USAGE) -> int:
 
 
 @contextmanager
-def _plain_output() -> Iterator[None]:
-    """What is printed of a file can do nothing to a terminal."""
+def plain_output() -> Iterator[None]:
+    """What is printed of a file can do nothing to a terminal, and the reader of a pipe may go.
+
+    ReportError where standard output cannot be written.
+    """
     with redirect_stdout(_Output(sys.stdout)):
         if sys.stderr is None:
             yield
         else:
             with redirect_stderr(_Output(sys.stderr)):
                 yield
+        sys.stdout.flush()
 
 
 # What an output without these letters has in their place.

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from command_lines import PROGRAM
 from compared import H100, node, written
 from grainscope_report.cli import main
 from grainscope_report.commands import exchange
@@ -244,6 +245,24 @@ def test_a_reader_that_has_gone_does_not_change_the_verdict(tmp_path):
     )  # fmt: skip
     assert (ended.returncode, ended.stderr) == (1, "")
     assert ended.stdout == f"{bad}: 3000 problems\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [("study results/reference/study/*.gz", 0), ("reference --missing quick --program PROGRAM", 0)],
+)
+def test_scripts_beside_the_command_line_meet_readers_that_go_and_full_disks(command, status):
+    if "PROGRAM" in command and not PROGRAM:
+        pytest.skip("needs the program")
+    command = f"scripts/{command.replace('PROGRAM', PROGRAM or '')}"
+    script = ["bash", "-c", f"cd {ROOT}; {command} | head -1; exit ${{PIPESTATUS[0]}}"]
+    ended = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr, ended.stdout.count("\n")) == (status, "", 1)
+    full = subprocess.run(
+        ["bash", "-c", f"cd {ROOT}; {command} >/dev/full"], capture_output=True, text=True, check=False
+    )
+    assert full.returncode == 2
+    assert said_once(full.stderr, "standard output cannot be written (No space left")
 
 
 def test_not_enough_memory_is_a_sentence(small, capsys, monkeypatch):
