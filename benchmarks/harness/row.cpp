@@ -64,14 +64,21 @@ std::optional<Uncertainty> TypeB::between_runs(const std::string& family, int ve
 }
 
 std::string gpus_of(const Environment& environment) {
-  const auto& gpus = environment.gpus;
-  if (gpus.empty()) {
-    return "";
+  std::vector<std::pair<std::string, int>> models;  // in their order, and how many
+  for (const auto& gpu : environment.gpus) {
+    const auto same = std::find_if(models.begin(), models.end(),
+                                   [&](const auto& model) { return model.first == gpu.name; });
+    if (same != models.end()) {
+      ++same->second;
+    } else {
+      models.emplace_back(gpu.name, 1);
+    }
   }
-  const std::string& name = gpus.front().name;
-  const auto alike =
-      std::count_if(gpus.begin(), gpus.end(), [&](const auto& gpu) { return gpu.name == name; });
-  return alike > 1 ? name + " ×" + std::to_string(alike) : name;
+  std::string text;
+  for (const auto& [name, count] : models) {
+    text += (text.empty() ? "" : ", ") + name + (count > 1 ? " ×" + std::to_string(count) : "");
+  }
+  return text;
 }
 
 TypeB type_b_of(const Machine& machine) {

@@ -447,6 +447,11 @@ class Row(Record):
         trials = (min(times), max(times)) if few else median_interval(times)
         return Estimate(self.median_s, *(self.interval_s or self.within_s or trials), len(self.visits) or 1)
 
+    @property
+    def of_inputs(self) -> bool:
+        """Whether its trials are of different inputs (sources), not of one input again."""
+        return any(not trial.label.startswith("trial:") for trial in self.trials)
+
     def _sum(self, what: str) -> float | None:
         """What all visits took together; None where one does not tell."""
         parts = [getattr(visit, what) for visit in self.visits]

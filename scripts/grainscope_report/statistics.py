@@ -98,6 +98,18 @@ def ratio(over: Estimate, under: Estimate) -> Estimate:
     return Estimate(over.value / under.value, low, over.high / under.low, min(over.visits, under.visits))
 
 
+def widened(estimate: Estimate, *others: Estimate) -> Estimate:
+    """The estimate where all of these others are uncertain as well, each by itself: as logarithms."""
+
+    def half(other: Estimate, up: bool) -> float:
+        return math.log(other.high / other.value if up else other.value / other.low)
+
+    down = math.hypot(half(estimate, False), *(half(other, False) for other in others))
+    up = math.hypot(half(estimate, True), *(half(other, True) for other in others))
+    value = estimate.value
+    return Estimate(value, value * math.exp(-down), value * math.exp(up), estimate.visits)
+
+
 @dataclass(frozen=True)
 class Crossover:
     """Where two curves swap places: the interpolated `x`, its interval, and who wins above it."""

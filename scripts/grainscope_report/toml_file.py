@@ -3,6 +3,7 @@
 import difflib
 import math
 import re
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
@@ -46,7 +47,7 @@ POSITIVE = Bounds(low=0, above=True)
 def load(path: Path) -> "Table":
     """The whole file as a table; ReportError where it cannot be read or is no TOML."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise ReportError(f"{path} does not exist: give a TOML file") from None
     except UnicodeDecodeError:
@@ -117,6 +118,8 @@ class Table:
         value = self.take(key, (int, float), "a number", default)
         if key not in self.raw:
             return value
+        if abs(value) > sys.float_info.max:  # a whole number may be larger than any other
+            value = math.inf if value > 0 else -math.inf
         if not math.isfinite(value) or not low <= value <= high or (above and value <= low):
             bounds = [f"{'above' if above else 'at least'} {low:g}"] * (low > -math.inf)
             bounds += [f"at most {high:g}"] * (high < math.inf)
@@ -232,6 +235,6 @@ def size(said: Value) -> float | None:
     if isinstance(said, bool):
         return None
     if isinstance(said, (int, float)):
-        return float(said) if math.isfinite(said) else None
+        return float(said) if abs(said) <= sys.float_info.max else None
     found = parse_bytes(said)
     return None if found is None else float(found)

@@ -9,7 +9,7 @@ empirical Bayes methods, Stat. Appl. Genet. Mol. Biol. 3 (2004). The standard li
 import hashlib
 import json
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from statistics import NormalDist
@@ -37,6 +37,8 @@ QUIET_CPUS, SHARED_CPUS = 0.004, 0.01
 BETWEEN_HOSTS = {"gated": 0.02, "open": 0.05, "quiet": 0.1, "host": 0.18}
 FREEDOM = 8.0  # of what a table says: it is made of few machines
 MANY = 100  # degrees of freedom
+LEAST_FREEDOM = 1e-2  # less is of no sample
+MOST_LOG = 700.0  # that a number holds
 AS_NORMAL = 1e7  # from so many on Student's t is the normal distribution, in seven digits
 _TINY = 1e-12
 
@@ -72,14 +74,15 @@ class TypeB:
         self._latest: Mapping[str, Any] | None = None
         self._kind: tuple[str, str] = ("", "")
         self._machines = {(one["gpu"], one["cpu"]): at for at, one in enumerate(table["machines"])}
+        self._ran = {family.get("machine", 0) for family in table["families"] if "run" in family}
         self._families = {
             (family.get("machine", 0), family["family"], family["version"], family["clock"]): family
             for family in table["families"]
         }
 
     def knows(self, context: Mapping[str, Any]) -> bool:
-        """Whether it says something of machines like the one of this context."""
-        return kind_of(context) in self._machines
+        """Whether it says what runs of machines like the one of this context differ by."""
+        return self._machines.get(kind_of(context)) in self._ran
 
     def of(self, row: Mapping[str, Any], level: str, context: Mapping[str, Any]) -> Uncertainty | None:
         """What values of a row's family, version and clock differ by at a level: `visit` or `run`.
@@ -129,15 +132,14 @@ def between_hosts(clock: str) -> Uncertainty:
 
 
 def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:
-    """Machines of one kind have the same GPUs, if any (`NVIDIA H200 ×2`), and the same CPU.
+    """Machines of one kind have the same GPUs, if any (`NVIDIA H200 ×2`, or `A, B ×2`), and the same CPU.
 
     Beside a second GPU short operations take longer, whether or not a run uses both (docs/uncertainty.md).
     """
     environment = context["environment"]
-    names = [gpu["name"] for gpu in environment["gpus"]]
-    first = names[0] if names else ""
-    count = names.count(first)
-    return f"{first} ×{count}" if count > 1 else first, environment["cpu"]["model"] or ""
+    models = Counter(gpu["name"] for gpu in environment["gpus"])
+    gpus = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in models.items())
+    return gpus, environment["cpu"]["model"] or ""
 
 
 @cache
@@ -308,7 +310,7 @@ def expanded(uncertainty: Uncertainty) -> float:
 
 def interval_around(value: float, uncertainty: Uncertainty) -> list[float]:
     """That interval around a time or a rate."""
-    factor = math.exp(expanded(uncertainty))
+    factor = math.exp(min(expanded(uncertainty), MOST_LOG))
     return [value / factor, value * factor]
 
 
@@ -331,6 +333,7 @@ def student_quantile(probability: float, freedom: float) -> float:
     """The value below which Student's t lies with this probability; `freedom` may be infinite."""
     if probability < 0.5:
         return -student_quantile(1 - probability, freedom)
+    freedom = max(freedom, LEAST_FREEDOM)
     found = NormalDist().inv_cdf(probability)
     if freedom > AS_NORMAL:
         return found

@@ -317,7 +317,14 @@ class Difference(NamedTuple):
 
 
 def type_b_table(runs: Sequence[Measured]) -> dict[str, Any]:
-    """The table of type B of runs of several visits: at least two runs of a kind of machine."""
+    """The table of type B of runs of several visits: at least two runs of a kind of machine.
+
+    ReportError where there are not, and where a run is given twice: it would differ by nothing from itself.
+    """
+    given: dict[tuple[str, str], str] = {}
+    for run in runs:
+        if (other := given.setdefault((run.machine, run.started), run.source)) is not run.source:
+            raise ReportError(f"{other} and {run.source} are the same run: give each run once")
     kinds: dict[tuple[str, str], list[Measured]] = defaultdict(list)
     for run in as_today(runs, earlier=True):
         kinds[run.kind].append(run)

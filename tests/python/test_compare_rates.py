@@ -383,6 +383,33 @@ def test_what_hosts_differ_by_stands_between_them_alone_and_no_mean_of_runs_make
     assert half(quiet, pooled(*[shared] * 9)) > more
 
 
+def test_a_pool_of_runs_on_shared_hosts_and_others_is_not_more_certain_than_these_alone():
+    """A run on a quiet host takes its share away, and one of which nothing is known takes none."""
+    quiet, shared, untold = (replace(answer(1.0), shared=which) for which in (False, True, None))
+
+    def half(*runs: Answer) -> float:
+        found = one(quiet, pooled(*runs))
+        return math.log(found.high / found.ratio)
+
+    whole = uncertainty.between_hosts(quiet.clock)
+    hosts = uncertainty.expanded(whole)
+    assert half(*[shared] * 5, untold) > hosts
+    assert half(*[shared] * 5, quiet) > 5 / 6 * hosts
+    assert half(*[shared] * 6) > half(*[shared] * 5, quiet) > half(*[shared] * 3, *[quiet] * 3)
+    assert half(untold, untold) == half(quiet, quiet)
+
+
+def test_neither_visits_nor_runs_make_less_of_what_hosts_differ_by():
+    quiet, shared = (replace(answer(1.0, (0.02, 8), (0.002, 8)), shared=which) for which in (False, True))
+    hosts = uncertainty.expanded(uncertainty.between_hosts("gated"))
+    [power] = verdicts.power([(quiet, shared)], math.expm1(0.9 * hosts))
+    assert (power.visits, power.runs) == (None, None)
+    [power] = verdicts.power([(quiet, shared)], math.expm1(1.05 * hosts))
+    assert power.runs
+    found = one(pooled(*[quiet] * power.runs), pooled(*[shared] * power.runs))
+    assert math.log(found.high / found.ratio) <= 1.05 * hosts
+
+
 def test_of_a_host_that_nothing_is_known_of_nothing_is_assumed():
     row, quiet, untold = (
         {"status": "ok", "visits": [visit]}
@@ -451,6 +478,15 @@ def test_visits_are_planned_for_one_run_also_where_several_are_pooled():
     now = one(side, side)
     [power] = verdicts.power([(side, side)], 1.0001 * (now.high / now.ratio - 1))
     assert power.visits == 3
+
+
+@pytest.mark.parametrize("have", [1, 2, 4])
+def test_runs_are_planned_a_side_however_many_are_pooled(have):
+    of_one = answer(1.0, (0.02, math.inf), (0.01, math.inf))
+    side = pooled(*[of_one] * have)
+    [power] = verdicts.power([(side, side)], 0.02)
+    half = 1.959964 * math.sqrt(2 * (0.02**2 + 0.01**2))
+    assert power.runs == math.ceil((half / math.log(1.02)) ** 2) == 10
 
 
 def test_of_several_sites_the_widest_interval_counts():

@@ -865,3 +865,28 @@ def test_the_example_workloads_give_the_verdicts_beside_them(path, tmp_path, mon
     made, kept = ((folder / name).read_text() for folder, name in (
         (tmp_path, "verdict.md"), (path.parent, f"{path.stem}.md")))  # fmt: skip
     assert made.split("; ")[0] == kept.split("; ")[0]
+
+
+def test_better_that_contradicts_its_metric_is_refused(tmp_path, capsys):
+    text = workload(candidates="X Y")
+    for metric, better, status in (("median_s", "higher", 2), ("bandwidth_gb_s", "lower", 2)):
+        told = f'metric = "{metric}"\nbetter = "{better}"\n'
+        planted = text.replace("[[component]]\n", f"[[component]]\n{told}", 1)
+        assert evaluate(tmp_path, planted, X=machine(), Y=machine(1.2))[0] == status
+        assert "is better: leave `better` out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("amount", ["per_kwh = 1e308", "per_kwh = 1" + "0" * 400])
+def test_amounts_that_no_verdict_can_be_made_of_are_a_sentence(tmp_path, capsys, amount):
+    tail = f"[cost]\nyears = 5\n{amount}\n"
+    text = workload(candidates="X=1000,700 Y=1000,700", tail=tail)
+    assert evaluate(tmp_path, text, X=machine(), Y=machine(1.2)) == (2, {})
+    said = capsys.readouterr().err
+    assert "no numbers" in said or "must be finite" in said
+    assert "w.toml" in said
+    assert "Warning" not in said
+
+
+def test_a_workload_may_begin_with_a_byte_order_mark(tmp_path):
+    text = workload(candidates="X Y")
+    assert evaluate(tmp_path, "\ufeff" + text, X=machine(), Y=machine(1.2))[0] == 0

@@ -10,6 +10,7 @@ import pytest
 
 from compared import SIZES, node
 from grainscope_report.cli import main
+from grainscope_report.fleet import sources
 
 LAUNCHER = Path(__file__).resolve().parents[2] / "scripts" / "fleet-run"
 PROGRAM = os.environ.get("GRAINSCOPE_PROGRAM")
@@ -166,3 +167,10 @@ def test_the_program_itself(tmp_path, capsys):
     Path(outputs[1], "journal.jsonl").write_text('{"journal":2,"fla')
     assert ended(start(tmp_path, str(PROGRAM), "node-1", *flags))[0] == 0
     assert Path(outputs[1], "result.json").is_file()
+
+
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path):
+    (tmp_path / "n").mkdir()
+    os.mkfifo(tmp_path / "n" / "result.json")
+    [refused] = sources.found([tmp_path])
+    assert isinstance(refused, sources.Refused)

@@ -104,7 +104,7 @@ def test_a_link_stays_a_link(small, tmp_path):
         assert (tmp_path / "rows.csv").read_text().startswith("file,")
 
 
-@pytest.mark.parametrize("out", ["", "/", "{folder}/" + "x" * 300 + ".html"])
+@pytest.mark.parametrize("out", ["/", "{folder}/" + "x" * 300 + ".html"])
 @pytest.mark.parametrize("command", [["report"], ["export", "csv"]])
 def test_names_that_cannot_be_written(small, tmp_path, capsys, monkeypatch, command, out):
     monkeypatch.chdir(tmp_path)
@@ -263,6 +263,34 @@ def test_scripts_beside_the_command_line_meet_readers_that_go_and_full_disks(com
     )
     assert full.returncode == 2
     assert said_once(full.stderr, "standard output cannot be written (No space left")
+
+
+def test_a_study_neither_writes_over_its_runs_nor_ends_with_a_traceback(tmp_path):
+    run = tmp_path / "run.json.gz"
+    run.write_bytes((ROOT / "results/reference/acceptance/no-gpu-1.json.gz").read_bytes())
+    before = run.read_bytes()
+    for flag, place, said in (
+        ("--save", run, "is also what is read"),
+        ("--save", "/dev/full", "cannot be written"),
+        ("--save", "/proc/x/y", "cannot be written"),
+        ("--table", tmp_path / "t.json", "at least two runs"),
+    ):
+        ended = subprocess.run(
+            [sys.executable, ROOT / "scripts/study", run, flag, place],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 2
+        assert said_once(ended.stderr, said)
+    assert run.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", [
+    ["summary", ""], ["compare", "", ""], ["fleet", ""], ["trend", ""], ["plot", "FILE", "-o", ""],
+    ["compare", "FILE", "FILE", "--plots", ""], ["check", "FILE", "--json", ""], ["evaluate", ""],
+])  # fmt: skip
+def test_an_empty_path_is_of_a_variable_that_is_not_set(small, capsys, command):
+    assert main([str(small) if word == "FILE" else word for word in command]) == 2
+    assert "is it of a variable that is not set?" in capsys.readouterr().err
 
 
 def test_not_enough_memory_is_a_sentence(small, capsys, monkeypatch):

@@ -8,7 +8,7 @@ import statistics as plain_statistics
 import pytest
 
 from grainscope_report import statistics, uncertainty, units
-from grainscope_report.statistics import Estimate
+from grainscope_report.statistics import Estimate, widened
 from grainscope_report.uncertainty import NO_PRIOR, Prior, TypeB, Uncertainty, student_quantile
 
 
@@ -362,7 +362,7 @@ def test_machines_with_one_gpu_and_with_two_are_of_two_kinds():
         gpus = [{"name": name} for name in names]
         return uncertainty.kind_of({"environment": {"gpus": gpus, "cpu": {"model": "Xeon"}}})[0]
 
-    assert [kind(), kind("H200"), kind("H200", "H200"), kind("H200", "L4")] == ["", "H200", "H200 ×2", "H200"]
+    assert [kind(), kind("H200"), kind("H200", "H200"), kind("H200", "L4")] == ["", "H200", "H200 ×2", "H200, L4"]
 
 
 def test_busy_visits_stand_for_a_row_only_where_all_are_busy():
@@ -445,3 +445,21 @@ def test_samples_that_follow_each_other_do_not_narrow_the_interval(correlation):
 def test_a_file_that_is_no_table_is_refused():
     with pytest.raises(uncertainty.ReportError, match="is no `grainscope type-b 1`"):
         TypeB(b'{"families": [], "machines": []}')
+
+
+def test_an_estimate_is_widened_by_what_others_are_uncertain_by():
+    exact = Estimate(2.0, 2.0, 2.0, 3)
+    other = Estimate(10.0, 9.0, 12.0)
+    alone = widened(exact, other)
+    assert (alone.value, alone.visits) == (2.0, 3)
+    assert alone.low == pytest.approx(2.0 * 0.9)
+    assert alone.high == pytest.approx(2.0 * 1.2)
+    both = widened(exact, other, other)
+    assert both.high == pytest.approx(2.0 * 1.2 ** math.sqrt(2))
+    assert widened(other).low == pytest.approx(other.low)
+
+
+def test_uncertainties_beyond_all_measure_have_intervals():
+    low, high = uncertainty.interval_around(1.0, Uncertainty(1e6, 3.0))
+    assert 0 <= low < 1 < high
+    assert student_quantile(0.975, 5e-324) == student_quantile(0.975, uncertainty.LEAST_FREEDOM) > 1e100

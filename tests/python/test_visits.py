@@ -358,6 +358,27 @@ def test_a_family_that_one_run_alone_has_differs_as_all_on_its_clock_do():
     assert told["solo"]["run"]["standard"] == pytest.approx(told["fake"]["run"]["standard"], rel=0.16)
 
 
+def test_a_run_that_is_given_twice_is_refused():
+    runs = repeated_runs(3, 0.03)
+    with pytest.raises(ReportError, match="are the same run: give each run once"):
+        visits.type_b_table([*runs, dataclasses.replace(runs[1], source="copy")])
+
+
+def test_a_table_knows_machines_of_which_it_has_several_runs():
+    runs = repeated_runs(3, 0.03)
+    lone = dataclasses.replace(runs[0], kind=("Other", "CPU"), machine="o")
+    table = uncertainty.TypeB(visits.type_b_text(visits.type_b_table([*runs, lone])).encode())
+
+    def knows(*gpus: str) -> bool:
+        environment = {"gpus": [{"name": name} for name in gpus], "cpu": {"model": "CPU"}}
+        return table.knows({"environment": environment})
+
+    assert knows("GPU")
+    assert not knows("Other")
+    assert not knows("GPU", "Other")  # a node with unlike GPUs is of a kind of its own
+    assert not knows("GPU", "GPU")
+
+
 def narrowed(run: Measured, clock: str) -> Measured:
     """The run as one of another family alone, half of it on this clock."""
     clocks, processes = {}, {}

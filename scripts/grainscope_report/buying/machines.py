@@ -527,11 +527,6 @@ def out_of_range(machine: Machine, component: Component, found: Sequence[Way], s
     )
 
 
-def inputs(row: Row) -> bool:
-    """Whether the row's trials are different inputs (sources), not one input again."""
-    return any(not trial.label.startswith("trial:") for trial in row.trials)
-
-
 def of_machine(machine: Machine, workload: Workload) -> list[str]:
     """What the files tell before anything is predicted: failed rows, what the nodes have, and their links."""
     found, gates = [], workload.gates
@@ -644,7 +639,7 @@ def of_rows(rows: Sequence[Row], gates: Gates) -> list[str]:
         if len(visits) > 1:
             found = metrics.cv(visits)
         else:
-            found = None if inputs(there[0]) else metrics.cv(there[0].samples_s)
+            found = None if there[0].of_inputs else metrics.cv(there[0].samples_s)
         if found is not None and found > gates.max_cv:
             broken.append((found, there[0].name))
     if not broken:

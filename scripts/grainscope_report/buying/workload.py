@@ -188,6 +188,8 @@ def _component(table: Table) -> Component:
         raise table.error(
             f'`metric` {metric!r} does not say what is better: add better = "higher" or "lower"'
         )
+    if metric and said and metrics.better(metric) not in (None, said):
+        raise table.error(f"of `metric` {metric!r} {metrics.better(metric)} is better: leave `better` out")
     found = Component(
         name=table.text("name"),
         share=table.number("share", low=0, high=1, above=True),

@@ -371,7 +371,7 @@ def add_check(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         help="a rule file or set; may be given again",
     )
     parser.add_argument(
-        "--reference", type=Path, metavar="FILE", help="for rules relative to a reference file"
+        "--reference", type=files.path, metavar="FILE", help="for rules relative to a reference file"
     )
     files.add_type_b(parser)
     parser.add_argument(
@@ -380,9 +380,9 @@ def add_check(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         help="accept by those rules that the run has rows for, whatever its preset and visits: the others "
         "are left out and named; a GPU or a far node without rows stays not decided",
     )
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML there")
+    parser.add_argument("--junit", type=files.path, metavar="FILE", help="write JUnit's XML there")
     parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="write everything as JSON there; - is stdout"
+        "--json", type=files.path, metavar="FILE", help="write everything as JSON there; - is stdout"
     )
     files.add_full(parser, "show everything, with sources and visits, not 30 lines")
     return parser

@@ -41,8 +41,10 @@ def add_compare(commands: argparse._SubParsersAction) -> argparse.ArgumentParser
         "be told where --fail-on has unclear, 5 of a NEW nothing could be decided where --fail-on has slower "
         "or faster.",
     )
-    parser.add_argument("base", type=Path, metavar="BASE", help=files.A_FILE)
-    parser.add_argument("new", nargs="+", type=Path, metavar="NEW", help="one or more to hold against it")
+    parser.add_argument("base", type=files.path, metavar="BASE", help=files.A_FILE)
+    parser.add_argument(
+        "new", nargs="+", type=files.path, metavar="NEW", help="one or more to hold against it"
+    )
     parser.add_argument(
         "--threshold",
         type=files.share,
@@ -64,7 +66,7 @@ def add_compare(commands: argparse._SubParsersAction) -> argparse.ArgumentParser
     parser.add_argument("--filter", metavar="REGEX", help="only questions whose family and words match")
     files.add_formats(parser)
     parser.add_argument(
-        "--plots", type=Path, metavar="DIR", help="draw the figures of all files over each other"
+        "--plots", type=files.path, metavar="DIR", help="draw the figures of all files over each other"
     )
     files.add_full(parser, f"everything there is to say, not {MOST_LINES} lines of it")
     return parser
@@ -212,8 +214,8 @@ def add_env(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         epilog="Exit status: 0 none differs, 1 some do, 2 a file cannot be read.",
     )
     said = "a result file, a run directory, or what `grainscope --env json` printed"
-    diff.add_argument("base", type=Path, metavar="A", help=said)
-    diff.add_argument("new", type=Path, metavar="B", help="another one")
+    diff.add_argument("base", type=files.path, metavar="A", help=said)
+    diff.add_argument("new", type=files.path, metavar="B", help="another one")
     diff.add_argument(
         "--all", action="store_true", help="also what passes: load, free memory, clocks, serial numbers"
     )

@@ -6,7 +6,6 @@ The schema of the JSON in docs/ is made of the records here:
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from grainscope_report import machine, metrics, statistics, typed
@@ -108,10 +107,12 @@ def add_dispatch(commands: argparse._SubParsersAction) -> argparse.ArgumentParse
         metavar="AXIS=VALUE,…",
         help=f"only these: {', '.join(pages.USUAL)}; may be given several times",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the tables with all methods as JSON")
+    parser.add_argument(
+        "--json", type=files.path, metavar="FILE", help="write the tables with all methods as JSON"
+    )
     parser.add_argument(
         "--header",
-        type=Path,
+        type=files.path,
         metavar="FILE",
         help="write a C header with `grainscope_page_method(path, page_bytes, pages)`: of each path the "
         "table of drawn pages in the usual pool and memory, or the one chosen by --axis",

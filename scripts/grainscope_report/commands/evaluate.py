@@ -31,12 +31,16 @@ def add_evaluate(commands: argparse._SubParsersAction) -> argparse.ArgumentParse
         "what runs differ by. The keys of a workload are in docs/procurement.md.",
     )
     parser.add_argument(
-        "workload", type=Path, nargs="?", metavar="WORKLOAD.toml", help="the workload and the candidates"
+        "workload",
+        type=files.path,
+        nargs="?",
+        metavar="WORKLOAD.toml",
+        help="the workload and the candidates",
     )
     parser.add_argument(
         "--init",
         nargs="?",
-        type=Path,
+        type=files.path,
         const=Path("workload.toml"),
         metavar="FILE",
         help="write a commented workload to start from, no more (- prints it; default: workload.toml)",
@@ -68,8 +72,15 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     if not arguments.workload:
         raise ReportError("evaluate needs a WORKLOAD.toml: `--init` writes one to start from")
     document, files = _verdict(arguments)
+    try:
+        verdict_json = json_text(document, allow_nan=False) + "\n"
+    except ValueError:
+        raise ReportError(
+            f"{arguments.workload}: with such amounts the verdict has values that are no numbers: see "
+            "whether prices, watts, years and numbers of GPUs are meant so"
+        ) from None
     texts = {
-        "verdict.json": json_text(document) + "\n",
+        "verdict.json": verdict_json,
         "verdict.md": words.as_markdown(document),
         "verdict.html": words.as_html(document),
     }
@@ -117,12 +128,16 @@ def _init(path: Path) -> int:
 def _verdict(arguments: argparse.Namespace) -> tuple[dict, list[Result]]:
     found = workload.load(arguments.workload)
     try:
+        import numpy as np
+
         from grainscope_report.buying import verdict
     except ModuleNotFoundError as error:
         raise ReportError(
             f"evaluate needs numpy, and Python finds no module {error.name}: python3 -m pip install numpy"
         ) from None
-    return verdict.judge(found, arguments.draws, arguments.seed, visits.type_b_tables(arguments.type_b))
+    tables = visits.type_b_tables(arguments.type_b)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # run_evaluate() says so once
+        return verdict.judge(found, arguments.draws, arguments.seed, tables)
 
 
 def _status(document: dict, fail_on_tie: bool) -> int:

@@ -229,7 +229,9 @@ def add_export(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser.add_argument(
         "--filter", metavar="REGEX", help=f"of {', '.join(ROWS)}: only rows whose name contains a match"
     )
-    parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="where to write (default: print)")
+    parser.add_argument(
+        "-o", "--out", type=files.path, metavar="FILE", help="where to write (default: print)"
+    )
     return parser
 
 
@@ -393,7 +395,7 @@ def add_import(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "file that cannot be read, 3 no number of theirs has one of the run beside it.",
     )
     files.add_files(parser, "the output of another tool, also packed by gzip")
-    parser.add_argument("--with", dest="run_file", type=Path, metavar="RUN", help=files.A_FILE)
+    parser.add_argument("--with", dest="run_file", type=files.path, metavar="RUN", help=files.A_FILE)
     parser.add_argument(
         "--as", dest="tool", choices=TOOLS, help="which tool it must be of (default: as the file says)"
     )
@@ -591,7 +593,9 @@ def add_merge(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "run.",
     )
     files.add_files(parser, "a shard's result file or run directory")
-    parser.add_argument("-o", "--out", required=True, type=Path, metavar="FILE", help="the file to write")
+    parser.add_argument(
+        "-o", "--out", required=True, type=files.path, metavar="FILE", help="the file to write"
+    )
     return parser
 
 

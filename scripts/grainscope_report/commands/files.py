@@ -19,14 +19,21 @@ A_FILE = "a result file or a run directory"
 FORMATS = ("text", "md", "csv", "json")
 
 
+def path(text: str) -> Path:
+    """A path on the command line; an empty one would mean the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty: is it of a variable that is not set?")
+    return Path(text)
+
+
 def add_file(parser: argparse.ArgumentParser) -> None:
     """One FILE."""
-    parser.add_argument("file", type=Path, metavar="FILE", help=A_FILE)
+    parser.add_argument("file", type=path, metavar="FILE", help=A_FILE)
 
 
 def add_files(parser: argparse.ArgumentParser, what: str = A_FILE) -> None:
     """FILE, one or more."""
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=what)
+    parser.add_argument("files", nargs="+", type=path, metavar="FILE", help=what)
 
 
 def add_full(parser: argparse.ArgumentParser, what: str) -> None:
@@ -39,7 +46,7 @@ def add_output(parser: argparse.ArgumentParser, default: str, kind: str) -> None
     what = {"FILE": "the file to write", "DIR": "where to write"}[kind]
     said = f"{what} (default: {default})"
     names = ("-o", "--output", "--out")
-    parser.add_argument(*names, type=Path, default=Path(default), metavar=kind, help=said)
+    parser.add_argument(*names, type=path, default=Path(default), metavar=kind, help=said)
 
 
 def add_type_b(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +54,7 @@ def add_type_b(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--type-b",
         action="append",
-        type=Path,
+        type=path,
         default=[],
         metavar="PATH",
         help="what runs of a machine differ by: a table, or a folder of repeated runs, one for each kind "

@@ -30,9 +30,9 @@ def add_fleet(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "others are taken in, and looked at), 5 nothing stands out, and no kind of machine has "
         f"{screening.FEWEST_NODES} nodes.",
     )
-    parser.add_argument("paths", nargs="+", type=Path, metavar="RUN", help=f"{A_RUN}; or one data set")
+    parser.add_argument("paths", nargs="+", type=files.path, metavar="RUN", help=f"{A_RUN}; or one data set")
     parser.add_argument(
-        "--store", type=Path, metavar="DIR", help="keep the data set here, with what it holds already"
+        "--store", type=files.path, metavar="DIR", help="keep the data set here, with what it holds already"
     )
     _add_answer(parser)
     return parser
@@ -114,8 +114,10 @@ def add_store(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     adding = actions.add_parser("add", help="take runs in", description="Takes runs into a data set.")
-    adding.add_argument("store", type=Path, metavar="DIR", help="the data set, made where there is none")
-    adding.add_argument("paths", nargs="+", type=Path, metavar="RUN", help=A_RUN)
+    adding.add_argument(
+        "store", type=files.path, metavar="DIR", help="the data set, made where there is none"
+    )
+    adding.add_argument("paths", nargs="+", type=files.path, metavar="RUN", help=A_RUN)
     return parser
 
 
@@ -137,7 +139,7 @@ def add_trend(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         f"a file was refused, 5 fewer than {trend.FEWEST_RUNS} runs, or than {trend.FEWEST_ALONE} where what "
         "runs of the machine differ by (type B) is unknown.",
     )
-    parser.add_argument("paths", nargs="+", type=Path, metavar="RUN", help=f"{A_RUN}; or one data set")
+    parser.add_argument("paths", nargs="+", type=files.path, metavar="RUN", help=f"{A_RUN}; or one data set")
     parser.add_argument("--node", metavar="NODE", help="the machine, where there are several")
     said = "print every number with its time, of all nodes without --node"
     parser.add_argument("--openmetrics", action="store_true", help=said)

@@ -20,6 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from grainscope_report import errors, loading, machine, model, naming, reader, statistics, uncertainty
@@ -64,8 +65,8 @@ class Answer:
     are those of one operation where `each`; `beside` is what else was done meanwhile: its name, and how
     often; `threads` are the numbers of CPU threads that rows count. `runs` are those of `visits`. `failed`
     counts rows, of several sites or runs, that failed beside good ones. Where runs did not all do the same
-    work there is none: `mixed`. `shared` is whether others took CPUs of the host, None where that is not
-    clear or runs differ in it.
+    work there is none: `mixed`. `shared` is whether others took CPUs of the host, of several runs the share
+    of those of which it is clear; None where it is not clear of any.
     """
 
     seconds: float | None = None
@@ -79,7 +80,7 @@ class Answer:
     threads: tuple[float, ...] = ()
     sites: int = 1
     runs: int = 1
-    shared: bool | None = None
+    shared: float | None = None
     failed: int = 0
     status: str = "ok"
     reason: str = ""
@@ -120,6 +121,7 @@ def _pooled_answer(asked: Question, found: Sequence[Answer]) -> Answer:
     if not good:
         return next((answer for answer in found if answer.status == "failed"), found[0])
     failed = sum(answer.failed + (answer.status == "failed") for answer in found)
+    clear = [answer.shared for answer in good if answer.shared is not None]
     clock = _clock([answer.clock for answer in good])
     first, *others = [replace(answer, clock=clock) for answer in good]
     for answer in others:
@@ -132,7 +134,7 @@ def _pooled_answer(asked: Question, found: Sequence[Answer]) -> Answer:
         a=_of_mean([answer.a for answer in good]),
         b=_of_mean([answer.b for answer in good]),
         runs=len(good),
-        shared=first.shared if {answer.shared for answer in good} == {first.shared} else None,
+        shared=fmean(clear) if clear else None,
         failed=failed,
     )
 

@@ -15,9 +15,11 @@ Source: Rosner, Percentage points for a generalized ESD many-outlier procedure, 
 
 import itertools
 import math
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import fmean
 
 from grainscope_report import naming, statistics, uncertainty
@@ -35,6 +37,7 @@ CERTAIN = (FASTER, SLOWER, SAME)
 LIKELIES = (LIKELY_FASTER, LIKELY_SLOWER)
 ALL = (*CERTAIN, *LIKELIES, UNCLEAR)
 MOST_VISITS = 99  # nobody comes to a case more often
+MOST_RUNS = 999  # nor takes more runs
 TYPE_B_UNKNOWN = "type B unknown: what runs of this machine differ by"
 NO_TYPE_A = "one visit, and nothing tells what visits differ by"
 CROSSES = "the interval reaches over 1 and over the threshold"
@@ -145,8 +148,10 @@ def _spread(pair: Pair) -> Uncertainty | None:
         # Both come from one table, so that two of them are found with no more degrees of freedom than one.
         b = Uncertainty(math.hypot(*(part.standard for part in parts)), min(part.freedom for part in parts))
         both = uncertainty.combined(both, b)
-        if uncertainty.hosts_differ(base.shared, new.shared):
-            both = uncertainty.combined(both, uncertainty.between_hosts(base.clock))
+        if None not in (base.shared, new.shared) and base.shared != new.shared:
+            hosts = uncertainty.between_hosts(base.clock)
+            share = abs(base.shared - new.shared)
+            both = uncertainty.combined(both, Uncertainty(share * hosts.standard, hosts.freedom))
     return both
 
 
@@ -188,24 +193,40 @@ def _power(clock: str, found: Sequence[tuple[Pair, Uncertainty]], tests: int, th
         all(known(pair) for pair, _ in found),
         *(math.expm1(min(statistics.median(each), _LARGEST)) for each in (halves, lone)),
         _middle(
-            [next(_visits(pair, half, goal), None) for (pair, _), half in zip(found, halves, strict=True)]
+            [_fewest(partial(_with_visits, pair), range(1, MOST_VISITS + 1, 2), goal) for pair, _ in found]
         ),
-        _middle([math.ceil((half / goal) ** 2) or 1 if goal else None for half in halves]),
+        _middle([_fewest(partial(_with_runs, pair), range(1, MOST_RUNS + 1), goal) for pair, _ in found]),
     )
 
 
-def _visits(pair: Pair, half: float, goal: float) -> Iterator[int]:
-    """The numbers of visits a run, on both sides, that make the interval as narrow as wanted."""
-    now = sum(part.standard**2 for side in pair for part in (side.a, side.b) if part)
-    for count in range(1, MOST_VISITS + 1, 2):
-        share = uncertainty.middle_share(count)
-        then = sum(
-            side.a.standard**2 * share / uncertainty.middle_share(round(len(side.visits) / side.runs))
-            + (side.b.standard**2 if side.b else 0.0)
-            for side in pair
-        )
-        if half * math.sqrt(then / now if now else 0.0) <= goal:
-            yield count
+def _fewest(pair: Callable[[int], Pair], counts: range, goal: float) -> int | None:
+    """The least of these counts with which the pair's interval is as narrow as wanted."""
+    at = bisect_left(counts, True, key=lambda count: uncertainty.expanded(_spread(pair(count))) <= goal)
+    return counts[at] if at < len(counts) else None
+
+
+def _with_visits(pair: Pair, count: int) -> Pair:
+    """The pair if each of its runs came to the case so often."""
+
+    def side(answer: Answer) -> Answer:
+        now = uncertainty.middle_share(round(len(answer.visits) / answer.runs))
+        return replace(answer, a=_times(answer.a, math.sqrt(uncertainty.middle_share(count) / now)))
+
+    return side(pair[0]), side(pair[1])
+
+
+def _with_runs(pair: Pair, count: int) -> Pair:
+    """The pair if each side had so many runs, on the hosts that it has."""
+
+    def side(answer: Answer) -> Answer:
+        less = math.sqrt(answer.runs / count)
+        return replace(answer, a=_times(answer.a, less), b=_times(answer.b, less) if answer.b else None)
+
+    return side(pair[0]), side(pair[1])
+
+
+def _times(part: Uncertainty, factor: float) -> Uncertainty:
+    return Uncertainty(part.standard * factor, part.freedom)
 
 
 def _middle(counts: Sequence[int | None]) -> int | None:

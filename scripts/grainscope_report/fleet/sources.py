@@ -131,6 +131,8 @@ def found(paths: Iterable[str | Path]) -> Iterator[Source | Refused]:
     """The runs in these paths; `-` stands for names on standard input, one a line."""
     for path in paths:
         if str(path) == STDIN:
+            if sys.stdin is None:
+                raise ReportError("standard input is closed, and - means names from there")
             yield from found(name for line in sys.stdin if (name := line.rstrip("\n")))
         else:
             yield from _in(Path(path))
@@ -151,7 +153,7 @@ def _below(top: Path) -> Iterator[Source | Refused]:
     empty = True
     for folder, folders, names in os.walk(top):
         folders.sort()
-        here, there = Path(folder), set(names)
+        here, there = Path(folder), {name for name in names if (Path(folder) / name).is_file()}
         if MARK in there:
             folders.clear()
             empty = False

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median, stdev
 from typing import Any
 
-from grainscope_report import naming
+from grainscope_report import naming, statistics
 from grainscope_report.figures import parts
 from grainscope_report.figures.model import (
     Bar,
@@ -217,7 +217,7 @@ def mean_time(run: Run) -> Estimate:
     """Seconds, the mean over trials after GAP: a mean trial's edges over the harmonic mean of TEPS.
 
     So a source from which little is reached counts for little. Whiskers are 95 % of that mean, of fewer
-    than 8 trials their range.
+    than 8 trials their range, and of one input nothing; what visits and runs differ by comes to that.
     """
     times, edges = run.trials, _edges(run)
     if not times:
@@ -225,10 +225,15 @@ def mean_time(run: Run) -> Estimate:
     mean = fmean(edges.get(label, 1.0) for label in times)
     each = [time * mean / edges.get(label, 1.0) for label, time in times.items()]
     value, visits = fmean(each), run.time.visits
-    if len(each) < FEWEST_FOR_INTERVAL:
-        return Estimate(value, min(each), max(each), visits)
-    off = Z_95 * stdev(each) / math.sqrt(len(each))
-    return Estimate(value, value - off, value + off, visits)
+    told = [run.time] if run.row.interval_s else []
+    if told and not run.row.of_inputs:
+        interval = (value, value)
+    elif len(each) < FEWEST_FOR_INTERVAL:
+        interval = (min(each), max(each))
+    else:
+        off = Z_95 * stdev(each) / math.sqrt(len(each))
+        interval = (value * math.exp(-off / value), value + off)
+    return statistics.widened(Estimate(value, *interval, visits), *told)
 
 
 def _edges(run: Run) -> dict[str, float]:
@@ -340,7 +345,7 @@ NOTES = (
     "host memory, of any width, in their original order: by EMOGI's accesses or by GraphPEG's exchange (edge "
     "gather, emulated), as the table says; the median of the ratios of the same sources. Upright: time.",
     "Time: a mean trial's edges ÷ the harmonic mean of TEPS over all sources; its whiskers are 95 % of that "
-    "mean, of fewer than 8 trials their range.",
+    "mean, of fewer than 8 trials their range, and of what visits and runs differ by.",
     "Hot: so many percent of the edge list, beginnings of lists, are in GPU memory as well; which ones is "
     "said where it is not the fastest choice. Of several budgets the bars of speedup have the largest. "
     "Below the percent stands all GPU memory of the bar that takes most.",

@@ -247,16 +247,26 @@ def speedup(slow: Run, fast: Run) -> Estimate:
     """How many times faster `fast` is.
 
     Runs are compared trial by trial, because sources differ more than visits do: the median of the
-    ratios of the same trials with its rank interval, or with fewer than 8 trials the range of these ratios.
-    Without trials in common it is the ratio of the median times, whose interval spans theirs.
+    ratios of the same trials with its rank interval, or with fewer than 8 trials the range of these ratios;
+    where trials are of one input, of the median alone. What visits and runs of both rows differ by comes to
+    that, each by itself. Without trials in common it is the ratio of the median times, whose interval spans
+    theirs.
     """
     visits = min(slow.time.visits, fast.time.visits)
+    if slow.row is fast.row:
+        return Estimate(1.0, 1.0, 1.0, visits)
     ratios = [one / two for one, two in _alike(slow, fast)]
     if not ratios:
         return statistics.ratio(slow.time, fast.time)
-    few = len(ratios) < FEWEST_FOR_INTERVAL
-    interval = (min(ratios), max(ratios)) if few else statistics.median_interval(ratios)
-    return Estimate(statistics.median(ratios), *interval, visits)
+    middle = statistics.median(ratios)
+    told = [run.time for run in (slow, fast) if run.row.interval_s]
+    if told and not slow.row.of_inputs:
+        interval = (middle, middle)
+    elif len(ratios) < FEWEST_FOR_INTERVAL:
+        interval = (min(ratios), max(ratios))
+    else:
+        interval = statistics.median_interval(ratios)
+    return statistics.widened(Estimate(middle, *interval, visits), *told)
 
 
 def _alike(slow: Run, fast: Run) -> list[tuple[float, float]]:

@@ -63,8 +63,8 @@ def build(machines: Sequence[Machine]) -> Figure:
     rows.append((_means(here, model, pressed, graphs),))
     notes = [
         "A bar is the median of the ratios of the same trials, of a model's the ratios of its times; "
-        "whiskers of fewer than 8 trials span all of them. Upright: seconds, the median over trials, and "
-        "what cut bars reach.",
+        "whiskers cover what trials, visits and runs differ by. Upright: seconds, the median over trials, "
+        "and what cut bars reach.",
         f"Original order of vertices; {_kinds([*here, *model])}.",
     ]
     if top:
@@ -560,8 +560,8 @@ def build_edges(machines: Sequence[Machine]) -> Figure:
     notes = ["Speedup: time with 8-byte edges over time with 4-byte edges; upright: both times."]
     if here:
         notes.append(
-            "Measured: median of the ratios of the same trials (whiskers of fewer than 8 span all of them); "
-            "zero-copy, original order of vertices."
+            "Measured: median of the ratios of the same trials, whiskers cover what trials, visits and runs "
+            "differ by; zero-copy, original order of vertices."
         )
     if model:
         notes.append(f"Modelled: bounds over {traversal.link_name(link)}.")

@@ -288,9 +288,12 @@ TEST(Uncertainties, are_of_a_kind_of_machine_by_the_number_of_its_gpus) {
   environment.gpus.resize(2);
   environment.gpus[0].name = "G";
   environment.gpus[1].name = "another";
-  EXPECT_EQ(gpus_of(environment), "G");
+  EXPECT_EQ(gpus_of(environment), "G, another");
   environment.gpus[1].name = "G";
   EXPECT_EQ(gpus_of(environment), "G ×2");
+  environment.gpus.resize(3);
+  environment.gpus[2].name = "another";
+  EXPECT_EQ(gpus_of(environment), "G ×2, another");
 }
 
 TEST(Uncertainties, of_visits_that_spread_more_than_those_of_their_family_are_flagged) {
