@@ -362,7 +362,12 @@ def test_machines_with_one_gpu_and_with_two_are_of_two_kinds():
         gpus = [{"name": name} for name in names]
         return uncertainty.kind_of({"environment": {"gpus": gpus, "cpu": {"model": "Xeon"}}})[0]
 
-    assert [kind(), kind("H200"), kind("H200", "H200"), kind("H200", "L4")] == ["", "H200", "H200 ×2", "H200, L4"]
+    assert [kind(), kind("H200"), kind("H200", "H200"), kind("H200", "L4")] == [
+        "",
+        "H200",
+        "H200 ×2",
+        "H200, L4",
+    ]
 
 
 def test_busy_visits_stand_for_a_row_only_where_all_are_busy():
