@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-from grainscope_report import resources
+from grainscope_report import model, resources
 from grainscope_report.errors import ReportError
 from grainscope_report.model import Result, Row
 from grainscope_report.typed import Problem
@@ -432,6 +432,11 @@ def _visits(row: Mapping[str, Any]) -> Sequence[Raw]:
 def standing(visits: Sequence[Raw]) -> Sequence[Raw]:
     """The visits that stand for a row: those on quiet CPUs where there is any, else all."""
     return [visit for visit in visits if not visit.get("busy")] or visits
+
+
+def of_record(part: model.Uncertainty) -> Uncertainty:
+    """That of a row that was read."""
+    return Uncertainty(part.standard, part.freedom or math.inf)
 
 
 def uncertainty_of(written: Mapping[str, float]) -> Uncertainty:

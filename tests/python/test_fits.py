@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from grainscope_report import findings, reader
+from grainscope_report import findings, reader, uncertainty
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
+from grainscope_report.commands import files
 from grainscope_report.fits import translation
 from grainscope_report.fits.translation import Rows, fit
 from grainscope_report.groups import contention, grain, reach, transfer, transfer_duplex
 from grainscope_report.machine import machines
 from grainscope_report.statistics import Estimate
 from planted import FAR, SITE, add_copy, linked_file, zero_copy
+from stored import PROJECT
 from synthetic import GIB, KIB, MIB, File
 from synthetic_links import SPANS, add_gather, add_latency, add_pair, add_saturation, gathered
 
@@ -644,3 +646,22 @@ def test_kinds_of_memory_that_differ_in_nothing_have_knees_that_may_be_one():
     ]
     assert len(spans) == 4
     assert max(span.low for span in spans) <= min(span.high for span in spans)
+
+
+@pytest.mark.parametrize("name", ["h100-c1", "h200-c2", "no-gpu-1"])
+def test_a_line_is_known_no_better_than_what_runs_differ_by(name):
+    """That is common to all sizes of a run, so that no number of them makes it less."""
+    [result] = files.right([PROJECT / f"results/reference/acceptance/{name}.json.gz"])
+    seen = 0
+    for path in transfer.paths(result):
+        told = [uncertainty.of_record(row.uncertainty.b) for row in path.rows if row.both_known]
+        if len(told) < len(path.rows):
+            continue
+        seen += 1
+        least = max(map(uncertainty.expanded, told)) * (1 - 1e-9)
+        rate = path.line.bandwidth_gb_s
+        assert min(math.log(rate.high / rate.value), math.log(rate.value / rate.low)) >= least
+        if path.line.latency_s.low:
+            latency = path.line.latency_s
+            assert min(math.log(latency.high / latency.value), math.log(latency.value / latency.low)) >= least
+    assert seen or name == "no-gpu-1"

@@ -38,7 +38,14 @@ from grainscope_report.acceptance.rules import (
 from grainscope_report.errors import ReportError
 from grainscope_report.machine import concerns, spoken_site
 from grainscope_report.model import Link, Result, Row
-from grainscope_report.uncertainty import Uncertainty, clock_of, combined, expanded, student_quantile
+from grainscope_report.uncertainty import (
+    Uncertainty,
+    clock_of,
+    combined,
+    expanded,
+    of_record,
+    student_quantile,
+)
 from grainscope_report.units import some
 
 TICKS_S = 0.025
@@ -384,7 +391,7 @@ def _uncertainty(row: Row, rule: Rule, rules: RuleSet) -> Uncertainty:
     if not metrics.follows_median(row, rule.metric) and rule.metric not in _TIMES:
         return EXACT
     a, b = (
-        Uncertainty(part.standard, part.freedom or math.inf) if part else None
+        of_record(part) if part else None
         for part in ((row.uncertainty.a, row.uncertainty.b) if row.uncertainty else (None, None))
     )
     within = _of_interval(row.within_s) if row.within_s else EXACT

@@ -531,7 +531,7 @@ def _half(part: Uncertainty | None) -> str:
     """`± 1.1 %`: half of the 95 % interval that a part would make alone."""
     if part is None:
         return "not known"
-    known_to = uncertainty.Uncertainty(part.standard, part.freedom or math.inf)
+    known_to = uncertainty.of_record(part)
     return f"± {metrics.side_text(math.expm1(uncertainty.expanded(known_to)))}".replace("± <", "<")
 
 

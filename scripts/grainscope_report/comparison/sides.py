@@ -207,7 +207,7 @@ def _largest(parts: Sequence[model.Uncertainty | None]) -> Uncertainty | None:
     """That of the site of which least is known; None where of one nothing is."""
     if not all(parts):
         return None
-    known = (Uncertainty(part.standard, part.freedom or math.inf) for part in parts)
+    known = map(uncertainty.of_record, parts)
     return max(known, key=uncertainty.expanded)
 
 

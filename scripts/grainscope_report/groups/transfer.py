@@ -4,7 +4,8 @@ The line is t = a + b n: latency a, bandwidth 1/b, half of it reached at a/b. It
 absolute relative errors, found by reweighting: a size that a cache or another protocol bends away counts
 by how far off it is and not by its square, and a kilobyte counts as much as a gigabyte. Intervals are a
 bootstrap: sizes drawn with replacement, each time drawn from its own interval, 2.5th to 97.5th percentile
-of 200 such lines.
+of 200 such lines. What runs differ by (type B) is common to the sizes of a run: it widens latency and
+bandwidth whole.
 """
 
 import itertools
@@ -38,6 +39,7 @@ from grainscope_report.model import (
     ends,
 )
 from grainscope_report.statistics import Estimate
+from grainscope_report.uncertainty import expanded, interval_around, of_record
 from grainscope_report.units import format_bytes, format_percent
 
 FEWEST_SIZES = 5
@@ -233,8 +235,28 @@ def _cold(rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def _line(rows: Sequence[Row]) -> Line | None:
-    times = {row.bytes: row.time for row in sorted(rows, key=lambda row: row.bytes)}
-    return fit_line(list(times), list(times.values()))
+    by_size = {row.bytes: row for row in sorted(rows, key=lambda row: row.bytes)}
+    times = [row.time for row in by_size.values()]
+    if not all(row.both_known for row in by_size.values()):
+        return fit_line(list(by_size), times)
+    # What runs differ by is common to all sizes of a run: the line moves by it whole.
+    told = [row.uncertainty for row in by_size.values()]
+    alone = [
+        Estimate(time.value, *interval_around(time.value, of_record(each.a)))
+        for time, each in zip(times, told, strict=True)
+    ]
+    line = fit_line(list(by_size), alone)
+    runs = Estimate(1.0, *interval_around(1.0, max((of_record(each.b) for each in told), key=expanded)))
+    return line and replace(
+        line, latency_s=_moved(line.latency_s, runs), bandwidth_gb_s=_moved(line.bandwidth_gb_s, runs)
+    )
+
+
+def _moved(estimate: Estimate, runs: Estimate) -> Estimate:
+    """The estimate where runs differ by so much beside; a time of nothing stays one."""
+    if estimate.low > 0:
+        return statistics.widened(estimate, runs)
+    return replace(estimate, low=estimate.low / runs.high, high=estimate.high * runs.high)
 
 
 def _varying(rows: Sequence[Row]) -> set[str]:

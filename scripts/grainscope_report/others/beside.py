@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import exp, inf
+from math import exp
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -294,7 +294,7 @@ def _value(row: Row, theirs: Measured, counterpart: Counterpart, gpus: dict[int,
 
 def _known(told: model.Uncertainties | None) -> Uncertainty | None:
     part = told and (told.combined or told.a)
-    return Uncertainty(part.standard, part.freedom or inf) if part else None
+    return uncertainty.of_record(part) if part else None
 
 
 @dataclass(frozen=True)
