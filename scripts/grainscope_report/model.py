@@ -422,6 +422,8 @@ class Row(Record):
 
     ok = property(lambda self: self.status == "ok")
     measured = property(lambda self: self.ok and self.label == "measured")
+    # Whether its trials are of different inputs (sources), not of one input again.
+    of_inputs = property(lambda self: any(not trial.label.startswith("trial:") for trial in self.trials))
     both_known = property(lambda self: bool(self.uncertainty and self.uncertainty.combined))
     samples_s = property(lambda self: self.visit.samples_s if self.visit else ())
     within_s = property(lambda self: self.visit.within_s if self.visit else None)
@@ -446,11 +448,6 @@ class Row(Record):
         few = len(times) < FEWEST_FOR_INTERVAL
         trials = (min(times), max(times)) if few else median_interval(times)
         return Estimate(self.median_s, *(self.interval_s or self.within_s or trials), len(self.visits) or 1)
-
-    @property
-    def of_inputs(self) -> bool:
-        """Whether its trials are of different inputs (sources), not of one input again."""
-        return any(not trial.label.startswith("trial:") for trial in self.trials)
 
     def _sum(self, what: str) -> float | None:
         """What all visits took together; None where one does not tell."""
