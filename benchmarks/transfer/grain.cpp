@@ -207,28 +207,28 @@ constexpr About kAboutGrainPieces{
 }  // namespace
 
 Explanation explain(const GrainMethod& method, cuda::MemoryKind memory) {
-  const std::string span = kAboutGrainPieces.limits;
-  const std::string copied = span + "; host memory is not evicted from the CPU's caches";
   Explanation text;
+  text.limits = kAboutGrainPieces.limits;
+  if (method.engine == Engine::copy_engine) {
+    text.limits += "; host memory is not evicted from the CPU's caches";
+  }
   text.formula = "bandwidth = pieces x grain / median time";
   if (method.engine == Engine::copy_engine && !method.batch && memory == cuda::MemoryKind::managed_host) {
     text.timed =
         "one copy a piece, in order, between two events, without a gate: the driver stages each copy "
         "and waits for the stream";
-    text.limits = copied;
   } else if (method.pageable) {
     text.timed =
         "one copy a piece of pageable memory, in order, from the first call until an event behind the last "
         "copy has completed";
-    text.limits =
-        copied +
+    text.limits +=
         "; timed on the host's clock: the driver copies within the calls, so that none waits at a gate";
   } else if (method.batch) {
     text.timed = std::string(method.batch == PageMethod::batch ? "one cudaMemcpyBatchAsync"
                                                                : "one launch of a graph of copies") +
                  " of pieces that lie scattered at both ends, from the call until an event behind the last "
                  "copy has completed; what is made beforehand is not timed";
-    text.limits = copied + "; timed on the host's clock, unlike copies one by one";
+    text.limits += "; timed on the host's clock, unlike copies one by one";
   } else if (method.engine == Engine::sm) {
     text.timed = "one kernel over scattered pieces, behind a closed gate, between two events";
     text.formula += "; of reads requests in flight = rate x latency / request";
@@ -243,11 +243,10 @@ Explanation explain(const GrainMethod& method, cuda::MemoryKind memory) {
     text.formula +=
         ": the useful bytes; the pages that moved are counted after each sample, in "
         "link_bytes_least and counters.moved_bytes";
-    text.limits = span + "; pieces begin at a block's beginning, 32 at most are asked for at once";
+    text.limits += "; pieces begin at a block's beginning, 32 at most are asked for at once";
   }
   if (text.timed.empty()) {
     text.timed = "one copy a piece, in order, all behind a closed gate, between two events";
-    text.limits = copied;
   }
   return text;
 }

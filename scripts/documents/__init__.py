@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from grainscope_report import reader, uncertainty
+from grainscope_report.commands import files
 from grainscope_report.machine import Machine, machines
 from grainscope_report.model import Result
 
@@ -66,9 +66,8 @@ def made(words: str) -> str:
 @cache
 def read(path: Path) -> Result:
     """A result that several documents rest on: each is read once, with the type B that commands give it."""
-    path, document = reader.load(path)
-    uncertainty.renew(document, ())
-    return reader.parse(path, document)
+    [found] = files.results([path])
+    return found
 
 
 # The file of a run, or the files that hold its rows together.

@@ -167,6 +167,17 @@ def cold_median(kind: str, gpu: str) -> str:
     return f"{100 * median([one.time_off for one in held(gpu, kind)]):.0f}"
 
 
+@part("model.cold_short")
+def cold_short(name: str, family: str, *graphs: str) -> str:
+    """By how many percent at least and at most modelled times are below measured ones of these graphs."""
+    short = [
+        -100 * beside(result(name), row, of_a_traversal(row)).time_off
+        for row in rows_of(name)
+        if row.ok and row.case.family == family and row.case.axes["graph"] in graphs and by_a_traversal(row)
+    ]
+    return f"{min(short):.0f} to {max(short):.0f}"
+
+
 # The driver's order beside that of the model: pages of 64 KiB by tests/python/page_replay.py.
 @cache
 def replayed() -> list[dict[str, str]]:

@@ -125,10 +125,13 @@ def hosts_differ(one: bool | None, other: bool | None) -> bool:
     return {one, other} == {True, False}
 
 
-def between_hosts(clock: str) -> Uncertainty:
-    """What a row on a shared host and one on a host that is not differ by beside type B."""
+def between_hosts(clock: str, share: float = 1.0) -> Uncertainty:
+    """What a row on a shared host and one on a host that is not differ by beside type B.
+
+    Of means over runs, by so much larger a share on one side than on the other the runs were on shared hosts.
+    """
     more = BETWEEN_HOSTS.get(clock, max(BETWEEN_HOSTS.values()))
-    return Uncertainty(math.sqrt(2) * more, FREEDOM)
+    return Uncertainty(share * math.sqrt(2) * more, FREEDOM)
 
 
 def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:

@@ -323,8 +323,9 @@ def type_b_table(runs: Sequence[Measured]) -> dict[str, Any]:
     """
     given: dict[tuple[str, str], str] = {}
     for run in runs:
-        if (other := given.setdefault((run.machine, run.started), run.source)) is not run.source:
+        if other := given.get((run.machine, run.started)):
             raise ReportError(f"{other} and {run.source} are the same run: give each run once")
+        given[run.machine, run.started] = run.source
     kinds: dict[tuple[str, str], list[Measured]] = defaultdict(list)
     for run in as_today(runs, earlier=True):
         kinds[run.kind].append(run)

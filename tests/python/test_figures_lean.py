@@ -8,6 +8,7 @@ import pytest
 from grainscope_report import reader
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
+from grainscope_report.commands import files
 from grainscope_report.groups import lean, traversal, traversal_answers
 from grainscope_report.groups.lean import method
 from grainscope_report.groups.traversal import Run, Work
@@ -15,6 +16,7 @@ from grainscope_report.machine import Machine, machines
 from grainscope_report.statistics import Estimate
 from planted import made, only, table
 from planted_traversals import KRON, URAND, machine_file, model, pages, steady, traverse
+from stored import PROJECT
 from synthetic_lean import add_lean
 
 SPEEDUPS = "bfs, direction-optimising"
@@ -430,3 +432,23 @@ def test_memory_pressure_is_the_card_of_half_the_edges_by_groups_of_64_kib(load)
     chosen: list[Run] = traversal.under_pressure(there, "pcie3x16")
     assert {(run.work.graph, run.card, run.page) for run in chosen} == {(KRON, 50, 65536)}
     assert traversal.under_pressure(there, "pcie4x16") == []
+
+
+@pytest.mark.parametrize("runs", [("h100-c1", "h100-c2"), ("h200-c1", "h200-c2")])
+def test_speedups_of_one_run_are_those_of_another_within_their_intervals(runs):
+    """Trials of one visit say nothing of another run: by their spread alone one pr in five was covered."""
+    found = []
+    for name in runs:
+        [result] = files.right([PROJECT / f"results/reference/acceptance/{name}.json.gz"])
+        here = Analysis(machines([result])[0], True)
+        walks = [(best.best.row.name, best.over) for best in here.traversals if best.label == "measured"]
+        lean = [(gain.best.run.row.name, gain.over) for gain in here.gains]
+        found.append({(name, base): ratio for name, over in walks + lean for base, ratio in over.items()})
+    one, two = found
+    covered = [
+        abs(math.log(one[key].value / two[key].value))
+        <= math.hypot(*(math.log(each[key].high / each[key].low) / 2 for each in found)) + 1e-12
+        for key in one.keys() & two.keys()
+    ]
+    assert len(covered) > 20
+    assert sum(covered) >= 0.95 * len(covered)

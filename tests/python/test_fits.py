@@ -648,7 +648,7 @@ def test_kinds_of_memory_that_differ_in_nothing_have_knees_that_may_be_one():
     assert max(span.low for span in spans) <= min(span.high for span in spans)
 
 
-@pytest.mark.parametrize("name", ["h100-c1", "h200-c2", "no-gpu-1"])
+@pytest.mark.parametrize("name", ["h100-c1", "h200-c2"])
 def test_a_line_is_known_no_better_than_what_runs_differ_by(name):
     """That is common to all sizes of a run, so that no number of them makes it less."""
     [result] = files.right([PROJECT / f"results/reference/acceptance/{name}.json.gz"])
@@ -664,4 +664,4 @@ def test_a_line_is_known_no_better_than_what_runs_differ_by(name):
         if path.line.latency_s.low:
             latency = path.line.latency_s
             assert min(math.log(latency.high / latency.value), math.log(latency.value / latency.low)) >= least
-    assert seen or name == "no-gpu-1"
+    assert seen > 10

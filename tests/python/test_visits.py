@@ -360,8 +360,9 @@ def test_a_family_that_one_run_alone_has_differs_as_all_on_its_clock_do():
 
 def test_a_run_that_is_given_twice_is_refused():
     runs = repeated_runs(3, 0.03)
-    with pytest.raises(ReportError, match="are the same run: give each run once"):
-        visits.type_b_table([*runs, dataclasses.replace(runs[1], source="copy")])
+    for again in (runs[1], dataclasses.replace(runs[1], source="copy"), narrowed(runs[1], "open")):
+        with pytest.raises(ReportError, match="are the same run: give each run once"):
+            visits.type_b_table([*runs, again])
 
 
 def test_a_table_knows_machines_of_which_it_has_several_runs():
@@ -391,7 +392,10 @@ def narrowed(run: Measured, clock: str) -> Measured:
 
 def test_a_narrow_run_tells_of_its_families_alone():
     whole = repeated_runs(4, 0.03)
-    narrow = [narrowed(run, "open") for run in repeated_runs(2, 0.2, visit=0.1, seed=2)]
+    narrow = [
+        dataclasses.replace(narrowed(run, "open"), machine="another")
+        for run in repeated_runs(2, 0.2, visit=0.1, seed=2)
+    ]
     (of_fake,), both = visits.type_b_table(whole)["families"], visits.type_b_table(whole + narrow)["families"]
     told = {(row["family"], row["clock"]): row for row in both}
     assert told.keys() == {("fake", "gated"), ("other", "gated"), ("other", "open")}

@@ -149,9 +149,8 @@ def _spread(pair: Pair) -> Uncertainty | None:
         b = Uncertainty(math.hypot(*(part.standard for part in parts)), min(part.freedom for part in parts))
         both = uncertainty.combined(both, b)
         if None not in (base.shared, new.shared) and base.shared != new.shared:
-            hosts = uncertainty.between_hosts(base.clock)
-            share = abs(base.shared - new.shared)
-            both = uncertainty.combined(both, Uncertainty(share * hosts.standard, hosts.freedom))
+            hosts = uncertainty.between_hosts(base.clock, abs(base.shared - new.shared))
+            both = uncertainty.combined(both, hosts)
     return both
 
 
