@@ -321,11 +321,9 @@ def type_b_table(runs: Sequence[Measured]) -> dict[str, Any]:
 
     ReportError where there are not, and where a run is given twice: it would differ by nothing from itself.
     """
-    given: dict[tuple[str, str], str] = {}
-    for run in runs:
-        if other := given.get((run.machine, run.started)):
-            raise ReportError(f"{other} and {run.source} are the same run: give each run once")
-        given[run.machine, run.started] = run.source
+    for one, other in combinations(runs, 2):
+        if _is_same(one, other):
+            raise ReportError(f"{one.source} and {other.source} are the same run: give each run once")
     kinds: dict[tuple[str, str], list[Measured]] = defaultdict(list)
     for run in as_today(runs, earlier=True):
         kinds[run.kind].append(run)
@@ -349,6 +347,19 @@ def type_b_table(runs: Sequence[Measured]) -> dict[str, Any]:
             for run in used
         ],
     }
+
+
+def _is_same(one: Measured, other: Measured) -> bool:
+    """Whether both are of one run, whole or in part, as it was or kept with fewer digits.
+
+    Machines without a GPU have names alike, and may begin at once; they do not measure the same.
+    """
+    common = one.processes.keys() & other.processes.keys()
+    return (
+        bool(common)
+        and (one.machine, one.started) == (other.machine, other.started)
+        and all(math.isclose(_middle(one, asked), _middle(other, asked), rel_tol=1e-4) for asked in common)
+    )
 
 
 def as_today(runs: Sequence[Measured], *, earlier: bool = False) -> list[Measured]:

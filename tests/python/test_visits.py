@@ -360,9 +360,18 @@ def test_a_family_that_one_run_alone_has_differs_as_all_on_its_clock_do():
 
 def test_a_run_that_is_given_twice_is_refused():
     runs = repeated_runs(3, 0.03)
-    for again in (runs[1], dataclasses.replace(runs[1], source="copy"), narrowed(runs[1], "open")):
+    part = {row: each for row, each in runs[1].processes.items() if int(row) < 100}
+    fewer_digits = {
+        row: tuple((Visit(float(f"{visit.median_s:.5g}"), 0.0),) for (visit,) in each)
+        for row, each in runs[1].processes.items()
+    }
+    kept = dataclasses.replace(runs[1], processes=fewer_digits)
+    narrow = dataclasses.replace(runs[1], processes=part, narrow=True)
+    for again in (runs[1], dataclasses.replace(runs[1], source="copy"), narrow, kept):
         with pytest.raises(ReportError, match="are the same run: give each run once"):
             visits.type_b_table([*runs, again])
+    at_once = dataclasses.replace(repeated_runs(3, 0.03, seed=9)[1], started=runs[1].started)
+    assert visits.type_b_table([*runs, at_once])  # another machine of the kind that began with it
 
 
 def test_a_table_knows_machines_of_which_it_has_several_runs():
