@@ -24,7 +24,7 @@ import json
 import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -619,12 +619,12 @@ def _held(machine: str, runs: int, clock: str, pairs: Sequence[Pair]) -> Held:
 
 
 def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
-    found = differences(runs)
     keys = {key for run in runs for key in run.clocks.values()}
     # A row of one run is on quiet CPUs, and of another that found none on the host's clock.
     keys |= {(family, BUSY[clock]) for family, clock in keys if clock in BUSY}
-    whole = {family for run in runs if not run.narrow for family, _ in run.clocks.values()}
-    visits, between = _visits(keys, runs, whole), _between(keys, found, whole)
+    whole = [run for run in runs if not run.narrow]
+    visits = _between(keys, _visits(runs), _visits(whole))
+    between = _between(keys, differences(runs), differences(whole))
     versions: dict[str, int] = {}
     for run in runs:
         for family, version in run.versions.items():
@@ -641,8 +641,8 @@ def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
             yield row | {"version": newer, "of_version": row["version"]}
 
 
-def _visits(keys: Iterable[Key], runs: Sequence[Measured], whole: Set[str]) -> dict[Key, float]:
-    """What one visit differs by from another of its run; `whole` as _between() has it."""
+def _visits(runs: Sequence[Measured]) -> dict[Key, list[Difference]]:
+    """What one visit differs by from another of its run, by family and clock."""
     found: dict[Key, list[Difference]] = defaultdict(list)
     exact = Uncertainty(0.0, math.inf)
     for run in runs:
@@ -650,39 +650,40 @@ def _visits(keys: Iterable[Key], runs: Sequence[Measured], whole: Set[str]) -> d
             logs = map(math.log, _medians(processes))
             pairs = [Difference(other - one, exact, exact) for one, other in combinations(logs, 2)]
             found[run.clocks[question]] += pairs
-    return _between(keys, {key: rows for key, rows in found.items() if rows}, whole)
+    return {key: rows for key, rows in found.items() if rows}
 
 
 def _between(
-    keys: Iterable[Key], found: Mapping[Key, Sequence[Difference]], whole: Set[str]
+    keys: Iterable[Key], found: Mapping[Key, Sequence[Difference]], whole: Mapping[Key, Sequence[Difference]]
 ) -> dict[Key, float]:
-    """What runs differ by; of a family without a pair of rows as all on its clock do.
+    """What a family's rows differ by together with all on its clock; where it has none, as these do.
 
-    All are those of `whole`, the families of runs that were not narrowed to some.
+    All are those of `whole`: what runs that were not narrowed to some families say of each other.
     """
     clocks: dict[str, list[Key]] = defaultdict(list)
-    for key in found:
-        if key[0] in whole:
-            clocks[key[1]].append(key)
-
-    coverages = {key: _Coverage(rows) for key, rows in found.items()}
+    for key in whole:
+        clocks[key[1]].append(key)
+    own = {key: _Coverage(rows) for key, rows in found.items()}
+    alike = {
+        key: own[key] if len(rows) == len(found[key]) else _Coverage(rows) for key, rows in whole.items()
+    }
 
     @cache
-    def count(key: Key, run: float) -> int:
-        return coverages[key].count(run)
+    def count(coverage: _Coverage, run: float) -> int:
+        return coverage.count(run)
 
     @cache
     def usual(clock: str, run: float) -> float:
         keys = clocks[clock]
-        return sum(count(key, run) for key in keys) / sum(len(found[key]) for key in keys)
+        return sum(count(alike[key], run) for key in keys) / sum(len(whole[key]) for key in keys)
 
     def enough(key: Key, run: float) -> bool:
         rows = found.get(key, ())
-        own = len(rows) * (count(key, run) / len(rows)) if rows else 0
+        inside = count(own[key], run) if rows else 0
         if key[1] not in clocks:
-            share = own / len(rows)
+            share = inside / len(rows)
         else:
-            share = (own + WEIGHT * usual(key[1], run)) / (len(rows) + WEIGHT)
+            share = (inside + WEIGHT * usual(key[1], run)) / (len(rows) + WEIGHT)
         return share >= (COVERED_GATED if key[1] == "gated" else COVERED)
 
     # The larger it is, the more is covered.

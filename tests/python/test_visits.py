@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -21,6 +22,7 @@ from grainscope_report.errors import ReportError
 from grainscope_report.visits import Measured, Visit
 from stored import PROJECT, TOGETHER
 
+H100 = "NVIDIA H100 80GB HBM3"
 PLANTED = {"sample": 0.01, "visit": 0.02, "process": 0.05, "machine": 0.10}
 
 
@@ -283,7 +285,7 @@ def test_what_the_suite_says_holds_for_runs_that_it_was_not_made_of():
     """Calibrated and still sharp: at least ten pairs of runs, held out by GPU where there are GPUs enough."""
     found = visits.held_out(study())
     assert sum({one.machine: one.runs for one in found}.values()) >= 10
-    assert {one.machine for one in found} >= {"NVIDIA H100 80GB HBM3", "NVIDIA H200 ×2", "AMD EPYC"}
+    assert {one.machine for one in found} >= {H100, "NVIDIA H200 ×2", "AMD EPYC"}
 
     def share(name: str, of: str, clocks: tuple[str, ...] = ("gated", "open", "host", "quiet")) -> float:
         chosen = [one for one in found if one.clock in clocks]
@@ -298,6 +300,38 @@ def test_what_the_suite_says_holds_for_runs_that_it_was_not_made_of():
     assert share("sharp", "rows", ("gated",)) >= 0.8
     assert share("sharp", "rows") >= 0.4
     assert share("half", "rows", ("gated",)) <= 0.03
+
+
+def only(run: Measured, key: visits.Key) -> Measured:
+    """The run's rows of one family and clock that were visited from several processes."""
+    of_key = {
+        asked: each for asked, each in run.processes.items() if run.clocks[asked] == key and len(each) > 1
+    }
+    return dataclasses.replace(run, processes=of_key, clocks=dict.fromkeys(of_key, key))
+
+
+@TOGETHER
+def test_two_runs_of_one_family_tell_what_others_differ_by():
+    """A third of what rows differ by is common to a family in a run, so two runs might tell too little."""
+    runs = visits.as_today([run for run in study() if run.kind and run.kind[0] == H100 and not run.narrow])
+    inside = rows = 0
+    for chosen in combinations(runs, 2):
+        rest = [run for run in runs if run not in chosen]
+        for key in {key for run in chosen for key in run.clocks.values()}:
+            of_family = [dataclasses.replace(only(run, key), narrow=True) for run in chosen]
+            if len(of_family[0].processes) < 8 or len(of_family[1].processes) < 8:
+                continue
+            told = {
+                (row["family"], row["clock"]): row["run"]["standard"]
+                for row in visits.type_b_table(of_family)["families"]
+                if "run" in row
+            }
+            others = visits.differences([only(each, key) for each in rest]).get(key)
+            if others and key in told:
+                inside += visits.covered(others, told[key]) * len(others)
+                rows += len(others)
+    assert rows > 10_000
+    assert inside / rows >= 0.93
 
 
 @pytest.mark.parametrize(("clocks", "most"), [({"gated"}, 0.03), ({"host", "quiet"}, 0.15)])
@@ -414,6 +448,21 @@ def test_a_narrow_run_tells_of_its_families_alone():
     assert 0.03 < told["other", "gated"]["run"]["standard"] <= told["other", "open"]["run"]["standard"]
     assert told["other", "open"]["visit"]["standard"] == pytest.approx(0.1, rel=0.25)
     assert visits.held_out(whole) == visits.held_out(whole + narrow) != []
+
+
+def test_what_a_whole_run_and_a_narrow_one_differ_by_is_of_their_families_alone():
+    first, second = repeated_runs(2, 0.03)
+    beside = narrowed(first, "gated")
+    whole = dataclasses.replace(
+        first,
+        clocks=first.clocks | beside.clocks,
+        processes={**first.processes, **beside.processes},
+        versions=first.versions | beside.versions,
+    )
+    told = visits.type_b_table([whole, dataclasses.replace(second, narrow=True)])["families"]
+    assert {row["family"]: "run" in row for row in told} == {"fake": True, "other": False}
+    told = visits.type_b_table([whole, second])["families"]
+    assert {row["family"]: "run" in row for row in told} == {"fake": True, "other": True}
 
 
 def test_a_folder_of_runs_and_a_file_are_tables(tmp_path: Path):

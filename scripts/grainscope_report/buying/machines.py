@@ -22,7 +22,6 @@ from grainscope_report.units import format_bytes, format_percent
 
 REFERENCE = "the reference"
 MOST_DIFFERENCES = 6
-FEWEST_NODES = 5  # with so many each, all of one of two equal machines lie first in 1 of 126 choices
 Cache = dict[Path, tuple[Result, list[Case], bool | None]]
 # How a thing is done, of which a program may choose the fastest. Every other axis is what is asked.
 HOW = {
@@ -219,11 +218,6 @@ def cautions(named: Machine) -> Iterator[str]:
     """What the runs of a machine cannot show, and what its own report warns of."""
     if len(named.nodes) == 1:
         yield "between-node variance not seen, one node was measured"
-    elif len(named.nodes) < FEWEST_NODES:
-        yield (
-            f"between-node variance seen of {len(named.nodes)} nodes alone: of equal machines one may be "
-            f"first by the nodes that were taken; {FEWEST_NODES} of each tell"
-        )
     for result in named.results:
         if not result.run.complete:
             yield f"{result.path} is not complete ({result.run.why_incomplete})"

@@ -4,8 +4,9 @@ components that are predicted on every machine, since one of them ran `quick` on
 A row's error has two parts. Type A is drawn for each row by itself. Type B is common to a run: one draw of it
 is shared by all rows of a family and clock in a run. Both are Student's t of their degrees of freedom, on the
 logarithm. A draw belongs to its run and row, whoever asks, so a machine against itself is always exactly 1.
-Rows that are predicted have the model's error in their place, one draw for a family on a machine. Of several
-nodes a draw also takes nodes anew, with replacement: which ones will be delivered is not known.
+Rows that are predicted have the model's error in their place, one draw for a family on a machine. Which
+nodes will be delivered is not known: the middle one of n is off by their spread, with n - 1 degrees of
+freedom, alike for all components of a machine. (Nodes drawn anew would do with many; of two they cover half.)
 
 Of a component that is predicted no machine's measured rows are looked at: of each, the reference included,
 the same rows are predicted from its own microbenchmarks. What the rows ask for is taken from the reference's
@@ -198,26 +199,23 @@ class Draws:
 
     def estimates(self, points: Points, metric: str, machine: tuple) -> Estimates:
         """The quantity of a case: the median over nodes of medians over sites of medians over runs."""
-        value = float(np.median([_middle([_value(row, metric) for _, row in runs] for runs in sites)
-                                 for sites in points]))  # fmt: skip
-        nodes = np.stack(
-            [
-                _middle([self._row(run, row, metric, machine) for run, row in runs] for runs in sites)
-                for sites in points
-            ]
-        )
-        if len(nodes) == 1:
-            return Estimates(value, nodes[0])
-        chosen = self._generator("nodes", *machine).integers(len(nodes), size=(len(nodes), self.count))
-        return Estimates(value, np.median(np.take_along_axis(nodes, chosen, axis=0), axis=0))
+        values = [_middle([_value(row, metric) for _, row in runs] for runs in sites) for sites in points]
+        nodes = [
+            _middle([self._row(run, row, metric, machine) for run, row in runs] for runs in sites)
+            for sites in points
+        ]
+        draws = np.median(np.stack(nodes), axis=0)
+        if (n := len(nodes)) > 1:
+            middle = np.std(np.log(values), ddof=1) * math.sqrt(uncertainty.middle_share(n))
+            draws = draws * self._factor(self._error(Uncertainty(float(middle), n - 1), "nodes", *machine))
+        return Estimates(float(np.median(values)), draws)
 
     def _row(self, run: str, row: Row, metric: str, machine: tuple) -> Array:
         """The quantity of one row of one run."""
         value = _value(row, metric)
         if row.label == PREDICTED:
             # The model is off alike in all runs and nodes of a machine: no median makes its error less.
-            error = self._error(row.uncertainty.b, PREDICTED, *machine, row.case.family)
-            return value * np.exp(np.clip(error, -MOST, MOST))
+            return value * self._factor(self._error(row.uncertainty.b, PREDICTED, *machine, row.case.family))
         if row.label != "measured":
             return np.full(self.count, value)  # a model says the same each time
         if not follows_time(row, metric):
@@ -232,8 +230,12 @@ class Draws:
             longer = longer + self._error(told.b, run, case.family, case.version, clock)
             if run in self._shared_hosts:
                 longer = longer + self._error(uncertainty.between_hosts(clock), "shared hosts", clock)
-        factor = np.exp(np.clip(longer, -MOST, MOST))
+        factor = self._factor(longer)
         return value * factor if metrics.better(metric) == metrics.LOWER else value / factor
+
+    @staticmethod
+    def _factor(error: Array) -> Array:
+        return np.exp(np.clip(error, -MOST, MOST))
 
     def _error(self, part: Uncertainty, *of: object) -> Array:
         """Draws of a logarithm, the same for the same thing."""
