@@ -304,6 +304,36 @@ def second_gpu() -> str:
     return f"{min(longer_us):.1f} to {max(longer_us):.1f}"
 
 
+SCATTERED = {
+    "H100": (*ON_ONE_H100, "h100-quick-now.json.gz", "h100-full-2of2.json.gz"),
+    "H200": tuple(
+        f"acceptance/{run}.json.gz"
+        for run in ("h200-a", "h200-b", "h200-c1", "h200-c2", "two-h200-1", "two-h200-2", "two-h200-3")
+    ),
+}
+
+
+@part("uncertainty.scattered_reads")
+def scattered_reads(name: str) -> str:
+    """How long scattered reads of 64 bytes of own memory take, GPU by GPU: a range for each kind."""
+    by_gpu: dict[str, list[float]] = defaultdict(list)
+    for file in SCATTERED[name]:
+        gpus = documents.result(file).context.raw["environment"]["gpus"]
+        for row in documents.rows_of(file):
+            asked = [row.case.axes.get(axis) for axis in ("memory", "grain", "direction")]
+            if row.measured and row.case.family == "grain/gpu_memory" and asked == ["own", 64, "read"]:
+                by_gpu[gpus[row.case.site["gpu"]]["uuid"]].append(1e6 * row.median_s)
+    kinds: list[list[float]] = [[]]
+    for value in sorted(map(median, by_gpu.values())):
+        if kinds[-1] and value > 1.05 * kinds[-1][-1]:
+            kinds.append([])
+        kinds[-1].append(value)
+    ends = [dict.fromkeys(f"{end:.0f}" for end in (kind[0], kind[-1])) for kind in kinds]
+    return " and ".join(
+        f"{' to '.join(two)} µs on {len(kind)}" for two, kind in zip(ends, kinds, strict=True)
+    )
+
+
 def stolen_table() -> str:
     """How much longer rows took where the hypervisor took more CPUs."""
     quietest = {row.name: row for row in documents.rows_of(QUIETEST) if row.measured}

@@ -13,11 +13,15 @@ from typing import Any, TextIO
 
 from grainscope_report import resources
 from grainscope_report.errors import EXIT_OK, EXIT_USAGE, ReportError
+from grainscope_report.units import some
 from grainscope_report.writing import for_terminal, terminal
 
 # Files become millions of objects and no cycles: to look for these as often as usual takes a third of
 # the time.
 SELDOM = (1_000_000, 50, 100)
+
+READ = ("file", "files", "base", "new", "paths", "run_file")  # arguments that are files to read
+MOST_NAMED = 5
 
 INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
@@ -61,12 +65,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed("interrupted", INTERRUPTED)
     except MemoryError:
         return _failed("there is not enough memory for this: give fewer or smaller files")
-    except (ArithmeticError, TypeError, ValueError) as error:
-        # Numbers and words that no run has, but that the format does not rule out.
-        return _failed(
-            f"a file holds values that nothing can be made of ({error}): see what `validate` says of it, or "
-            "run the benchmark again"
-        )
     except OSError as error:
         return _failed(f"the system refuses ({error})")
 
@@ -74,11 +72,39 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     given = sys.argv[1:] if argv is None else argv
     names = given[:1] if given and given[0] in COMMANDS else COMMANDS
+    arguments = argparse.Namespace()
     try:
         arguments = parser(names).parse_args(argv)
         return arguments.run(arguments)
     except SystemExit as end:
         return int(end.code or EXIT_OK)
+    except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
+        # Numbers and words that no run has, but that the format does not rule out.
+        raise _unusable(arguments, error) from error
+
+
+def _unusable(arguments: argparse.Namespace, error: Exception) -> ReportError:
+    """Of what was given, the file that is off the format or contradicts itself, and in what; else all."""
+    # Help and usage errors need not wait for these.
+    from grainscope_report import loading, reader, refusing
+
+    given = [getattr(arguments, name, None) or [] for name in READ]
+    paths = [path for one in given for path in (one if isinstance(one, list) else [one])]
+    for path in paths:
+        with suppress(ReportError):
+            found, document = loading.load(path)
+            try:
+                refusing.require_right(reader.parse(found, document))
+            except ReportError as wrong:
+                return wrong
+            except refusing.UNUSABLE:
+                paths = [path]
+                break
+    names = some([str(path) for path in paths], MOST_NAMED) or "a file"
+    return ReportError(
+        f"{'one of ' * (len(paths) > 1)}{names} holds values that nothing can be made of ({error}): it was "
+        "not written by grainscope or was edited; run the benchmark again"
+    )
 
 
 def _failed(said: str, status: int = EXIT_USAGE) -> int:

@@ -226,7 +226,11 @@ def load_environment(path: Path) -> dict[str, Any]:
     found = locate(path)
     document = _parse(found, text(found))
     if isinstance(document, dict) and isinstance(context := document.get("context"), dict):
-        return context
+        if "schema_version" not in context:
+            return context
+        _require_version(found, context["schema_version"])
+        renamed = _renamed("context", context) | _each(context, "links", lambda link: _renamed("link", link))
+        return context if context["schema_version"] == SCHEMA_VERSION else renamed
     if isinstance(document, dict) and {"cpu", "gpus", "driver"} <= document.keys():
         return {"environment": document}
     raise ReportError(
@@ -406,6 +410,11 @@ def _of_this_version(path: Path, document: dict[str, Any]) -> dict[str, Any]:
             f"{path} is Google Benchmark's JSON but not GrainScope's (no `context.schema_version`): "
             f"read it with Google Benchmark's compare.py, or give a {RESULT} that grainscope wrote"
         )
+    _require_version(path, version)
+    return upgrade(document) if version < SCHEMA_VERSION else document
+
+
+def _require_version(path: Path, version: Any) -> None:
     if type(version) is not int or version < 1:
         raise ReportError(
             f"{path} has schema_version {json.dumps(version)}, which is no version: "
@@ -416,7 +425,6 @@ def _of_this_version(path: Path, document: dict[str, Any]) -> dict[str, Any]:
             f"{path} has schema version {version} and this grainscope-report reads up to {SCHEMA_VERSION}: "
             "update grainscope-report"
         )
-    return upgrade(document) if version < SCHEMA_VERSION else document
 
 
 def bundle_files(raw: bytes, document: Mapping[str, Any], source: str) -> dict[str, bytes]:

@@ -1,4 +1,5 @@
-"""Files outside the package: the rules of results, the version, and the numbers that papers state.
+"""What is outside the package: the rules of results, the version, the numbers that papers state, and what
+the program says.
 
 In a checkout they are read where they are kept (`docs/`, `results/papers/`, `VERSION`). In an
 installed package pyproject.toml has put the same files in the folders `_docs` and `_papers`.
@@ -63,6 +64,38 @@ def version() -> str:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
         return "unknown"
+
+
+def told(program: Path, *words: str) -> str:
+    """What the program prints; ReportError where it is none, does not run or fails."""
+    import subprocess  # reading it takes long, and most of what needs this module asks no program
+
+    if not program.is_file():
+        what = "is a folder" if program.is_dir() else "is not there"
+        raise ReportError(f"{program} {what}: build it, or name another")
+    # With folders before it, since one without them is looked for on the PATH.
+    command = [program.absolute(), *words]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=True).stdout
+    except OSError as error:
+        raise ReportError(f"{program} does not run ({error.strerror}): build it, or name another") from None
+    except subprocess.CalledProcessError as error:
+        said = (error.stderr.strip().splitlines() or [f"status {error.returncode}"])[-1]
+        raise ReportError(
+            f"{program} does not answer {' '.join(words)}: {said}; build it again, or name another"
+        ) from None
+
+
+def told_objects(program: Path, *words: str) -> list[dict[str, Any]]:
+    """The objects that it prints as JSON, one or a list of them."""
+    try:
+        found = json.loads(told(program, *words))
+    except ValueError:
+        found = None
+    objects = found if isinstance(found, list) and found else [found]
+    if not all(isinstance(one, dict) for one in objects):
+        raise ReportError(f"{program} prints no JSON by {' '.join(words)}: name the program grainscope")
+    return objects
 
 
 def _existing(folder: Path, name: str) -> Path:

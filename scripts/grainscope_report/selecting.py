@@ -2,8 +2,10 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import signal
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from grainscope_report import families
 from grainscope_report.asking import sentence
@@ -20,6 +22,9 @@ END = r"(?!\w)"
 # A size; or letters in brackets, of which none is one.
 _SIZE = re.compile(r"\[\^?.[^]]*\]|(?<![\w\\])(\d+) *([A-Za-z]\w*)")
 _BETWEEN = re.compile(r"[/.*$^|()\\]+")
+# Fewer names in a second are looked at only by expressions that try letters in ever more ways.
+FEWEST_NAMES = 100
+Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True)
@@ -146,8 +151,36 @@ def name_pattern(text: str) -> re.Pattern[str]:
     try:
         re.compile(text)
         return re.compile(_SIZE.sub(lambda found: _size(found, found.end() == len(text)), text))
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise ReportError(f"--filter {text!r} is no regular expression ({error})") from None
+
+
+def matching(text: str, things: Iterable[Thing], name: Callable[[Thing], str]) -> list[Thing]:
+    """The things with a name that a filter finds; ReportError where that takes as long as by `(a+)+$`."""
+    pattern, names, seconds, found = name_pattern(text), 0, 0, []
+
+    def each_second(*_: Any) -> None:
+        nonlocal seconds
+        seconds += 1
+        if names < FEWEST_NAMES * seconds:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            raise ReportError(
+                f"--filter {text!r} takes too long: its repeats match the same letters in too many ways, as "
+                "those of (a+)+, (a|a)* or .*.*.* do; write it with fewer"
+            )
+
+    # Python looks for signals while it matches, too. The timer counts the processor's time, not the clock's.
+    before = signal.signal(signal.SIGVTALRM, each_second)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 1, 1)
+    try:
+        for thing in things:
+            if pattern.search(name(thing)):
+                found.append(thing)
+            names += 1
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    return found
 
 
 def _size(found: re.Match[str], last: bool) -> str:

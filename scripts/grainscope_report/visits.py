@@ -23,7 +23,7 @@ import hashlib
 import json
 import math
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -46,9 +46,9 @@ TYPICAL = 0.9
 
 Key = tuple[str, str]  # family and clock
 Variances = dict[str, float]
-# What a table has to cover of the runs that it is made of: of others it covers less, and the less the more
-# these depend on the host.
-COVERED, COVERED_GATED = 0.96, 0.955
+# What a table has to cover of the runs that it is made of: of others it covers less where they depend on the
+# host (docs/uncertainty.md, Held out).
+COVERED, COVERED_GATED = 0.96, 0.95
 FREEDOM = uncertainty.FREEDOM
 # So many rows of its clock count beside a family's own.
 WEIGHT = 150
@@ -118,7 +118,7 @@ def kept(runs: Iterable[Measured]) -> str:
 def components(runs: Sequence[Measured]) -> list[Component]:
     """The spread of each family and clock at each level, on each kind of machine.
 
-    Of the rows that two runs of it measured; of a single run, of all its rows.
+    Of the rows that two runs of it measured by one version of their family; of a single run, of all its rows.
     """
     kinds: dict[tuple[str, str], list[Measured]] = defaultdict(list)
     for run in runs:
@@ -126,8 +126,11 @@ def components(runs: Sequence[Measured]) -> list[Component]:
     found = []
     for (gpu, cpu), alike in sorted(kinds.items(), key=lambda each: (not each[0][0], each[0])):
         by_key: dict[Key, list[Variances]] = defaultdict(list)
-        for question in sorted({question for run in alike for question in run.processes}):
-            measured = [run for run in alike if question in run.processes]
+        rows: dict[tuple[str, int], list[Measured]] = defaultdict(list)
+        for run in alike:
+            for question in run.processes:
+                rows[question, _version(run, question)].append(run)
+        for (question, _), measured in sorted(rows.items(), key=itemgetter(0)):
             if len(measured) < min(2, len(alike)):
                 continue
             machines: dict[str, list[tuple[Visit, ...]]] = defaultdict(list)
@@ -160,6 +163,10 @@ def row_variances(machines: Sequence[Sequence[Sequence[Visit]]]) -> Variances:
         top = _mean_square([[fmean(machine) for machine in means]]) or 0.0
         variances["machine"] = top - (between / each if between is not None else 0.0)
     return variances
+
+
+def _version(run: Measured, question: str) -> int:
+    return run.versions.get(run.clocks[question][0], 1)
 
 
 def components_table(found: Sequence[Component]) -> str:
@@ -259,8 +266,8 @@ def _deviations(n: int) -> float:
 
 
 def machine_of(context: Mapping[str, Any]) -> str:
-    """GPUs by UUID where there are any, else the host: what tells machines apart."""
-    uuids = [gpu["uuid"] for gpu in context["environment"]["gpus"] if gpu.get("uuid")]
+    """GPUs by UUID where there are any, whichever comes first, else the host: what tells machines apart."""
+    uuids = sorted(gpu["uuid"] for gpu in context["environment"]["gpus"] if gpu.get("uuid"))
     return " ".join(uuids) or f"{context['host_name']} {context['environment']['cpu']['model']}"
 
 
@@ -298,9 +305,12 @@ def _from_kept(run: Mapping[str, Any]) -> Measured:
         question = _question(*case, clock)
         clocks[question] = (case[0], clock)
         processes[question] = tuple(tuple(Visit(*visit) for visit in process) for process in visits)
-    facts = (run[key] for key in ("source", "sha256", "started", "commit", "machine"))
+    facts = (run[key] for key in ("source", "sha256", "started", "commit"))
     kind = tuple(run["kind"]) if run.get("kind") else None
-    return Measured(*facts, kind, run.get("versions", {}), clocks, processes, run.get("narrow", False))
+    machine = " ".join(sorted(run["machine"].split())) if kind and kind[0] else run["machine"]
+    return Measured(
+        *facts, machine, kind, run.get("versions", {}), clocks, processes, run.get("narrow", False)
+    )
 
 
 class Difference(NamedTuple):
@@ -446,8 +456,7 @@ def _differences(one: Measured, other: Measured) -> dict[Key, list[Difference]]:
     found: dict[Key, list[Difference]] = defaultdict(list)
     a, b = _standards(one), _standards(other)
     for question in a.keys() & b.keys():
-        family = one.clocks[question][0]
-        if one.versions.get(family, 1) != other.versions.get(family, 1):
+        if _version(one, question) != _version(other, question):
             continue
         value = math.log(_middle(other, question) / _middle(one, question))
         found[one.clocks[question]].append(Difference(value, a[question], b[question]))
@@ -625,20 +634,19 @@ def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
     whole = [run for run in runs if not run.narrow]
     visits = _between(keys, _visits(runs), _visits(whole))
     between = _between(keys, differences(runs), differences(whole))
-    versions: dict[str, int] = {}
-    for run in runs:
-        for family, version in run.versions.items():
-            versions[family] = max(version, versions.get(family, 1))
+    measured = Counter((family, version) for run in runs for family, version in run.versions.items())
     for key in sorted(visits):
         family, clock = key
-        row: dict[str, Any] = {"family": family, "version": versions.get(family, 1), "clock": clock}
-        row |= {"machine": at} if at else {}
-        row["visit"] = {"standard": _short(visits[key], DIGITS), "freedom": FREEDOM}
+        row: dict[str, Any] = {"visit": {"standard": _short(visits[key], DIGITS), "freedom": FREEDOM}}
         if key in between:
             row["run"] = {"standard": _short(between[key], DIGITS), "freedom": FREEDOM}
-        yield row
-        if (newer := families.TYPE_B_UNTIL.get(family, 0)) > row["version"]:
-            yield row | {"version": newer, "of_version": row["version"]}
+        versions = sorted(version for of, version in measured if of == family) or [1]
+        known = [version for version in versions if measured[family, version] > 1] or versions[-1:]
+        newer = families.TYPE_B_UNTIL.get(family, 0)
+        for version in [*versions, *([newer] if newer > versions[-1] else [])]:
+            told: dict[str, Any] = {"family": family, "version": version, "clock": clock}
+            told |= ({"machine": at} if at else {}) | row
+            yield told | ({"of_version": known[-1]} if "run" in row and version not in known else {})
 
 
 def _visits(runs: Sequence[Measured]) -> dict[Key, list[Difference]]:

@@ -423,7 +423,7 @@ def cdf(*points):
 
 
 FAULTS = [
-    (lambda row: row["trials"].append(dict(row["trials"][0])), "trials: has a label twice"),
+    (lambda row: row["trials"].append(dict(row["trials"][0])), "trials: has a trial twice"),
     (lambda row: row["trials"].pop(), "samples_s: has 3 times for 2 trials"),
     (
         lambda row: row["trials"][1].update(samples_s=[0.25]),
@@ -451,6 +451,14 @@ FAULTS = [
 def test_a_fault_in_a_traversal_is_found(spoil, message):
     found = [one for one in faults_of(traversal_file(), spoil) if message in one]
     assert len(found) == 1
+
+
+def test_a_source_may_be_searched_from_twice():
+    """EMOGI's sources in turns, or those drawn of a small graph."""
+    assert (
+        faults_of(traversal_file(), lambda row: row["trials"][1].update(label=row["trials"][0]["label"]))
+        == []
+    )
 
 
 def test_the_share_of_the_copy_peak_is_that_of_the_bytes_over_the_link():

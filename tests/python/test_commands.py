@@ -75,6 +75,33 @@ def test_validate_of_several_files_exits_with_the_worst(files, small, tmp_path, 
     assert captured.out.count("valid, 81 rows") == 2
 
 
+def test_validate_goes_on_after_a_file_that_cannot_be_read(files, tmp_path, capsys):
+    good = files["cpu_only"]
+    text, bad = good.read_text(), []
+    for name, content in (
+        ("great", text.replace('"bytes": ', '"bytes": 1e999, "was": ', 1)),
+        ("long", text.replace('"bytes": ', f'"bytes": {"9" * 5000}, "was": ', 1)),
+        ("cut", text[:2000]),
+        ("list", "[1, 2]"),
+    ):
+        bad.append(tmp_path / f"{name}.json")
+        bad[-1].write_text(content)
+    odd = tmp_path / "odd.json"
+    odd.write_bytes(good.read_bytes())
+    spoiled(odd, lambda document: document["context"]["environment"]["cpu"].update(model=[1]))
+    assert main(["validate", *map(str, [*bad, tmp_path, odd, good])]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == (
+        f"{odd}: 1 problem\n  $: holds values that nothing can be made of (unhashable type: 'list')\n"
+        f"{good}: valid, 81 rows\n"
+    )
+    said = captured.err.splitlines()
+    assert len(said) == 5
+    for path, line in zip([*bad, tmp_path], said, strict=True):
+        assert line.startswith(f"grainscope-report: {path} ")
+    assert main(["validate", str(odd), str(good)]) == 1
+
+
 def test_list_shows_every_row_once(small, capsys):
     assert main(["list", str(small)]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -9,6 +9,7 @@ from functools import cache
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -79,10 +80,16 @@ def test_the_dispatch_table_of_documents_is_that_of_the_command(tmp_path, monkey
     assert documents.PARTS["pages.share"]("host_to_gpu", "4096", "16") == f"{40.96 / 54.7:.2f}"
 
 
-def test_a_document_that_cites_a_run_that_is_not_there_stays_and_is_named(monkeypatch, capsys):
+@cache
+def docs_script() -> ModuleType:
     loader = SourceFileLoader("docs_script", str(ROOT / "scripts/docs"))
     script = module_from_spec(spec_from_loader(loader.name, loader))
     loader.exec_module(script)
+    return script
+
+
+def test_a_document_that_cites_a_run_that_is_not_there_stays_and_is_named(monkeypatch, capsys):
+    script = docs_script()
     monkeypatch.setattr(gather, "PAGES_RUN", "of-no-machine.json")
     documents.made.cache_clear()
     assert script.page(ROOT / "docs/transfer.md") is None
@@ -90,6 +97,32 @@ def test_a_document_that_cites_a_run_that_is_not_there_stays_and_is_named(monkey
     assert said.startswith("docs: docs/transfer.md stays as it is: ")
     assert "of-no-machine.json does not exist" in said
     assert script.page(ROOT / "docs/fleet.md") == (ROOT / "docs/fleet.md").read_text()
+
+
+# Programs that are none, and what is said of each.
+WRONG = {
+    "": ("", "is a folder"),
+    "missing": ("", "is not there"),
+    "plain": ("x", "does not run (Permission denied)"),
+    "other_system": ("\x7fELF", "does not run (Exec format error)"),
+    "failing": ("#!/bin/sh\necho no GPU >&2\nexit 3\n", "does not answer --families=json: no GPU; build"),
+    "talking": ("#!/bin/sh\necho hello\n", "prints no JSON by --families=json"),
+    "no_text": ("#!/bin/sh\nprintf '\\377'\n", "prints no JSON by --families=json"),
+    "older": ("#!/bin/sh\necho '[{}]'\n", "says other things of its families than are read here"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_program_that_is_none_is_a_sentence(tmp_path, capsys, name):
+    content, says = WRONG[name]
+    path = tmp_path / name
+    if content:
+        path.write_text(content)
+        path.chmod(0o644 if name == "plain" else 0o755)
+    assert docs_script().main(["--check", "--program", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"docs: {path} {says}")
+    assert said.count("\n") == 1
 
 
 # Without the program, what does not need it.

@@ -328,6 +328,25 @@ def test_an_unknown_build_says_what_to_do(tool, tmp_path, capsys):
     assert "git archive --prefix=no-such-commit/" in capsys.readouterr().err
 
 
+AGAIN = "status 3; build it again, or name another"
+
+
+@pytest.mark.parametrize(("side", "content", "mode", "says"), [
+    ("A", "x", 0o644, "does not run (Permission denied): build it, or name another"),
+    ("B", "x", 0o644, "does not run (Permission denied): build it, or name another"),
+    ("A", "#!/bin/sh\nexit 3\n", 0o755, f"does not answer --env json: {AGAIN}"),
+    ("B", "#!/bin/sh\nexit 3\n", 0o755, f"does not answer --version: {AGAIN}"),
+    ("A", "#!/bin/sh\necho x\n", 0o755, "prints no JSON by --env json: name the program grainscope"),
+    ("A", "#!/bin/sh\necho [1]\n", 0o755, "prints no JSON by --env json: name the program grainscope"),
+])  # fmt: skip
+def test_a_program_that_is_none_is_a_sentence(tool, tmp_path, capsys, side, content, mode, says):
+    programs = {one: make(tmp_path / one) for one in "AB"}
+    programs[side].write_text(content)
+    programs[side].chmod(mode)
+    assert tool.main([*map(str, programs.values()), "-o", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == f"equivalence: {programs[side]} {says}\n"
+
+
 @pytest.fixture
 def checkout(tool, tmp_path, monkeypatch):
     """A checkout of one commit, with a stand-in for cmake that notes how it is called."""

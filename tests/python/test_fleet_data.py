@@ -258,6 +258,77 @@ def test_bad_input_is_named_and_the_rest_is_kept(tmp_path, capsys):
     }
 
 
+def taken_from_stdin(monkeypatch, capsys, data: bytes) -> tuple[int, list[str]]:
+    stdin = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="strict")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    status = main(["fleet", "-"])
+    return status, capsys.readouterr().err.splitlines()
+
+
+@needs_engine
+def test_a_bad_name_on_standard_input_is_said_and_the_rest_is_taken(tmp_path, capsys, monkeypatch):
+    [good] = fleet(tmp_path / "nodes", 1).iterdir()
+    odd = tmp_path / "odd.json"
+    odd.write_text('{"context": {"schema_version": 2, "environment": [1]}, "benchmarks": []}')
+    long = tmp_path / ("a" * 300)
+    names = [os.fsencode(one) for one in (long, tmp_path / "none", odd, good)]
+    status, said = taken_from_stdin(monkeypatch, capsys, b"\n".join([*names, b"-", b"no \xff", b""]))
+    assert status == 2
+    assert [line.split(" ", 1)[1] for line in said] == [
+        f"{str(long)[:199]}… cannot be read (File name too long): check the path",
+        f"{tmp_path / 'none'} does not exist",
+        "- does not exist",
+        "no ? does not exist",
+        f"{odd} does not follow the result format (4 problems, first $.context.environment: is an array of "
+        "1, not of type object): it was not written by grainscope or was edited; take it again",
+    ]
+
+
+@needs_engine
+@pytest.mark.parametrize(("part", "value"), [("ok", "many"), ("ok", 10**30), ("driver", ["580"])])
+def test_a_context_that_is_off_the_format_is_refused_with_its_file_alone(tmp_path, part, value):
+    nodes = fleet(tmp_path / "nodes", 3)
+    odd = nodes / "node-00001" / sources.DIGEST
+    first, *rows = gzip.decompress(odd.read_bytes()).splitlines(keepends=True)
+    head = json.loads(first)
+    place = {"ok": head["context"]["run"]["counts"], "driver": head["context"]["environment"]["driver"]}[part]
+    place["ok" if part == "ok" else "version"] = value
+    first = json.dumps(head, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+    odd.write_bytes(gzip.compress(first + b"".join(rows)))
+    added = store.add(tmp_path / "store", sources.found([nodes]))
+    assert added.runs == 2
+    assert [(one.name, one.why) for one in added.refused] == [
+        (
+            str(odd),
+            "holds a context that is off the format: `grainscope-report validate` of its run says more",
+        )
+    ]
+
+
+@needs_engine
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_run_itself_on_standard_input_is_refused(capsys, monkeypatch, packed):
+    data = b'{"context": {}, "benchmarks": []}'
+    assert taken_from_stdin(monkeypatch, capsys, gzip.compress(data) if packed else data) == (
+        2,
+        [
+            "grainscope-report: standard input holds a file, and - means names of files from there: give the "
+            "file itself"
+        ],
+    )
+
+
+@needs_engine
+def test_a_name_that_is_no_text_is_taken(tmp_path):
+    [node] = fleet(tmp_path / "nodes", 1).iterdir()
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    node.rename(odd)
+    added = store.add(tmp_path / "store", sources.found([odd]))
+    assert (added.runs, added.refused) == (1, [])
+    [(source,)] = rows_of(tmp_path / "store", "SELECT source FROM runs")
+    assert source == f"{tmp_path}/\ufffd/{sources.DIGEST}"
+
+
 @pytest.mark.parametrize("damage", [
     lambda data: data[: len(data) // 2],
     lambda data: data[:-4],

@@ -14,8 +14,9 @@ import pytest
 
 import documents
 import stored
-from grainscope_report import reader
 from grainscope_report.buying import verdict, workload
+from grainscope_report.cli import main
+from grainscope_report.commands import files
 from grainscope_report.figures import csv_table, model, table
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.groups import topology
@@ -80,7 +81,7 @@ def shown(folder: str) -> tuple:
     """The machines of a folder's result files; of the halves of `full` one."""
     if folder == "full":
         return (documents.machine_of(documents.FULL),)
-    return tuple(machines([reader.read(ROOT / path) for path in FILES[folder].split()]))
+    return tuple(machines(files.right([ROOT / path for path in FILES[folder].split()])))
 
 
 def check_same(made: list[list[str]], golden: list[list[str]], near: float = 1e-6) -> None:
@@ -132,6 +133,15 @@ def test_every_kept_table_has_its_picture_and_the_command_that_made_it(folder):
     assert set(by_figure(folder)) | of_example == set(drawn(folder))
     command = "docs --draw docs/figures/full" if folder == "full" else f"plot {FILES[folder]} -o docs/figures"
     assert command in (PICTURES / "README.md").read_text()
+
+
+def test_plot_has_the_intervals_of_the_table_at_hand(tmp_path):
+    """The file's own knew no two H200."""
+    run = str(ROOT / FILES["h200x2"])
+    assert main(["plot", run, "--figures", "m", "--format", "svg", "-o", str(tmp_path)]) == 0
+    [written] = tmp_path.glob("*.csv")
+    _, *made = csv.reader(written.read_text().splitlines())
+    check_same(made, by_figure("h200x2")["m"])
 
 
 def test_the_tree_of_two_gpus_says_what_figure_d_draws():

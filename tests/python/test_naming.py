@@ -2,7 +2,10 @@
 
 import json
 import re
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -276,9 +279,45 @@ def test_what_names_have_is_found_as_it_is(text, name):
     assert selecting.name_pattern(text).search(name)
 
 
-def test_what_is_no_expression_is_refused():
+@pytest.mark.parametrize("text", ["(", "a{99999999999}", "(" * 3000 + ")" * 3000])
+def test_what_is_no_expression_is_refused(text):
     with pytest.raises(ReportError, match="is no regular expression"):
-        selecting.name_pattern("(")
+        selecting.name_pattern(text)
+
+
+ENDLESS = ["(a+)+$", "([a-z]*/?)*!", "(a|a)*b", ".*.*.*.*.*x"]
+
+
+@pytest.mark.parametrize("text", ENDLESS)
+@pytest.mark.parametrize("command", ["list", "export csv", "compare"])
+def test_an_expression_that_takes_ever_longer_is_refused(tmp_path, command, text):
+    file = File(gpus=("NVIDIA H100 80GB HBM3",))
+    for size in range(300):
+        axes = {"timed": "copy", "path": "a" * 100, "bytes": size + 1, "locality": "local"}
+        file.add("transfer/memcpy", axes, {"gpu": 0, "numa": 0}, 1e-5)
+    run = str(file.write(tmp_path / "result.json"))
+    file.context["run"]["id"] = "another"
+    files = [run, str(file.write(tmp_path / "other.json"))] if command == "compare" else [run]
+    asked = [sys.executable, ROOT / "scripts/grainscope-report", *command.split(), *files, "--filter", text]
+    ended = subprocess.run(asked, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(f"grainscope-report: --filter {text!r} takes too long: ")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_long_expressions_and_many_names_are_searched_as_ever():
+    names = [f"transfer/memcpy/pinned_to_gpu/numa:0/gpu:{at}/bytes:65536" for at in range(20_000)]
+    wanted = names[:4000:50]
+    text = f"^({'|'.join(wanted)})$"
+    assert len(text) > 4000
+    begin = time.process_time()
+    pattern = selecting.name_pattern(text)
+    plain = [name for name in names if pattern.search(name)]
+    between = time.process_time()
+    assert selecting.matching(text, names, str) == plain == wanted
+    assert time.process_time() - between < 2 * (between - begin) + 0.2
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
+    assert signal.getsignal(signal.SIGVTALRM) == signal.SIG_DFL
 
 
 @pytest.mark.parametrize(

@@ -534,6 +534,43 @@ def test_env_diff_takes_a_machine_report(tmp_path, capsys):
     assert "says nothing of a machine" in capsys.readouterr().err
 
 
+BROKEN_MACHINES = {
+    "environment": ({"environment": [1]}, "$.context.environment: is an array of 1, not of type object"),
+    "none": ({"environment": None}, "$.context.environment: is null, not of type object"),
+    "links": ({"links": "x"}, '$.context.links: is "x", not of type array'),
+    "speed": ({"links": [{"theoretical_gb_s": "x"}]}, "$.context.links[0]"),
+    "version": ({"schema_version": 99}, "has schema version 99 and this grainscope-report reads up to"),
+    "no version": ({"schema_version": "2"}, 'has schema_version "2", which is no version'),
+}
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("name", BROKEN_MACHINES)
+def test_env_diff_says_which_file_is_off_the_format_and_in_what(tmp_path, capsys, name, swapped):
+    change, says = BROKEN_MACHINES[name]
+    sound, other = written(tmp_path, node(), node("node-b", 2))
+    path = str(spoiled(Path(other), lambda document: document["context"].update(change)))
+    assert main(["env", "diff", *([path, sound] if swapped else [sound, path])]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"grainscope-report: {path} ")
+    assert says in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "says"),
+    [("gpus", '$.gpus: is "x", not of type array'), ("warnings", '$.warnings: is "x", not of type array')],
+)
+def test_so_of_a_machine_report(tmp_path, capsys, part, says):
+    [file] = written(tmp_path, node())
+    report = tmp_path / "env.json"
+    report.write_text(json.dumps(node().context["environment"] | {part: "x"}))
+    assert main(["env", "diff", file, str(report)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"grainscope-report: {report} does not follow the result format (1 problem, ")
+    assert says in said
+
+
 def test_export_csv_has_every_row_and_number(small, tmp_path, capsys):
     out = tmp_path / "rows.csv"
     assert main(["export", "csv", str(small), "-o", str(out)]) == 0

@@ -639,6 +639,35 @@ def test_other_commands_end_with_a_sentence(odd, files, tmp_path, capsys, comman
     assert status in (0, 1, 5) or last[0].startswith("grainscope-report: ")
 
 
+def last_said(capsys) -> str:
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_values_that_nothing_can_be_made_of_are_said_with_their_file(tmp_path, capsys):
+    path = node().write(tmp_path / "result.json")
+    contradicting = spoiled(path, lambda document: document["benchmarks"][1].update(bytes=10**308))
+    assert main(["summary", "--full", str(contradicting)]) == 2
+    said = last_said(capsys)
+    assert said.startswith(f"grainscope-report: {path} contradicts itself (")
+    assert said.endswith(f"see all with `grainscope-report validate {path}`")
+    path = node().write(tmp_path / "other.json")
+    right = spoiled(path, lambda document: document["context"]["environment"]["cpu"].update(model=[1]))
+    assert main(["summary", str(right)]) == 2
+    assert f"{path} holds values that nothing can be made of (" in last_said(capsys)
+
+
+def test_nesting_too_deep_for_a_comparison_is_said_with_the_files(tmp_path, capsys):
+    deep: list = []
+    for _ in range(700):
+        deep = [deep]
+    path = node().write(tmp_path / "result.json")
+    spoiled(path, lambda document: document["context"]["environment"].update(odd=deep))
+    other = node().write(tmp_path / "other.json")
+    assert main(["env", "diff", str(other), str(path)]) == 2
+    assert f": one of {other}, {path} holds values that nothing can be made of (" in last_said(capsys)
+
+
 def test_an_unknown_way_is_drawn_in_the_colour_of_its_name(files, tmp_path, capsys):
     path = tmp_path / "result.json"
     path.write_bytes(files["traversing"].read_bytes())

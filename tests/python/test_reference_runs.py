@@ -165,7 +165,7 @@ def test_a_run_of_another_machine_is_not_taken_here(place, capsys):
 
 def test_without_a_program_it_is_said_how_to_get_one(place, capsys):
     assert reference.main(["--program", str(place / "none")]) == 2
-    assert "build it, or name one by --program" in capsys.readouterr().err
+    assert "is not there: build it, or name another" in capsys.readouterr().err
 
 
 def test_a_family_that_is_listed_by_another_has_its_version():
@@ -433,7 +433,7 @@ def test_what_cannot_be_asked_is_a_sentence(planted, capsys):
     assert main(planted, "--missing", "papper") == 2
     assert "there is no preset papper: did you mean paper? There are paper, quick" in capsys.readouterr().err
     assert reference.main(["--program", str(planted / "none"), "--missing"]) == 2
-    assert "build it, or name one by --program" in capsys.readouterr().err
+    assert "is not there: build it, or name another" in capsys.readouterr().err
     assert reference.main(["--program", str(planted / "plan"), "--missing"]) == 2
     assert "does not run (Permission denied)" in capsys.readouterr().err
     (planted / "families.json").unlink()

@@ -231,8 +231,35 @@ def test_two_versions_of_a_family_are_no_pair():
         )
         for run in old
     ]
-    assert family(old + new)["version"] == 2
-    assert family(old + new)["run"]["standard"] == pytest.approx(alone, rel=0.2)
+    rows = visits.type_b_table(old + new)["families"]
+    assert [(row["version"], row.get("of_version")) for row in rows] == [(1, None), (2, None)]
+    assert [row["run"]["standard"] for row in rows] == pytest.approx([alone, alone], rel=0.2)
+    rows = visits.type_b_table(old + new[:1])["families"]
+    assert [(row["version"], row.get("of_version")) for row in rows] == [(1, None), (2, 1)]
+
+
+def test_gpus_in_another_order_are_the_same_machine():
+    gpus = [{"uuid": uuid} for uuid in ("GPU-b", "GPU-a")]
+    one, other = ({"environment": {"gpus": each}} for each in (gpus, gpus[::-1]))
+    assert visits.machine_of(one) == visits.machine_of(other) == "GPU-a GPU-b"
+    run = dataclasses.replace(repeated_runs(1, 0.01)[0], machine="GPU-b GPU-a")
+    run = dataclasses.replace(run, clocks={}, processes={})
+    (back,) = map(visits._from_kept, json.loads(visits.kept([run]))["runs"])
+    assert back.machine == "GPU-a GPU-b"
+
+
+def test_what_versions_differ_by_is_at_no_level():
+    old, new = repeated_runs(2, 0.0), repeated_runs(2, 0.0, seed=2)
+    slower = {
+        question: tuple((Visit(2 * visit.median_s, visit.error),) for (visit,) in processes)
+        for question, processes in new[0].processes.items()
+    }
+    new = [dataclasses.replace(run, processes=slower, versions={"fake": 3}, machine="n") for run in new]
+    (of_old,) = visits.components(old)
+    (of_both,) = visits.components([*old, *new])
+    assert of_both.rows == 2 * of_old.rows
+    assert "machine" not in of_both.whole
+    assert of_both.whole["process"] < 0.02
 
 
 def test_runs_that_differ_by_their_visits_alone_ask_for_little_more():

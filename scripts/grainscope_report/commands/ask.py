@@ -118,15 +118,16 @@ def _flag(text: str) -> str:
 
 def run_list(arguments: argparse.Namespace) -> int:
     """Prints the rows."""
-    pattern = selecting.name_pattern(arguments.filter) if arguments.filter is not None else None
+    if arguments.filter is not None:
+        selecting.name_pattern(arguments.filter)  # refuses what is none before the file is read
     [result] = files.results([arguments.file])
     rows = [
         row
         for row in result.rows
-        if (pattern is None or pattern.search(row.name))
-        and arguments.status in (None, row.status)
-        and (not arguments.flag or arguments.flag in row.flags)
+        if arguments.status in (None, row.status) and (not arguments.flag or arguments.flag in row.flags)
     ]
+    if arguments.filter is not None:
+        rows = selecting.matching(arguments.filter, rows, lambda row: row.name)
     if rows and arguments.flag == "":
         print("\n".join(_flags(rows)))
         return EXIT_OK

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from grainscope_report import machine, metrics, reader, visits
+from grainscope_report import machine, metrics, reader, refusing, visits
 from grainscope_report.acceptance import judge, rules
 from grainscope_report.acceptance.judge import (
     BROKEN,
@@ -456,7 +456,10 @@ def _validated(path: Path, every: bool) -> int:
     except ReportError as error:
         print(f"grainscope-report: {error}", file=sys.stderr)
         return EXIT_USAGE
-    wrong = reader.problems(found, document)
+    try:
+        wrong = reader.problems(found, document)
+    except refusing.UNUSABLE as error:
+        wrong = [Problem("$", f"holds values that nothing can be made of ({error})")]
     if not wrong:
         print(f"{found}: valid, {len(document['benchmarks'])} rows")
         return EXIT_OK

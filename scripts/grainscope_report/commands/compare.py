@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grainscope_report import loading, reader, selecting, visits, writing
+from grainscope_report import loading, refusing, selecting, visits, writing
 from grainscope_report.commands import files
 from grainscope_report.comparison import document, sides, verdicts
 from grainscope_report.comparison.sides import Side
 from grainscope_report.comparison.verdicts import Comparison
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_UNDECIDED, ReportError
 from grainscope_report.machine import Facts, differences, facts, machines
+from grainscope_report.uncertainty import TypeB
 from grainscope_report.writing import Column, Terminal, json_text, terminal
 
 FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
@@ -89,7 +90,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
     print(made[arguments.format], end="")
     sys.stdout.flush()
     if arguments.plots:
-        _draw(comparison, arguments.plots)
+        _draw(comparison, arguments.plots, tables)
     return _status(comparison, arguments.fail_on)
 
 
@@ -145,15 +146,14 @@ def _status(comparison: Comparison, kinds: Sequence[str]) -> int:
 def _chosen(found: Sequence[Side], pattern: str | None) -> list[Side]:
     if pattern is None:
         return list(found)
-    wanted = selecting.name_pattern(pattern)
     chosen = [
         replace(
             side,
-            answers={
-                question: answer
-                for question, answer in side.answers.items()
-                if wanted.search(f"{question.family} {answer.spoken}")
-            },
+            answers=dict(
+                selecting.matching(
+                    pattern, side.answers.items(), lambda item: f"{item[0].family} {item[1].spoken}"
+                )
+            ),
         )
         for side in found
     ]
@@ -162,7 +162,7 @@ def _chosen(found: Sequence[Side], pattern: str | None) -> list[Side]:
     return chosen
 
 
-def _draw(comparison: Comparison, folder: Path) -> None:
+def _draw(comparison: Comparison, folder: Path, tables: Sequence[TypeB]) -> None:
     """Overlays of the base and of the new sides that differ most."""
     # It reads the modules of every figure, which `env diff` and a comparison need not wait for.
     from grainscope_report.commands import plot
@@ -182,7 +182,7 @@ def _draw(comparison: Comparison, folder: Path) -> None:
         return
     if len(comparison.sides) > MOST_DRAWN:
         print(f"drawn are the base and the {MOST_DRAWN - 1} that differ most from it", file=sys.stderr)
-    together = machines([reader.read(side.paths[0]) for side in shown])
+    together = machines(files.results([side.paths[0] for side in shown], tables))
     for entry in plot.FIGURES:
         if written := plot.draw(entry, together, folder, ("svg", "png")):
             print(f"figure {entry.id}: {', '.join(written)}", file=sys.stderr)
@@ -240,4 +240,7 @@ def run_env(arguments: argparse.Namespace) -> int:
 
 
 def _facts(path: Path) -> Facts:
-    return facts(loading.load_environment(path))
+    context = loading.load_environment(path)
+    if {"schema_version", "environment"} & context.keys():  # what Google Benchmark says has no format
+        refusing.require_context(path, context, refusing.MachineReport)
+    return facts(context)

@@ -262,9 +262,8 @@ def _matching(results: Sequence[Result], text: str | None) -> list[Result]:
     """The results with the rows alone whose names match; ReportError says what is near where none does."""
     if text is None:
         return list(results)
-    pattern = selecting.name_pattern(text)
     kept = [
-        replace(result, rows=tuple(row for row in result.rows if pattern.search(row.name)))
+        replace(result, rows=tuple(selecting.matching(text, result.rows, lambda row: row.name)))
         for result in results
     ]
     if not any(result.rows for result in kept):

@@ -110,6 +110,14 @@ def results(paths: Sequence[Path], tables: Sequence[TypeB] = ()) -> list[Result]
     return read(_renewed(paths, tables))
 
 
+def renewed(loaded: Sequence[tuple[Path, dict]], tables: Sequence[TypeB] = ()) -> list[tuple[Path, dict]]:
+    """What was loaded, with uncertainties by the first table that knows the machine."""
+    for path, document in loaded:
+        with refusing.blamed(path, document):
+            uncertainty.renew(document, tables)
+    return list(loaded)
+
+
 def right(paths: Sequence[Path], tables: Sequence[TypeB] = ()) -> list[Result]:
     """The same for judging: refuses a file whose numbers contradict each other in anything."""
     found = [reader.parse(path, document) for path, document in _renewed(paths, tables)]
@@ -119,11 +127,7 @@ def right(paths: Sequence[Path], tables: Sequence[TypeB] = ()) -> list[Result]:
 
 
 def _renewed(paths: Sequence[Path], tables: Sequence[TypeB]) -> list[tuple[Path, dict]]:
-    loaded = [reader.load(path) for path in paths]
-    for path, document in loaded:
-        with refusing.blamed(path, document):
-            uncertainty.renew(document, tables)
-    return loaded
+    return renewed([reader.load(path) for path in paths], tables)
 
 
 def read(loaded: Sequence[tuple[Path, dict]]) -> list[Result]:

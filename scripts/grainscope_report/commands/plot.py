@@ -71,7 +71,7 @@ def run_plot(arguments: argparse.Namespace) -> int:
         raise ReportError(
             f"{other} is Google Benchmark's own JSON and {own[0]} is GrainScope's: plot files of one kind"
         )
-    shown = machines(files.read(loaded))
+    shown = machines(files.read(files.renewed(loaded)))
     drawn = 0
     for entry, panel in arguments.figures:
         made = figure(entry, shown)

@@ -23,6 +23,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ from grainscope_report.errors import ReportError
 from grainscope_report.loading import GZIP, JOURNAL, RESULT, SUMS
 from grainscope_report.model import SCHEMA_VERSION
 from grainscope_report.refusing import blamed
+from grainscope_report.units import cut
 
 DIGEST_FORMAT = 1
 DIGEST = "fleet.jsonl.gz"
@@ -94,6 +96,7 @@ ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ZIP)
 _ROWS, _END = b'"benchmarks": [\n  {', b"}\n ]"
 END = b"}\n"
 EMPTY = f"holds no run: neither {DIGEST} nor {RESULT}"
+_LONG_NAME = 200
 _AT_THE_END = 1 << 18  # bytes of a result file in which its run is named
 
 
@@ -107,6 +110,11 @@ class Source:
     name: str
     content: bytes | None = None
     slowly: bool = False
+
+    @property
+    def place(self) -> str:
+        """The name as a data set has it: letters that are no UTF-8 are replaced."""
+        return os.fsencode(self.name).decode(errors="replace")
 
 
 @dataclass(frozen=True)
@@ -130,12 +138,27 @@ class Taken(NamedTuple):
 def found(paths: Iterable[str | Path]) -> Iterator[Source | Refused]:
     """The runs in these paths; `-` stands for names on standard input, one a line."""
     for path in paths:
-        if str(path) == STDIN:
-            if sys.stdin is None:
-                raise ReportError("standard input is closed, and - means names from there")
-            yield from found(name for line in sys.stdin if (name := line.rstrip("\n")))
-        else:
-            yield from _in(Path(path))
+        for name in _on_stdin() if str(path) == STDIN else [path]:
+            try:
+                yield from _in(Path(name))
+            except OSError as error:
+                why = f"cannot be read ({error.strerror}): check the path"
+                yield Refused(cut(str(name), _LONG_NAME), why)
+
+
+def _on_stdin() -> Iterator[str]:
+    """Names, one a line; ReportError where standard input is none, or a run itself."""
+    if sys.stdin is None:
+        raise ReportError("standard input is closed, and - means names from there")
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="surrogateescape")  # as names are that the shell hands over
+    for line in sys.stdin:
+        if line.startswith(("{", "\x1f")):  # as a result file does, or one packed by gzip
+            raise ReportError(
+                "standard input holds a file, and - means names of files from there: give the file itself"
+            )
+        if name := line.rstrip("\n"):
+            yield name
 
 
 def _in(path: Path) -> Iterator[Source | Refused]:

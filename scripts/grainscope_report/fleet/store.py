@@ -32,7 +32,7 @@ from multiprocessing import get_context
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from grainscope_report import errors, uncertainty
+from grainscope_report import errors, refusing, uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.fleet import sources
 from grainscope_report.fleet.sources import MARK, Refused, Source, Taken
@@ -163,7 +163,7 @@ def stage(batch: Sequence[Source], staging: Path) -> Batch:
     for at, source in enumerate(batch):
         try:
             taken = sources.read(source)
-            head = _run(taken.context, source.name)
+            head = _run(taken.context, source.place)
         except ReportError as error:
             refused.append(Refused(source.name, str(error).removeprefix(source.name).strip()))
             continue
@@ -187,9 +187,9 @@ def stage(batch: Sequence[Source], staging: Path) -> Batch:
 
 
 def _apart(batch: Sequence[Source], staging: Path, wrong: str) -> Batch:
-    """What is to be made of a batch with rows that are off the format: all but the runs that have them."""
+    """What is to be made of a batch with runs that are off the format: all others."""
     if len(batch) == 1 and batch[0].slowly:
-        why = f"holds rows {wrong}: `grainscope-report validate` of its run says more"
+        why = f"holds {wrong}: `grainscope-report validate` of its run says more"
         return Batch(staging, (), refused=[Refused(batch[0].name, why)])
     if len(batch) == 1:
         return stage([replace(batch[0], slowly=True)], staging)
@@ -224,13 +224,17 @@ class _Writer:
         self._enumerated("question", "asked", {})
 
     def write(self, part: _Part, kind: str, cases: Path, runs: Path) -> str:
-        """Writes rows and runs of a part; what is wrong with its rows, if anything is."""
+        """Writes rows and runs of a part; what is wrong with them, if anything is."""
         heads = part.path.with_suffix(".heads")
         heads.write_text("".join(f"{json.dumps(head)}\n" for head in part.heads.values()), encoding="utf-8")
         file = f"read_json({quoted(heads)}, format='newline_delimited', columns={_RUN})"
         texts = ("node", "run", "driver")
-        values = {text: {head[text] for head in part.heads.values()} for text in texts}
-        self._enumerated("head", file, values)
+        off = (engine().DataError, engine().InvalidInputException)
+        try:
+            values = {text: {head[text] for head in part.heads.values()} for text in texts}
+            self._enumerated("head", file, values)
+        except (*off, TypeError):
+            return "a context that is off the format"
         visits, count = _VISITS[part.whole]
         lines = (
             _LINES.replace("@path@", quoted(part.path)).replace("@visits@", visits).replace("@count@", count)
@@ -246,10 +250,10 @@ class _Writer:
                 self._connection.execute(f"CREATE OR REPLACE TEMP TABLE line AS {lines}")
                 self._learn("FROM line")
                 if self._copied(query.replace("@lines@", "FROM line"), cases) != whole:
-                    return "without a time or a proper case"
+                    return "rows without a time or a proper case"
                 self._connection.execute("DROP TABLE line")
-        except (engine().DataError, engine().InvalidInputException):
-            return "that are off the format"
+        except off:
+            return "rows that are off the format"
         self._copied("SELECT * EXCLUDE (r) FROM head", runs)
         heads.unlink()
         return ""
@@ -327,6 +331,7 @@ def _run(context: dict[str, Any], name: str) -> dict[str, Any]:
             "environment": environment,
         }
     except (LookupError, TypeError, ValueError, AttributeError) as error:
+        refusing.require_context(Path(name), context)
         raise ReportError(f"{name} says too little of its run ({error!r}): copy it again") from None
 
 
@@ -592,7 +597,7 @@ def _commit(path: Path, batch: Batch, staging: Path, seen: _Seen, done: Added) -
     here: dict[str, str] = {}
     new: list[Source] = []
     for at, run, _ in batch.runs:
-        name = batch.sources[at].name
+        name = batch.sources[at].place
         known, now = there.get(run, (here.get(run), True))
         if known is None:
             here[run] = name
@@ -611,6 +616,6 @@ def _commit(path: Path, batch: Batch, staging: Path, seen: _Seen, done: Added) -
         target.parent.mkdir(parents=True, exist_ok=True)
         written.replace(target)
     shutil.rmtree(batch.folder)
-    seen.remember([(run, batch.sources[at].name) for at, run, _ in batch.runs])
+    seen.remember([(run, batch.sources[at].place) for at, run, _ in batch.runs])
     done.runs += len(batch.runs)
     done.cases += sum(count for _, _, count in batch.runs)
