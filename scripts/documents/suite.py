@@ -308,7 +308,16 @@ SCATTERED = {
     "H100": (*ON_ONE_H100, "h100-quick-now.json.gz", "h100-full-2of2.json.gz"),
     "H200": tuple(
         f"acceptance/{run}.json.gz"
-        for run in ("h200-a", "h200-b", "h200-c1", "h200-c2", "two-h200-1", "two-h200-2", "two-h200-3")
+        for run in (
+            "h200-a",
+            "h200-b",
+            "h200-c1",
+            "h200-c2",
+            "h200-d",
+            "two-h200-1",
+            "two-h200-2",
+            "two-h200-3",
+        )
     ),
 }
 

@@ -124,12 +124,6 @@ ABSENT = {
         case["family"].startswith("traversal/")
         and case["axes"].get("hint", "none") not in ("none", *HINTS_OF.get(case["family"], ()))
     ),
-    "dense by sssp and one GPU, but over edges in peers": lambda case: (
-        case["axes"].get("graph", "").startswith("dense")
-        and case["family"] == "traversal/sssp"
-        and case["axes"].get("gpus", 1) == 1
-        and case["axes"].get("placement") not in ("peer", "interleaved")
-    ),
     "real graphs on a GPU": lambda case: (
         case["axes"].get("graph") in ("power", "pgp") and case["family"].startswith(("traversal/", "lean/"))
     ),
@@ -224,6 +218,7 @@ def test_stored_runs_have_copies_by_all_hints_and_some_of_gathers():
         "h100-quick-now.json.gz": HINTS,
         "h100-quick-short.json.gz": {"read_mostly", "accessed_by"},
         "acceptance/h100-d.json.gz": {"read_mostly", "accessed_by"},
+        "acceptance/h200-d.json.gz": {"read_mostly", "accessed_by"},
         "acceptance/two-h200-3.json.gz": {"read_mostly", "accessed_by"},
         "h100-kinds.json.gz": {"read_mostly", "accessed_by"},
         "h100-full-1of2.json.gz": HINTS,
@@ -262,6 +257,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
         ("h100-quick-now.json.gz", 1, None),
         ("h100-quick-short.json.gz", 1, None),
         ("acceptance/h100-d.json.gz", 1, None),
+        ("acceptance/h200-d.json.gz", 1, None),
         ("acceptance/two-h200-3.json.gz", 1, None),
         ("acceptance/two-h200-3.json.gz", 2, None),
         ("h200-paper-sampling.json.gz", 1, None),
