@@ -20,7 +20,10 @@ METHOD = (
     "Predicted time is the sum of share ÷ ratio over the components, 1 on the reference; ratios are how many "
     "times faster than the reference, between measured sizes on lines in log-log, never beyond them. "
 )
-KNOWN = "Intervals are 95 % of draws from the rows' combined uncertainties."
+KNOWN = (
+    "Intervals are 95 % of draws from the rows' combined uncertainties, and of several nodes from what these "
+    "differ by."
+)
 BETWEEN_VISITS = (
     "Intervals are 95 % of draws from the type A uncertainty alone: what visits of one run differ by. Runs "
     "differ by more."

@@ -201,7 +201,7 @@ COLUMNS = ("component", "against", "share", "lead of the first", "flips at a sha
 LEAST_CHANGE = "the least change of all"
 TIMES = (
     "Predicted time: Σ share ÷ ratio, the reference is 1, less is better. Whiskers are on the left each "
-    "component's, in the middle the sum's; they hold for the nodes that were measured."
+    "component's, in the middle the sum's; of a machine with one node measured they hold for that node."
 )
 FLIPS = (
     "Flips: the share of a component at which the other comes first, the others in proportion; the least "
