@@ -163,7 +163,6 @@ def matching(text: str, things: Iterable[Thing], name: Callable[[Thing], str]) -
         nonlocal seconds
         seconds += 1
         if names < FEWEST_NAMES * seconds:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             raise ReportError(
                 f"--filter {text!r} takes too long: its repeats match the same letters in too many ways, as "
                 "those of (a+)+, (a|a)* or .*.*.* do; write it with fewer"

@@ -305,12 +305,9 @@ def _from_kept(run: Mapping[str, Any]) -> Measured:
         question = _question(*case, clock)
         clocks[question] = (case[0], clock)
         processes[question] = tuple(tuple(Visit(*visit) for visit in process) for process in visits)
-    facts = (run[key] for key in ("source", "sha256", "started", "commit"))
+    facts = (run[key] for key in ("source", "sha256", "started", "commit", "machine"))
     kind = tuple(run["kind"]) if run.get("kind") else None
-    machine = " ".join(sorted(run["machine"].split())) if kind and kind[0] else run["machine"]
-    return Measured(
-        *facts, machine, kind, run.get("versions", {}), clocks, processes, run.get("narrow", False)
-    )
+    return Measured(*facts, kind, run.get("versions", {}), clocks, processes, run.get("narrow", False))
 
 
 class Difference(NamedTuple):

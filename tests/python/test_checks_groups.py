@@ -453,6 +453,14 @@ def test_a_fault_in_a_traversal_is_found(spoil, message):
     assert len(found) == 1
 
 
+def test_a_numbered_trial_is_there_once():
+    def number_alike(row: dict) -> None:
+        for trial in row["trials"]:
+            trial["label"] = "trial:0"
+
+    assert [one for one in faults_of(traversal_file(), number_alike) if "trials: has a label twice" in one]
+
+
 def test_a_source_may_be_searched_from_twice():
     """EMOGI's sources in turns, or those drawn of a small graph."""
     assert (

@@ -250,6 +250,22 @@ def meet(*rows) -> bool:
     return max(row.interval_s[0] for row in rows) <= min(row.interval_s[1] for row in rows)
 
 
+def test_of_two_kinds_of_h200_whole_rows_differ_by_a_few_percent_and_the_other_gpu_by_less_than_one():
+    one, other = (
+        {row.name: row.median_s for row in rows_of(f"acceptance/two-h200-{run}.json.gz") if row.ok}
+        for run in (1, 3)
+    )
+    longer = {name: other[name] / seconds - 1 for name, seconds in one.items() if name in other}
+    own = [by for name, by in longer.items() if name.startswith("grain/gpu_memory/read/own/")]
+    assert len(own) == 7
+    assert max(own) > 0.09
+    whole = longer["grain/gpu_memory/read/own/gpu:0/grain:4096/bytes:536870912"]
+    assert 0.01 < whole < 0.03
+    peer = [abs(by) for name, by in longer.items() if name.startswith("grain/gpu_memory/read/peer/")]
+    assert len(peer) == 7
+    assert max(peer) < 0.01
+
+
 def test_gathers_without_a_bound_lose_and_leave_less_overlap():
     apart, met = training.loosened(512), training.loosened(1260)
     assert (len(apart), len(met)) == (3, 4)

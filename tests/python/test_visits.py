@@ -242,10 +242,8 @@ def test_gpus_in_another_order_are_the_same_machine():
     gpus = [{"uuid": uuid} for uuid in ("GPU-b", "GPU-a")]
     one, other = ({"environment": {"gpus": each}} for each in (gpus, gpus[::-1]))
     assert visits.machine_of(one) == visits.machine_of(other) == "GPU-a GPU-b"
-    run = dataclasses.replace(repeated_runs(1, 0.01)[0], machine="GPU-b GPU-a")
-    run = dataclasses.replace(run, clocks={}, processes={})
-    (back,) = map(visits._from_kept, json.loads(visits.kept([run]))["runs"])
-    assert back.machine == "GPU-a GPU-b"
+    machines = [run.machine.split() for run in study() if run.kind and run.kind[0]]
+    assert all(uuids == sorted(uuids) for uuids in machines)
 
 
 def test_what_versions_differ_by_is_at_no_level():
@@ -339,7 +337,7 @@ def only(run: Measured, key: visits.Key) -> Measured:
 
 @TOGETHER
 def test_two_runs_of_one_family_tell_what_others_differ_by():
-    """A third of what rows differ by is common to a family in a run, so two runs might tell too little."""
+    """A part of what rows differ by is common to a family in a run, so two runs might tell too little."""
     runs = visits.as_today([run for run in study() if run.kind and run.kind[0] == H100 and not run.narrow])
     inside = rows = 0
     for chosen in combinations(runs, 2):
