@@ -11,7 +11,7 @@ import documents
 from documents import COUNTERS, FULL, clock, digits, is_plain, only, part, raw, rows_of, table
 from grainscope_report import equivalence
 from grainscope_report.groups.traversal import ACCESSES
-from grainscope_report.uncertainty import clock_of
+from grainscope_report.uncertainty import Uncertainty, clock_of, combined
 
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
 COLUMNS = {("kron24", 8): "kron 24, 8 B", ("kron24", 4): "kron 24, 4 B"} | {
@@ -819,13 +819,12 @@ def of_held() -> str:
     )
 
 
-@part("smaller.families")
-def of_families() -> str:
-    """What held memory changes of `quick`, by family and clock: as scripts/equivalence estimates it."""
+def of_turns(gpu: str) -> dict[tuple[str, str], tuple[int, equivalence.Estimate]]:
+    """By family and clock of the runs in turns: rows, and what held memory changes."""
     runs = [
         {
             row["name"]: row
-            for row in raw(f"smaller/h100-turns-{side}-{turn}.json.gz")
+            for row in raw(f"smaller/{gpu}-turns-{side}-{turn}.json.gz")
             if row["status"] == "ok"
         }
         for turn, side in enumerate(TURNS, 1)
@@ -836,15 +835,52 @@ def of_families() -> str:
         times = tuple([math.log(run[name]["median_s"]) for run in side] for side in sides)
         rows[runs[0][name]["case"]["family"], clock_of(runs[0][name])].append(times)
     families = {key: equivalence.Family(of) for key, of in rows.items()}
+    priors = {
+        clock: equivalence.fit_families([family for (_, on), family in families.items() if on == clock])
+        for _, clock in families
+    }
+    return {key: (family.rows, family.estimate(priors[key[1]])) for key, family in families.items()}
+
+
+def of_both(one: equivalence.Estimate, other: equivalence.Estimate) -> equivalence.Estimate:
+    """The mean of what two machines show, each as much as it is sure of."""
+    weight = other.error**2 / (one.error**2 + other.error**2)
+    parts = (
+        Uncertainty(weight * one.error, one.freedom),
+        Uncertainty((1 - weight) * other.error, other.freedom),
+    )
+    error = combined(*parts)
+    value = weight * one.value + (1 - weight) * other.value
+    return equivalence.Estimate(value, error.standard, error.freedom)
+
+
+def in_percent(estimate: equivalence.Estimate) -> str:
+    """A change with its 95 % interval."""
+    ends = (f"{100 * (end - 1):+.1f}" for end in estimate.interval(0.95))
+    return f"{100 * math.expm1(estimate.value):+.2f} % ({' to '.join(ends)})"
+
+
+@part("smaller.families")
+def of_families() -> str:
+    """What held memory changes of `quick`, by family and clock: as scripts/equivalence estimates it."""
+    first, second = map(of_turns, ("h100", "h200"))
     cells = []
-    for (family, clock_name), of in sorted(families.items()):
-        alike = [other for (_, one), other in families.items() if one == clock_name]
-        estimate = of.estimate(equivalence.fit_families(alike))
-        low, high = estimate.interval(0.95)
-        ratio = f"{100 * math.expm1(estimate.value):+.2f} %"
-        between = f"{100 * (low - 1):+.1f} to {100 * (high - 1):+.1f} %"
-        cells.append([f"`{family}`", clock_name, f"{of.rows}", ratio, between])
-    return table(["", "clock", "rows", "held over whole", "95 % interval"], cells, right=True)
+    for key, (rows, estimate) in sorted(first.items()):
+        again = second.get(key)
+        cells.append(
+            [
+                f"`{key[0]}`",
+                key[1],
+                f"{rows}",
+                in_percent(estimate),
+                *(
+                    [f"{again[0]}", in_percent(again[1]), in_percent(of_both(estimate, again[1]))]
+                    if again
+                    else 3 * [""]
+                ),
+            ]
+        )
+    return table(["", "clock", "rows", "H100", "rows", "H200", "both"], cells, right=True)
 
 
 @part("smaller.between")
