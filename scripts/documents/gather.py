@@ -468,6 +468,12 @@ def pieces() -> str:
     return table(["free memory in pieces below", "blocks of 2 MiB in one piece", "GB/s", "visit"], lines)
 
 
+@part("memory.reserved")
+def reserved(span: str) -> str:
+    """GB/s of rows of 128 B at random in reserved huge pages."""
+    return f"{only('h200-paper-hugetlb.json.gz', reach.FAMILY, 'row=128', f'span={span}').bandwidth_gb_s:.1f}"
+
+
 @part("memory.shared")
 def shared_rows() -> str:
     """GB/s of rows of one memory that one GPU reads, and that two read at once; times as fast."""
