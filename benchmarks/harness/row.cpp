@@ -64,15 +64,9 @@ std::optional<Uncertainty> TypeB::between_runs(const std::string& family, int ve
 }
 
 std::string gpus_of(const Environment& environment) {
-  std::vector<std::pair<std::string, int>> models;  // in their order, and how many
+  std::map<std::string, int> models;  // and how many, in whatever order the driver lists them
   for (const auto& gpu : environment.gpus) {
-    const auto same = std::find_if(models.begin(), models.end(),
-                                   [&](const auto& model) { return model.first == gpu.name; });
-    if (same != models.end()) {
-      ++same->second;
-    } else {
-      models.emplace_back(gpu.name, 1);
-    }
+    ++models[gpu.name];
   }
   std::string text;
   for (const auto& [name, count] : models) {

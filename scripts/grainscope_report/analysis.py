@@ -152,11 +152,7 @@ class Peak:
     @property
     def of_link(self) -> str:
         """`92.9 %`, or `72.4–91.8 %`."""
-        if not self.link_fraction:
-            return ""
-        if self.most_of_link is None:
-            return format_percent(self.link_fraction)
-        return f"{format_percent(self.link_fraction).removesuffix(' %')}–{format_percent(self.most_of_link)}"
+        return _spoken_share(self.link_fraction, self.most_of_link)
 
 
 @dataclass(frozen=True)
@@ -334,6 +330,19 @@ def _peak(cases: Sequence[Row]) -> Peak | None:
     )
     size = None if varying & INSTEAD else _bytes(row)
     return Peak(rate, size, axes, row.link_fraction, _most_of_link(row, row.link_fraction))
+
+
+def of_link(row: Row) -> str:
+    """What a row's bytes took of the copy peak: `92.9 %`, or with and without a cache `72.4–91.8 %`."""
+    return _spoken_share(row.link_fraction, _most_of_link(row, row.link_fraction))
+
+
+def _spoken_share(least: float | None, most: float | None) -> str:
+    if not least:
+        return ""
+    if most is None:
+        return format_percent(least)
+    return f"{format_percent(least).removesuffix(' %')}–{format_percent(most)}"
 
 
 def _most_of_link(row: Row, share: float | None) -> float | None:

@@ -43,13 +43,15 @@ CAUSES = {
     "GPUs": ("gpus.count",),
     "GPU model": ("gpus.name",),
     "GPU firmware": ("*vbios*", "*firmware*"),
-    "GPU clocks": ("gpus.nvml.*clock_max_mhz", "gpus.cuda.memory_clock_hz"),
+    "GPU memory clock": ("gpus.nvml.memory_clock_max_mhz", "gpus.cuda.memory_clock_hz"),
+    "GPU clocks": ("gpus.nvml.*clock_max_mhz",),
     "GPU power limit": ("gpus.nvml.power_limit_mw",),
     "GPU ECC": ("gpus.nvml.ecc",),
     "link": ("links.*", "gpus.nvml.*link_*_max"),
     "driver": ("driver.version", "driver.open_kernel_module", "driver.confidential_computing"),
     "CUDA": ("driver.cuda_*",),
-    "the suite": ("grainscope.*",),
+    "the suite": ("grainscope.version", "grainscope.commit", "grainscope.compiler", "grainscope.cuda"),
+    "Google Benchmark": ("grainscope.benchmark_library",),
     "CPU model": ("cpu.model",),
     "CPU cores": ("cpu.cores",),
     "CPU sockets": ("cpu.sockets",),
@@ -61,6 +63,8 @@ CAUSES = {
     "huge pages": ("memory.transparent_huge*", "memory.huge_pages*"),
     "NUMA balancing": ("memory.numa_balancing",),
 }
+
+UNITS = {"_hz": (1e-6, "MHz"), "_mhz": (1, "MHz"), "_mw": (1e-3, "W")}
 
 
 @dataclass(frozen=True)
@@ -279,6 +283,14 @@ def facts(context: Mapping[str, Any]) -> dict[str, str]:
     rest = {key: context[key] for key in ("grainscope", "run", "links") if key in context}
     rest["links"] = _links(rest.get("links", ()))
     return dict(_flat("", {"host": context.get("host_name"), **rest, **environment}))
+
+
+def spoken_fact(fact: str, value: str | None) -> str:
+    """A fact's value with its unit, which else its name tells; `-` where a run does not have it."""
+    for end, (scale, unit) in UNITS.items():
+        if fact.endswith(end) and value and value.isdigit():
+            return f"{int(value) * scale:g} {unit}"
+    return value or "-"
 
 
 def _links(links: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 Z_90, Z_95 = 1.6448536269514722, 1.959963984540054
 FEWEST_FOR_INTERVAL = 8
+# What is closer to another than this is as good.
+ALIKE = 0.02
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,11 @@ class Crossover:
     low: float
     high: float
     first_wins_above: bool
+
+
+def clearly_more(estimate: Estimate, other: Estimate) -> bool:
+    """Whether the intervals say so and the other is not within `ALIKE` of it."""
+    return estimate.low > other.high and other.value < (1 - ALIKE) * estimate.value
 
 
 def crossovers(x: Sequence[float], first: Sequence[Estimate], second: Sequence[Estimate]) -> list[Crossover]:

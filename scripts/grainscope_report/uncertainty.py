@@ -135,13 +135,14 @@ def between_hosts(clock: str, share: float = 1.0) -> Uncertainty:
 
 
 def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:
-    """Machines of one kind have the same GPUs, if any (`NVIDIA H200 ×2`, or `A, B ×2`), and the same CPU.
+    """Machines of one kind have the same GPUs, if any (`NVIDIA H200 ×2`, or `A, B ×2`), in whatever order,
+    and the same CPU.
 
     Beside a second GPU short operations take longer, whether or not a run uses both (docs/uncertainty.md).
     """
     environment = context["environment"]
     models = Counter(gpu["name"] for gpu in environment["gpus"])
-    gpus = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in models.items())
+    gpus = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in sorted(models.items()))
     return gpus, environment["cpu"]["model"] or ""
 
 
@@ -159,21 +160,24 @@ def table_of(context: Mapping[str, Any]) -> TypeB | None:
     return at_hand() if at_hand().sha256 == used["sha256"] else None
 
 
-def renew(document: Raw, tables: Sequence[TypeB]) -> None:
-    """Gives rows the type B of the first table that knows their machine, else of the table at hand.
+def best_table(context: Mapping[str, Any], tables: Sequence[TypeB]) -> TypeB | None:
+    """The first of these tables that knows the machine, else that at hand; None where the file's own stays.
 
     A file whose own table knows its machine and is newer keeps what it says, unless `tables` say more.
     """
-    context = document["context"]
     own = context.get("type_b") or {}
     newer = own.get("known") and (own["date"] or "") > (at_hand().date or "")
-    for table in (*tables, *(() if newer else (at_hand(),))):
-        if table.knows(context):
-            if own.get("sha256") == table.sha256:
-                return  # by this table it is already
-            apply(document["benchmarks"], context, table)
-            context["type_b"] = table.summary(context)
-            return
+    there = (*tables, *(() if newer else (at_hand(),)))
+    return next((table for table in there if table.knows(context)), None)
+
+
+def renew(document: Raw, tables: Sequence[TypeB]) -> None:
+    """Gives rows the type B of the best table, if any."""
+    context = document["context"]
+    table = best_table(context, tables)
+    if table and (context.get("type_b") or {}).get("sha256") != table.sha256:
+        apply(document["benchmarks"], context, table)
+        context["type_b"] = table.summary(context)
 
 
 def clock_of(row: Mapping[str, Any]) -> str:
@@ -297,6 +301,14 @@ def middle_share(count: int) -> float:
     mean, is that of one value fewer.
     """
     return math.pi / (2 * (count if count % 2 else count - 1) + math.pi - 2)
+
+
+def median_share(count: int) -> float:
+    """The variance of the median of `count` values over that of one; of an even number the mean of two.
+
+    Of normal values it is right within 3 %, and of two without error.
+    """
+    return middle_share(count) if count % 2 else math.pi / (2 * (count + math.pi - 2))
 
 
 def combined(a: Uncertainty, b: Uncertainty) -> Uncertainty:

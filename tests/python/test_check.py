@@ -339,10 +339,15 @@ def test_the_share_of_the_link_is_of_what_was_asked_where_rows_came_from_a_cache
 
 
 def test_needs_gpus_leaves_a_rule_out_and_says_so(check):
-    status, said, document = check(COPY + "needs_gpus = 2\n", machine(), arguments=["--all"])
+    pairs = COPY.replace("to-gpu", "pair") + "needs_gpus = 2\n"
+    status, said, document = check(COPY + pairs, machine(), arguments=["--all"])
     assert status == 0
-    assert of(document, "to-gpu")[0]["status"] == "not applicable"
+    assert of(document, "pair")[0]["status"] == "not applicable"
     assert "for machines with 2 GPUs or more; this one has 1" in said
+    # A set that leaves all its rules out has decided nothing.
+    status, said, _ = check(pairs, machine())
+    assert status == 5
+    assert "there is 1: no rule of" in said
 
 
 def test_every_file_must_pass_and_a_run_counts_once(check):
@@ -710,7 +715,7 @@ def test_a_run_that_is_worse_than_all_others_is_rejected_and_moves_the_limit():
     )
 
 
-def test_the_reference_machines_keep_the_shipped_sets():
+def test_the_reference_machines_keep_the_shipped_sets(capsys):
     h100, h200 = (str(REFERENCE / name) for name in ("h100-quick.json", "h200x2-quick.json.gz"))
     assert main(["check", h100, "--rules", "pcie5", "--any-run"]) == 0
     assert main(["check", h200, "--rules", "nvlink", "--any-run"]) == 0
@@ -718,6 +723,7 @@ def test_the_reference_machines_keep_the_shipped_sets():
     assert main(["check", h200, "--rules", "pcie5", "--any-run"]) == 5
     # One GPU is not two, `quick` is not `acceptance`, and no GPU is none.
     assert main(["check", h100, "--rules", "nvlink", "--any-run"]) == 5
+    assert "there is 1: no rule of NVLink is for this machine" in " ".join(capsys.readouterr().out.split())
     assert main(["check", h200, "--rules", "nvlink"]) == 5
     assert main(["check", str(REFERENCE / "no-gpu-quick.json"), "--rules", "pcie5", "--any-run"]) == 1
 

@@ -1,6 +1,7 @@
 """Comparisons: verdicts, joining by question, and which files may be compared."""
 
 import json
+from collections import Counter
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
@@ -465,6 +466,42 @@ def test_runs_of_one_machine_are_pooled(tmp_path, capsys):
     assert pooled["shows"] == pytest.approx(alone["shows"] * (5 / 12) ** 0.5, rel=0.15)
     assert main(["compare", *files[:3], "--pool"]) == 2
     assert "makes one side" in capsys.readouterr().err
+
+
+def test_a_machine_is_one_side_of_the_pool_whichever_gpu_is_listed_first(tmp_path, capsys):
+    files = [node(seed=seed) for seed in (1, 2)]
+    for file, uuids in zip(files, ("ab", "ba"), strict=True):
+        file.context["environment"]["gpus"] = [{"name": H100, "uuid": f"GPU-{one}"} for one in uuids]
+    document = compared(capsys, *written(tmp_path, *files, node("node-b", 3)), "--pool")
+    assert len(document["base"]["files"]) == 2
+
+
+def test_what_is_mixed_in_the_base_is_missing_and_not_new(tmp_path, capsys):
+    files = [node("node-a", 1), node("node-a", 2), node("node-b", 3)]
+    for row in files[1].rows:
+        if row["case"]["axes"]["bytes"] in SIZES[:2]:
+            row["bytes"] *= 2
+            row["bandwidth_gb_s"] *= 2
+    document = compared(capsys, *written(tmp_path, *files), "--pool")
+    found = Counter(row["verdict"] for row in document["new"][0]["rows"])
+    assert (found["missing"], found.total()) == (2, len(SIZES))
+
+
+def test_a_file_s_own_newer_table_stays(tmp_path, capsys):
+    """As `evaluate` has it: the table that comes with the package says less of this machine."""
+    widths = []
+    for date in ("2020-01-01", "2100-01-01"):
+        files = written(tmp_path, node(), node("node-b", 2))
+        for path in map(Path, files):
+            document = json.loads(path.read_text())
+            document["context"]["type_b"] = {"date": date, "sha256": "0" * 64, "known": True}
+            for row in document["benchmarks"]:
+                wide = {"standard": 0.2, "freedom": 8.0}
+                row["uncertainty"] |= {"b": wide, "combined": wide}
+            path.write_text(json.dumps(document))
+        [new] = compared(capsys, *files)["new"]
+        widths.append(new["rows"][0]["high"] / new["rows"][0]["low"])
+    assert widths[1] > 1.5 > widths[0]
 
 
 def test_a_new_driver_is_another_side_of_the_pool(tmp_path, capsys):

@@ -1,5 +1,6 @@
 """`evaluate`: decisions worked out by hand, gates before ranks, ties, and where a choice flips."""
 
+import json
 import math
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from grainscope_report.buying import workload as planned
 from grainscope_report.cli import main
 from planted import FAR, SITE, pinned_copy
 from planted_purchase import (
+    GPU,
     KERNELS,
     KNOWN,
     SIZE,
@@ -652,6 +654,54 @@ def test_nodes_and_runs(tmp_path):
         assert math.log((found["time"][edge] - 0.5) / 0.25) == pytest.approx(sign * off, rel=0.15)
     assert not any("X: between-node" in one for one in document["warnings"])
     assert "the reference: between-node variance not seen, one node was measured" in document["warnings"]
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_nodes_differ_alike_in_rates_and_times(tmp_path, count):
+    """A slower node has lower rates and longer times: these never make up for each other."""
+    nodes = {f"n{at}": machine(1.5**at, 1.5**at, f"node-{at}") for at in range(count)}
+    text = workload(candidates="X").replace('["X.json"]', json.dumps([f"{name}.json" for name in nodes]))
+    times = []
+    for metrics in ((), ("copies",), ("copies", "kernels")):
+        asked = text
+        for name in metrics:
+            asked = asked.replace(f'name = "{name}"', f'name = "{name}"\nmetric = "median_s"')
+        _, document = evaluate(tmp_path, asked, **nodes)
+        times.append(candidate(document, "X")["time"])
+    for time in times[1:]:
+        assert time == pytest.approx(times[0], rel=1e-6)
+    assert times[0]["high"] / times[0]["low"] > 2
+
+
+def test_nodes_that_differ_do_not_vary(tmp_path):
+    """`max_cv` is of what a node's own visits say."""
+    nodes = {f"n{at}": machine(2.0**at, 1.0, f"node-{at}") for at in range(2)}
+    text = workload(candidates="X", tail="[gates]\nmax_cv = 0.05\n")
+    text = text.replace('["X.json"]', '["n0.json", "n1.json"]')
+    assert evaluate(tmp_path, text, **nodes)[0] == 0
+    nodes["n1"] = machine(2.0, 1.0, "node-1", spread=0.2)
+    assert evaluate(tmp_path, text, **nodes)[0] == 1
+
+
+def test_nodes_with_other_numbers_of_gpus_have_no_price_of_a_gpu(tmp_path, capsys):
+    two = machine(1.0, 1.0, "node-1")
+    two.context["environment"]["gpus"] *= 2
+    text = workload(candidates="X=30000").replace('["X.json"]', '["n0.json", "n1.json"]')
+    files = {"n0": machine(1.0, 1.0, "node-0"), "n1": two}
+    assert evaluate(tmp_path, text, **files)[0] == 2
+    assert "nodes of candidate 'X' have 1 to 2 GPUs: give `gpus`" in capsys.readouterr().err
+    assert evaluate(tmp_path, text.replace("price_node", "gpus = 2\nprice_node"), **files)[0] == 0
+
+
+def test_a_machine_is_the_same_whichever_gpu_is_listed_first(tmp_path):
+    def listed(*uuids: str) -> File:
+        file = machine(1.0, 1.0, "node-x", date=f"2026-11-1{uuids[0] == 'GPU-a':d}T10:15:00+00:00")
+        file.context["environment"]["gpus"] = [{"name": GPU, "uuid": uuid} for uuid in uuids]
+        return file
+
+    text = workload(candidates="X").replace('["X.json"]', '["n0.json", "n1.json"]')
+    _, document = evaluate(tmp_path, text, n0=listed("GPU-a", "GPU-b"), n1=listed("GPU-b", "GPU-a"))
+    assert candidate(document, "X")["nodes"] == 1
 
 
 def test_several_runs_of_a_machine_narrow_its_interval(tmp_path):

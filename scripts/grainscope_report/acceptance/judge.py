@@ -221,6 +221,12 @@ def _run(result: Result, rules: RuleSet, any_run: bool) -> Iterator[Judged]:
         wrong = "" if seen > 1 else "no row is of a GPU and a node's memory far from it"
         text = f"GPUs were measured with the memory of one of the {nodes} nodes and of another"
         yield _of_run("remote_node", text, wrong, again, MISSING if _is_whole(result, rules) else UNDECIDED)
+    least = min((rule.needs_gpus for rule in rules.rules), default=0)
+    if (gpus := len(result.environment.gpu_names)) < least:
+        wrong = f"there is {gpus or 'none'}: no rule of {rules.name} is for this machine"
+        yield _of_run(
+            "needs_gpus", f"the machine has {least} GPUs or more", wrong, "nvidia-smi -L", UNDECIDED
+        )
     if asked.gpus is not None:
         there = len(result.environment.gpu_names)
         wrong = "" if there == asked.gpus else f"there are {there}"

@@ -132,7 +132,8 @@ def _node(result: Result) -> tuple:
 
 
 def _gpus(result: Result) -> tuple[str, ...]:
-    return tuple(str(gpu.get("uuid") or "") for gpu in result.environment.raw["gpus"])
+    """Identifiers of the GPUs, in whatever order they were listed."""
+    return tuple(sorted(str(gpu.get("uuid") or "") for gpu in result.environment.raw["gpus"]))
 
 
 def _result(
@@ -620,19 +621,21 @@ def _links(machine: Machine, least: float) -> list[str]:
     return found if found or known else ["min_link_fraction: no link was measured"]
 
 
-def of_rows(rows: Sequence[Row], gates: Gates) -> list[str]:
-    """Cases that vary more than `max_cv`: over visits where there are several, else over samples.
+def of_rows(machine: Machine, rows: Sequence[Row], gates: Gates) -> list[str]:
+    """Cases that vary more than `max_cv` on a node: over visits where there are several, else over samples.
 
     Trials are different inputs, whose times differ for other reasons: of one visit they say nothing.
     """
     if gates.max_cv is None:
         return []
-    cases: dict[tuple, dict[int, Row]] = defaultdict(dict)
-    for row in rows:
-        cases[row.case.family, row.case.without(), tuple(sorted(row.case.site.items()))][id(row)] = row
+    here = {id(row) for row in rows}
+    cases: dict[tuple, list[Row]] = defaultdict(list)
+    for node, results in enumerate(machine.nodes):
+        for row in (row for result in results for row in result.rows if id(row) in here):
+            site = tuple(sorted(row.case.site.items()))
+            cases[node, row.case.family, row.case.without(), site].append(row)
     broken = []
-    for runs in cases.values():
-        there = list(runs.values())
+    for there in cases.values():
         visits = [
             visit["median_s"] for row in there for visit in uncertainty.standing([*map(vars, row.visits)])
         ]

@@ -204,18 +204,22 @@ class Draws:
             _middle([self._row(run, row, metric, machine) for run, row in runs] for runs in sites)
             for sites in points
         ]
-        draws = np.median(np.stack(nodes), axis=0)
-        if (n := len(nodes)) > 1:
-            middle = np.std(np.log(values), ddof=1) * math.sqrt(uncertainty.middle_share(n))
-            draws = draws * self._factor(self._error(Uncertainty(float(middle), n - 1), "nodes", *machine))
-        return Estimates(float(np.median(values)), draws)
+        if (n := len(nodes)) == 1:
+            return Estimates(float(values[0]), nodes[0])
+        # Of logarithms, so that rates say the same as times.
+        value, draws = (np.exp(np.median(np.log(np.stack(of)), axis=0)) for of in (values, nodes))
+        off = np.std(np.log(values), ddof=1) * math.sqrt(uncertainty.median_share(n))
+        error = self._error(Uncertainty(float(off), n - 1), "nodes", *machine)
+        return Estimates(float(value), _longer(draws, metric, error))
 
     def _row(self, run: str, row: Row, metric: str, machine: tuple) -> Array:
         """The quantity of one row of one run."""
         value = _value(row, metric)
         if row.label == PREDICTED:
             # The model is off alike in all runs and nodes of a machine: no median makes its error less.
-            return value * self._factor(self._error(row.uncertainty.b, PREDICTED, *machine, row.case.family))
+            return _longer(
+                value, metric, self._error(row.uncertainty.b, PREDICTED, *machine, row.case.family)
+            )
         if row.label != "measured":
             return np.full(self.count, value)  # a model says the same each time
         if not follows_time(row, metric):
@@ -230,12 +234,7 @@ class Draws:
             longer = longer + self._error(told.b, run, case.family, case.version, clock)
             if run in self._shared_hosts:
                 longer = longer + self._error(uncertainty.between_hosts(clock), "shared hosts", clock)
-        factor = self._factor(longer)
-        return value * factor if metrics.better(metric) == metrics.LOWER else value / factor
-
-    @staticmethod
-    def _factor(error: Array) -> Array:
-        return np.exp(np.clip(error, -MOST, MOST))
+        return _longer(value, metric, longer)
 
     def _error(self, part: Uncertainty, *of: object) -> Array:
         """Draws of a logarithm, the same for the same thing."""
@@ -253,6 +252,12 @@ class Draws:
     def _generator(self, *of: object) -> np.random.Generator:
         seed = hashlib.sha256(repr((self._seed, *of)).encode()).digest()
         return np.random.default_rng(int.from_bytes(seed[:16], "big"))
+
+
+def _longer(value: float | Array, metric: str, error: Array) -> Array:
+    """The quantity where its time is longer by this logarithm: a rate is lower then."""
+    factor = np.exp(np.clip(error, -MOST, MOST))
+    return value * factor if metrics.better(metric) == metrics.LOWER else value / factor
 
 
 def _middle(by_site: Iterator[Sequence]) -> Array:

@@ -132,7 +132,8 @@ def _judge(predictor: Predictor, workload: Workload, one: Machine) -> Judged:
         prediction = predictor.predict(one)
     except LackingError as error:
         return Judged(one, (f"evidence: {error}",), None)
-    broken = machines.of_rows([row for part in prediction.parts for row in part.rows], workload.gates)
+    used = [row for part in prediction.parts for row in part.rows]
+    broken = machines.of_rows(prediction.machine, used, workload.gates)
     return Judged(one, tuple(broken), None if broken else prediction)
 
 
@@ -431,7 +432,7 @@ class _Offer:
 
     def __init__(self, offer: Candidate, workload: Workload, judged: Any) -> None:
         self.name, self.offer = offer.name, offer
-        self.gpus = offer.gpus or _gpus(judged)
+        self.gpus = offer.gpus or _gpus(judged, workload)
         per_gpu = workload.per == GPU or offer.price_gpu is not None
         if judged and per_gpu and not self.gpus:
             raise ReportError(f"{workload.path}: candidate {offer.name!r} has no GPU to divide its price by")
@@ -482,9 +483,15 @@ class _Offer:
         }
 
 
-def _gpus(judged: Any) -> int:
-    """GPUs of a node, by its files."""
-    return len(judged.machine.results[0].environment.gpus) if judged else 0
+def _gpus(judged: Any, workload: Workload) -> int:
+    """GPUs of a node, by its files; refused where these differ."""
+    counts = sorted({len(result.environment.gpus) for result in judged.machine.results} if judged else {0})
+    if len(counts) > 1:
+        name = judged.machine.name
+        raise ReportError(
+            f"{workload.path}: nodes of candidate {name!r} have {counts[0]} to {counts[-1]} GPUs: give `gpus`"
+        )
+    return counts[0]
 
 
 def _power(there: Sequence[tuple[_Offer, Any]], known: bool) -> dict[str, Any]:

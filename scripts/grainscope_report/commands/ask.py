@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from grainscope_report import machine, metrics, selecting
+from grainscope_report.analysis import of_link
 from grainscope_report.asking import sentence
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, EXIT_UNDECIDED, ReportError
@@ -17,7 +18,7 @@ from grainscope_report.families import PAIRS
 from grainscope_report.groups import gather, gnn
 from grainscope_report.metrics import Matrix, matrices, place_kind
 from grainscope_report.model import Result, Row
-from grainscope_report.units import format_bytes, format_percent, format_rate, format_time, significant
+from grainscope_report.units import format_bytes, format_rate, format_time, significant
 from grainscope_report.writing import Column, Terminal, csv_text, json_text, known, terminal
 
 DESCRIPTION = """\
@@ -189,7 +190,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{format_time(row.median_s / _operations(row))}{_each(row)}" if row.median_s else "-",
         _interval(row),
         f"{row.bandwidth_gb_s:.2f}" if row.bandwidth_gb_s else "-",
-        format_percent(row.link_fraction) if row.link_fraction else "-",
+        of_link(row) or "-",
         " ".join(sorted(row.flags)) or "-",
         _counted(row) or "-",
         row.name,

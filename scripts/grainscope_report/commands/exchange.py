@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from grainscope_report import families, loading, naming, reader, selecting, typed, uncertainty, visits
+from grainscope_report.analysis import of_link
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, EXIT_OK, ReportError
 from grainscope_report.fleet import sources
@@ -29,7 +30,7 @@ from grainscope_report.others import beside, reading
 from grainscope_report.others.beside import Import
 from grainscope_report.others.reading import TOOLS
 from grainscope_report.refusing import require_right
-from grainscope_report.units import format_percent, format_rate, format_time, plural, significant
+from grainscope_report.units import format_rate, format_time, plural, significant
 from grainscope_report.writing import (
     csv_text,
     in_markdown,
@@ -374,7 +375,7 @@ def _numbers(row: Row) -> list[str]:
         format_time(row.median_s) if row.median_s else "",
         f"[{format_time(row.time.low)}, {format_time(row.time.high)}]" if row.time else "",
         format_rate(row.bandwidth_gb_s) if row.bandwidth_gb_s else "",
-        format_percent(row.link_fraction) if row.link_fraction else "",
+        of_link(row),
         ", ".join(part for part in else_ if part),
     ]
 

@@ -27,7 +27,7 @@ from grainscope_report.comparison.verdicts import (
     Row,
     Unmatched,
 )
-from grainscope_report.machine import letter
+from grainscope_report.machine import letter, spoken_fact
 from grainscope_report.units import cut, format_percent, format_rate, format_time, some
 from grainscope_report.writing import Column, Section, csv_text, json_text
 
@@ -299,9 +299,10 @@ def _differences(comparison: Comparison, most: int | None) -> Iterator[Section]:
     causes: dict[str, str] = {}
     for against in comparison.against:
         for difference in against.differences:
-            base[difference.fact] = difference.base or "-"
+            base[difference.fact] = spoken_fact(difference.fact, difference.base)
             causes[difference.fact] = difference.cause or ""
-            found[difference.fact][difference.new or "-"].append(_letter(comparison, against))
+            new = spoken_fact(difference.fact, difference.new)
+            found[difference.fact][new].append(_letter(comparison, against))
     if not found:
         return
     several = len(comparison.against) > 1

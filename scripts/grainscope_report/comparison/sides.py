@@ -348,7 +348,7 @@ def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> li
     rest = [path for path in others if loading.locate(path).resolve() != first]
     if not rest:
         raise ReportError(f"{base} is all there is to compare with itself: give another run, too")
-    sides = _of_hosts(_distinct(_all([base, *rest], (*tables, uncertainty.at_hand()))))
+    sides = _of_hosts(_distinct(_all([base, *rest], tables)))
     for at, side in enumerate(sides):
         twins = [one for one in sides[:at] if set(one.runs) & set(side.runs)]
         if same := next((twin for twin in twins if twin.answers == side.answers), None):
@@ -412,7 +412,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         )
     if not result.run.complete:
         warnings.append(f"{path} is not complete ({result.run.why_incomplete})")
-    gpus = [str(gpu.get("uuid") or gpu.get("name")) for gpu in context["environment"]["gpus"]]
+    gpus = sorted(str(gpu.get("uuid") or gpu.get("name")) for gpu in context["environment"]["gpus"])
     kernel = context["environment"].get("kernel") or {}
     shared = uncertainty.is_shared([row.raw for row in result.rows])
     return Side(
@@ -441,9 +441,9 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
 
 
 def _by_table(result: Result, tables: Sequence[TypeB]) -> Sequence[Row]:
-    """The rows with the uncertainties of the first table that knows the machine, else with their own."""
+    """The rows with the uncertainties of the table that knows the machine best, else with their own."""
     context = result.context.raw
-    table = next((table for table in tables if table.knows(context)), None)
+    table = uncertainty.best_table(context, tables)
     if table is None:
         return result.rows
     told = uncertainty.derived([row.raw for row in result.rows], context, table)

@@ -519,7 +519,8 @@ def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
 def _only_new(base: Side, new: Side) -> Iterator[Unmatched]:
     for question, two in new.answers.items():
         one = base.answers.get(question)
-        if two.visits and not (one and one.visits):
+        # Mixed in the base it is missing already.
+        if two.visits and not (one and (one.visits or one.status == sides_of.MIXED)):
             said = f"{one.status} in the base: {one.reason}" if one else "not in the base"
             yield Unmatched(question, NEW_ONLY, said, two.spoken)
 

@@ -534,9 +534,18 @@ def crossings(first: Sequence[Curve], second: Sequence[Curve], what: str = "") -
 
 
 def crossovers(curve: Curve, two: Curve) -> list[statistics.Crossover]:
-    """Where two curves swap places, over the sizes that both have."""
+    """Where two curves swap places, over the sizes that both have, by the rule of the segments."""
     x, ones, twos = shared_points(curve, two)
-    return statistics.crossovers(x, ones, twos) if len(x) > 1 else []
+    clear = [_unless_alike(*points) for points in zip(ones, twos, strict=True)]
+    return statistics.crossovers(x, *zip(*clear, strict=True)) if len(x) > 1 else []
+
+
+def _unless_alike(estimate: Estimate, two: Estimate) -> tuple[Estimate, Estimate]:
+    """Both as they are where one is clearly faster, else with one interval, which says nothing of either."""
+    if statistics.clearly_more(estimate, two) or statistics.clearly_more(two, estimate):
+        return estimate, two
+    low, high = min(estimate.low, two.low), max(estimate.high, two.high)
+    return replace(estimate, low=low, high=high), replace(two, low=low, high=high)
 
 
 def crossing_text(faster: str, slower: str, above: bool, size: Estimate) -> str:

@@ -22,8 +22,6 @@ from grainscope_report.units import format_bytes, format_percent, format_rate
 
 # Who is first where.
 
-# What is closer to the best than this is as good.
-ALIKE = 0.02
 Rates = Mapping[str, Mapping[float, Estimate]]
 # Where the first of two ways overtakes the second: places with their intervals.
 Overtaken = Callable[[str, str], Sequence[Estimate]]
@@ -45,7 +43,7 @@ class Segment:
 def segments(rates: Rates, half: bool = True) -> list[Segment]:
     """The fewest stretches with one answer each, where two ways, and of all `half`, were measured.
 
-    Of two ways one is faster at a place where `clearly_faster` says so.
+    Of two ways one is faster at a place where `statistics.clearly_more` says so.
     """
     places = sorted({place for there in rates.values() for place in there})
     measured = [{name: there[place] for name, there in rates.items() if place in there} for place in places]
@@ -67,13 +65,10 @@ def segments(rates: Rates, half: bool = True) -> list[Segment]:
 
 def _first_here(here: Mapping[str, Estimate]) -> tuple[str, ...]:
     return tuple(
-        name for name, rate in here.items() if not any(clearly_faster(other, rate) for other in here.values())
+        name
+        for name, rate in here.items()
+        if not any(statistics.clearly_more(other, rate) for other in here.values())
     )
-
-
-def clearly_faster(estimate: Estimate, other: Estimate) -> bool:
-    """Whether the intervals say so and the other is not within `ALIKE` of it."""
-    return estimate.low > other.high and other.value < (1 - ALIKE) * estimate.value
 
 
 def bounded(all_segments: Sequence[Segment], overtaken: Overtaken) -> list[Segment]:

@@ -249,8 +249,7 @@ class Gain:
     """The fastest technique on a work, of those with this budget of GPU memory for edges.
 
     `over` by placement: how much faster it is than the fastest walk over whole lists there (`emogi`: by
-    EMOGI's accesses or GraphPEG's exchange). `bytes_over` how many times fewer bytes cross the link than
-    with that walk.
+    EMOGI's accesses or GraphPEG's exchange).
     """
 
     best: Lean
@@ -264,13 +263,14 @@ class Gain:
 
     @property
     def bytes_over(self) -> float | None:
-        """That walk's bytes over the link for each of its own; None where either is not known."""
-        own, theirs = (_link_bytes(run) for run in (self.best.run, self.emogi))
-        return theirs / own if own and theirs else None
+        """The bytes that the walk asks of the link for each of its own; None where either is not known.
 
-
-def _link_bytes(run: Run | None) -> float | None:
-    return run.row.link_bytes_least if run else None
+        In sectors, as if no cache kept any: where one may, how many of the walk's cross is not known.
+        """
+        own, walk = self.best.run.row.link_bytes_least, self.emogi
+        traffic = walk.traffic("modelled") if walk else None
+        asked = traffic.bytes if traffic else walk.row.link_bytes_least if walk else None
+        return asked / own if own and asked else None
 
 
 def works_of(techniques: Sequence[Lean]) -> list[Work]:

@@ -441,9 +441,7 @@ def _choice(direction: str, chosen_curves: Sequence[Curve]) -> Choice:
 
 def _between(direction: str, first: Curve, second: Curve) -> list[Swap]:
     """Where one of two ways overtakes the other, by the rule of the segments: none says more than they do."""
-    x, ones, twos = parts.shared_points(first, second)
-    clear = [_unless_alike(one, two) for one, two in zip(ones, twos, strict=True)]
-    crossings = statistics.crossovers(x, *zip(*clear, strict=True)) if len(x) > 1 else []
+    crossings = parts.crossovers(first, second)
     swaps = []
     rows = (*_rows(direction, first), *_rows(direction, second)) if crossings else ()
     for crossing in crossings:
@@ -460,14 +458,6 @@ def _rows(direction: str, curve: Curve) -> Iterator[Row]:
     for row in curve.machine.result.of(family):
         if row.ok and row.case.site_key == curve.site and row.case.axes.items() >= shared:
             yield row
-
-
-def _unless_alike(estimate: Estimate, two: Estimate) -> tuple[Estimate, Estimate]:
-    """Both as they are where one is clearly faster, else with one interval, which says nothing of either."""
-    if shape.clearly_faster(estimate, two) or shape.clearly_faster(two, estimate):
-        return estimate, two
-    low, high = min(estimate.low, two.low), max(estimate.high, two.high)
-    return replace(estimate, low=low, high=high), replace(two, low=low, high=high)
 
 
 PEAK_FAMILIES = (transfer_copies.MEMCPY, "transfer/peer", host.MEMCPY)

@@ -294,6 +294,8 @@ TEST(Uncertainties, are_of_a_kind_of_machine_by_the_number_of_its_gpus) {
   environment.gpus.resize(3);
   environment.gpus[2].name = "another";
   EXPECT_EQ(gpus_of(environment), "G ×2, another");
+  std::swap(environment.gpus[0], environment.gpus[2]);  // whichever the driver lists first
+  EXPECT_EQ(gpus_of(environment), "G ×2, another");
 }
 
 TEST(Uncertainties, of_visits_that_spread_more_than_those_of_their_family_are_flagged) {
