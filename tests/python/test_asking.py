@@ -1,6 +1,7 @@
 """Words that people use: what they are understood as, and what a run answers."""
 
 import json
+import math
 import re
 import string
 from pathlib import Path
@@ -652,3 +653,106 @@ def test_every_answer_is_one_screen(capsys, monkeypatch, columns, run, question)
     lines = ask(capsys, RUNS / run, question).splitlines()
     assert len(lines) <= (40 if columns >= 100 else 46)
     assert max(map(len, lines)) <= columns, max(lines, key=len)
+
+
+ONE_GPU = RUNS / "acceptance/h200-d.json.gz"
+
+
+def in_one_line(capsys, question: str, status: int = 0, run: Path = ONE_GPU) -> str:
+    return " ".join(ask(capsys, run, question, status).split())
+
+
+@pytest.mark.parametrize(
+    "question", ["managed random rows", "unified memory random", "random 128 B rows 200 GB managed"]
+)
+def test_managed_rows_at_random_places_are_such_as_stay_on_the_host(capsys, question):
+    said = in_one_line(capsys, question)
+    assert "Managed memory here is managed_host: it stays on the host, and the GPU reads it over" in said
+    assert re.search(r" 1 GiB (128 B )?50\.\d+ GB/s ", said), said
+    assert "managed_host" not in in_one_line(capsys, "managed 64 MiB")
+
+
+def test_of_several_sizes_those_that_were_not_measured_are_named(capsys):
+    assert " Not measured: rows of 200 GB." in in_one_line(capsys, "random 128 B rows 200 GB managed")
+    said = in_one_line(capsys, "h2d pinned 64MiB 96KiB 3MiB")
+    assert " Not measured: 96 KiB and 3 MiB." in said
+    assert "Not measured" not in in_one_line(capsys, "h2d pinned 64MiB 64KiB")
+
+
+def test_edges_in_host_memory_are_those_that_no_gpu_holds(capsys):
+    head, _, *lines = ask(capsys, ONE_GPU, "bfs kron host").splitlines()
+    assert head == "traversal/bfs, kron graphs, host memory: 12 rows"
+    assert {line.split()[0] for line in lines} == {"mapped", "managed", "subway"}
+
+
+def test_a_way_without_the_axis_that_was_asked_for_has_no_crossover(capsys):
+    said = in_one_line(capsys, "crossover zero-copy copy flush=on", 5)
+    assert "No row of zero-copy has flush on, so the run tells no crossover with it: leave flush=on" in said
+    assert "overtakes another" not in said
+    assert "zero-copy read above" in in_one_line(capsys, "crossover zero-copy copy")
+
+
+def test_what_has_no_row_with_the_axis_that_was_asked_for_is_named(capsys):
+    said = in_one_line(capsys, "crossover zero-copy pinned pageable flush=on")
+    assert "No row of zero-copy has flush on. None of the others overtakes another" in said
+    said = in_one_line(capsys, "best h2d flush=on")
+    assert "No row of transfer/kernel_copy, transfer/zero_copy, transfer/managed has flush on." in said
+    assert "No row of" not in in_one_line(capsys, "h2d pinned 64MiB flush=on")
+
+
+def test_beside_a_size_that_was_measured_the_other_one_is_the_nearest(capsys):
+    """A row of 128 B is no span of 128 B, of which 64 MiB would be the nearest."""
+    for question in ("reach table 200GiB random 128 B rows", "random 128 B rows 200GiB table"):
+        said = in_one_line(capsys, question)
+        assert "Span of 200 GiB was not measured with rows of 128 B; the nearest is 2 GiB, or 1 GiB " in said
+        assert "64 MiB" not in said
+        assert set(re.findall(r" row (\d+ \w+) ", said)) == {"128 B"}
+        assert re.search(r" managed_host as_asked row 128 B 1 GiB 50\.\d+ GB/s ", said), said
+    said = in_one_line(capsys, "best memory for random 128 B rows 200GiB table")
+    assert "as asked, 1 GiB: fastest is managed_host, 50.9 GB/s" in said
+    assert re.search(r" host_alloc 1 GiB 13\.\d GB/s ", said), said
+
+
+def test_two_sizes_that_were_not_measured_have_their_neighbours_each(capsys):
+    said = in_one_line(capsys, "gather rows 96 B 200 GiB table")
+    assert "96 B was not measured; the nearest is 128 B." in said
+    assert "200 GiB was not measured; the nearest is 2 GiB, or 256 MiB where 2 GiB was not" in said
+
+
+def test_a_size_of_rows_that_have_none_is_passed_over(capsys):
+    assert "These rows have no size, so 64 MiB is passed over." in in_one_line(capsys, "launch 64MiB")
+
+
+def test_a_star_says_among_which_rows_it_is_given(capsys):
+    """Rows as asked and sorted ones are starred apart."""
+    said = ask(capsys, ONE_GPU, "best memory for random 128 B rows")
+    stars = [line.split("  ")[0] for line in said.splitlines() if re.search(r"\d\*", line)]
+    assert stars == ["managed_host as_asked"]
+    assert "* first at this size of several with the same order, or as good within the" in said
+    plain = ask(capsys, RUNS / "h100-host-memory.json.gz", "best memory for random 128 B rows row=128")
+    assert "* first at this size, or as good" in plain
+
+
+@pytest.mark.parametrize("question", ["best memory for random 128 B rows", "random 128 B rows 64 MiB table"])
+def test_a_rate_above_that_of_the_link_is_explained(capsys, question):
+    said = in_one_line(capsys, question)
+    assert "115.7" in said
+    assert "repeated ones are read from caches and may beat the link's copy peak, 55.36 GB/s." in said
+    assert "caches" not in in_one_line(capsys, "random 128 B rows 2 GiB table")
+
+
+def test_gpus_of_a_machine_that_has_one_are_not_compared(capsys):
+    said = in_one_line(capsys, "gpu 0 gpu 1")
+    assert said.endswith(" GPU 1 against GPU 0: the machine has one GPU.")
+    assert in_one_line(capsys, "node 0 node 1").endswith(" the machine has one node.")
+    assert "the machine has 2 GPUs." in in_one_line(capsys, "gpu 0 gpu 2", run=TWO_GPUS)
+
+
+def test_no_part_of_an_uncertainty_is_larger_than_the_whole(capsys):
+    said = in_one_line(capsys, "how sure is h2d pinned 64MiB")
+    rows = re.findall(r"GB/s ± ([\d.]+) % 3 ± ([\d.]+) % ± ([\d.]+) %", said)
+    assert len(rows) == 2
+    for whole, by_visits, by_runs in (map(float, row) for row in rows):
+        assert max(by_visits, by_runs) <= whole
+        assert math.hypot(by_visits, by_runs) == pytest.approx(whole, abs=0.1)
+    assert "The square of the ± (95 %) is the sum of the squares of both" in said

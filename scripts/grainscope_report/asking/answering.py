@@ -5,7 +5,7 @@ which is faster, and how many times.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grainscope_report import metrics, statistics
@@ -16,7 +16,7 @@ from grainscope_report.comparison import document, verdicts
 from grainscope_report.figures import parts
 from grainscope_report.fits import shape
 from grainscope_report.machine import Machine
-from grainscope_report.model import Row
+from grainscope_report.model import Result, Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, format_interval, plural, some
 from grainscope_report.writing import Column, Terminal, known
@@ -182,8 +182,8 @@ SURE_COLUMNS = (
     Column("flags", optional=2),
 )
 SURE = (
-    "Both make up the ±: by visits is what the visits of this run tell, by runs what other runs of such a "
-    "machine are known to differ by (95 %). docs/uncertainty.md has the method."
+    "The square of the ± (95 %) is the sum of the squares of both: by visits is what the visits of this run "
+    "tell, by runs what runs of such a machine are known to differ by. docs/uncertainty.md has the method."
 )
 
 
@@ -204,9 +204,12 @@ def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
         return Answer((head, out.wrap(asked.why_nothing, "")), known=False)
     points, table = _points(asked), list(_body(asked, out))
     if sentence.want == CROSSOVER and not points and not table:
-        return Answer((head, out.wrap(_no_crossover(asked), "")), known=bool(asked.segments))
-    notes = [head, *(out.wrap(note, "") for note in [*sentences(asked), *asked.notes])]
-    below = [*table, *(out.wrap(note, "") for note in asked.basis if table)]
+        known_ways = bool(asked.segments) and not asked.one_is_left
+        return Answer((head, out.wrap(_no_crossover(asked), "")), known=known_ways)
+    dropped = [f"{asked.dropped_text}."] if asked.dropped else []
+    said = [*sentences(asked), *dropped, *asked.notes, *asked.held_on_the_host]
+    notes = [head, *(out.wrap(note, "") for note in said)]
+    below = [*table, *(out.wrap(note, "") for note in [*asked.basis, *asked.from_caches] if table)]
     shown = len(points)
     while shown > 1 and _height([*notes, *_listed_points(points, shown, out), *below]) > MOST_LINES:
         shown -= 1
@@ -264,16 +267,30 @@ def _between(asked: Asked, out: Terminal) -> Iterator[str]:
         there = asked.answers(place, other)
         pairs = [(one, base[one], there[one]) for one in base if one in there]
         if not pairs:
-            run = asked.machine.result.run.preset
-            yield out.wrap(
-                f"{name} {other} against {name} {first}: this run (preset {run}) asked nothing of both. The "
-                "presets acceptance and full ask every GPU; `matrix` has each link's copy peak.",
-                "",
-            )
+            yield out.wrap(f"{name} {other} against {name} {first}: {_why_not_both(asked, place, other)}", "")
             continue
         told = verdicts.verdicts([pair[1:] for pair in pairs], SAME)
         rows = [verdicts.Row(*pair, verdict) for pair, verdict in zip(pairs, told, strict=True)]
         yield from _differences(rows, f"{name} {other}", f"{name} {first}", MOST // len(others), out)
+
+
+def _why_not_both(asked: Asked, place: str, number: str) -> str:
+    """Why nothing was asked of two places: the machine lacks one, or the run left it out."""
+    result = asked.machine.result
+    there = {"gpu": result.environment.gpus, "numa": _nodes(result)}[place]
+    if len(there) == 1 or (place == "gpu" and int(number) >= len(there) > 0):
+        name = PLACES[place]
+        return f"the machine has {plural(len(there), name) if len(there) > 1 else f'one {name}'}."
+    presets = "The presets acceptance and full ask every GPU; " if place == "gpu" else ""
+    return (
+        f"this run (preset {result.run.preset}) asked nothing of both. {presets}"
+        "`matrix` has each link's copy peak."
+    )
+
+
+def _nodes(result: Result) -> Sequence[Mapping]:
+    """The machine's NUMA nodes, where the run says."""
+    return (result.environment.raw.get("memory") or {}).get("nodes") or ()
 
 
 def _differences(
@@ -345,7 +362,9 @@ def _grid(asked: Asked, out: Terminal) -> Iterator[str]:
     wide = sorted(metrics.half_width(row.time) for rows in lines for row in rows)
     middle, most = (metrics.side_text(one) for one in (wide[len(wide) // 2], wide[-1]))
     said = f"± {middle} in the middle, ± {most} at most"
-    said = f"* first at this size, or as good within the uncertainty; {said}" if best else said
+    same = " and ".join(asked.starred_by(across))
+    among = f" of several with the same {same}" if same else ""
+    said = f"* first at this size{among}, or as good within the uncertainty; {said}" if best else said
     more = f"; {len(every) - MOST} lines more: name a size or a value, or see `list`" if every[MOST:] else ""
     yield out.wrap(f"{said}{more}", "")
 
@@ -425,6 +444,9 @@ def _table(
 
 
 def _no_crossover(asked: Asked) -> str:
+    if asked.one_is_left:
+        axes = " ".join(f"{axis}={'|'.join(values)}" for axis, values in asked.sentence.axes.items())
+        return f"{asked.dropped_text}, so the run tells no crossover with it: leave {axes} out."
     names = [name for names in asked.ways.values() for name, _ in names]
     met = asked.segments
     if not met:
@@ -436,4 +458,6 @@ def _no_crossover(asked: Asked) -> str:
         f"{parts.ARROWS[direction]}: {shape.segments_text(found, format_bytes)}"
         for direction, found in met.items()
     )
-    return f"None of these ways overtakes another where both were measured. Fastest {said}."
+    lost = f"{asked.dropped_text}. " if asked.dropped else ""
+    these = "the others" if lost else "these ways"
+    return f"{lost}None of {these} overtakes another where both were measured. Fastest {said}."

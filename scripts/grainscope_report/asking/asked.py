@@ -9,7 +9,16 @@ from functools import cached_property, partial
 
 from grainscope_report import findings, metrics, naming, statistics, uncertainty
 from grainscope_report.analysis import Analysis
-from grainscope_report.asking.sentence import CROSSOVER, UNCERTAINTY, Sentence, exact, families, has, nearest
+from grainscope_report.asking.sentence import (
+    CROSSOVER,
+    UNCERTAINTY,
+    Sentence,
+    Sizes,
+    Word,
+    families,
+    has,
+    nearest,
+)
 from grainscope_report.comparison import sides
 from grainscope_report.families import BYTES
 from grainscope_report.figures import parts
@@ -46,6 +55,7 @@ PLAIN = {
 }  # fmt: skip
 ORDERS = {("order", "as_asked"), ("order", "sorted")}
 LOCAL = "within a GPU"
+MANAGED, MANAGED_ON_HOST = "managed memory", "managed_host"
 DIRECTIONS = (HOST_TO_GPU, GPU_TO_HOST, "local")  # as paths, which the heading of a ranking says
 ALONE = "the ± {whose}of this run alone: nobody knows yet what runs of such a machine differ by there"
 
@@ -116,12 +126,79 @@ class Asked:
         """Whether the uncertainties are all that is to know."""
         if self.places or self.sentence.want == CROSSOVER or (self.by_links and not self.sentence.sizes):
             return []
-        there = [row for row in (self.exact if self.across else self.chosen) if row.measured]
+        there = [row for row in self.shown if row.measured]
         alone = [row for row in there if not row.both_known]
         if not alone or self.sentence.want == UNCERTAINTY:
             return []
         whose = "is " if len(alone) == len(there) else f"of {plural(len(alone), 'row')} is "
         return [f"({ALONE.format(whose=whose)})"]
+
+    @property
+    def shown(self) -> list[Row]:
+        """The rows that a table is made of."""
+        return self.exact if self.across else self.chosen
+
+    @property
+    def from_caches(self) -> list[str]:
+        """Why rates are above what the link gives, where they are."""
+        peaks = {peak for row in self.shown if (peak := self._beaten_peak(row))}
+        if self.places or not peaks:
+            return []
+        value = f", {format_rate(*peaks)} GB/s" if len(peaks) == 1 else ""
+        return [
+            "Rates count every row that was asked for: repeated ones are read from caches and may beat the "
+            f"link's copy peak{value}."
+        ]
+
+    def _beaten_peak(self, row: Row) -> float | None:
+        """The copy peak of a row's link where the row's rate is above it and not all bytes cross the link."""
+        link = self.machine.result.link(row.case.ends)
+        held = row.case.axes.get("store") == "tiered"  # hot rows lie in the GPU's own memory
+        fewer = bool(row.bytes and row.link_bytes_least and row.link_bytes_least < row.bytes)
+        beaten = link and fewer and not held and self.by_rate(row) and row.bandwidth_gb_s > link.peak_gb_s
+        return link.peak_gb_s if beaten else None
+
+    @property
+    def held_on_the_host(self) -> list[str]:
+        """That rows of managed memory are of such as stays on the host, where they are."""
+        asked = any(word.says == MANAGED for word in self.sentence.words)
+        there = any(row.case.axes.get("memory") == MANAGED_ON_HOST for row in self.shown)
+        if not asked or not there or self.sentence.families != [reach.FAMILY]:
+            return []
+        return [
+            f"Managed memory here is {MANAGED_ON_HOST}: it stays on the host, and the GPU reads it over the "
+            "link. docs/host-memory.md has more."
+        ]
+
+    @cached_property
+    def dropped(self) -> list[str]:
+        """Which words about one thing, or else which families, no row has with the values asked for."""
+        if not self.sentence.axes or not self.sentence.words or self.by_places:
+            return []
+        free = replace(self.sentence, axes={})
+        rows = [row for row in self.machine.result.rows if free.matches(row.case, sizes=False)]
+        there, left = ([row.case for row in part if row.ok] for part in (rows, self.matching))
+        if self._choices:
+            meant = [word for word in self._choices if any(map(word.matches, there))]
+            return [word.says for word in meant if not any(map(word.matches, left))]
+        lost = {case.family for case in there} - {case.family for case in left}
+        return [name for name in self.sentence.families if name in lost]
+
+    @property
+    def _choices(self) -> list[Word]:
+        """Words that stand beside others about the same thing."""
+        return [word for words in self.sentence.subjects if len(words) > 1 for word in words]
+
+    @property
+    def one_is_left(self) -> bool:
+        """Whether of several words fewer than two have rows with the values asked for."""
+        return bool(self.dropped) and 0 < len(self._choices) < len(self.dropped) + 2
+
+    @property
+    def dropped_text(self) -> str:
+        """`No row of zero-copy has flush on`; empty where all have."""
+        values = " and ".join(f"{axis} {' or '.join(asked)}" for axis, asked in self.sentence.axes.items())
+        return f"No row of {some(self.dropped, 4)} has {values}" if self.dropped else ""
 
     @property
     def why_nothing(self) -> str:
@@ -176,17 +253,64 @@ class Asked:
             return [self.top(rows) for rows in self.curves]
         return self.exact or self.nearest
 
-    @cached_property
+    @property
     def nearest(self) -> list[Row]:
-        """The rows of the sizes next to those asked for, below and above, or of one that is as good as it."""
+        """The rows of the sizes next to those asked for, below and above, or of one that is as good as it.
+
+        A size that a family has rows of is kept, and the other one varies.
+        """
+        return self._near[0]
+
+    @property
+    def unmet(self) -> Mapping[str, Sequence[str]]:
+        """By family the axes that have no row of the size asked for."""
+        return {} if self.exact else self._near[1]
+
+    @cached_property
+    def _near(self) -> tuple[list[Row], Mapping[str, Sequence[str]]]:
+        rows, unmet = self.usable, {}
+        # Of two axes the second first: rows of one size are what is read over a span.
+        for at in reversed(range(max(map(len, families().values())))):
+            met: list[Row] = []
+            left: list[tuple[Row, str]] = []
+            for family in dict.fromkeys(row.case.family for row in rows):
+                there = [row for row in rows if row.case.family == family]
+                axis = next(iter(families()[family][at : at + 1]), "")
+                wanted = self.sentence.sizes_of(family).get(axis)
+                fitting = [row for row in there if not wanted or _is_within(_number(row, axis), wanted)]
+                met += fitting
+                if not fitting:
+                    left += [(row, axis) for row in there]
+                    unmet[family] = [axis, *unmet.get(family, ())]
+            rows = met + self._next_to(left)
+        return rows, unmet
+
+    def _next_to(self, left: Sequence[tuple[Row, str]]) -> list[Row]:
+        """Of rows, each with an axis, those of the sizes next to the sizes asked for.
+
+        Where all are too small, and rows have a second size, that of each kind of row is its own largest.
+        """
+        left = [one for one in left if _number(*one)] or left
+        sizes = {row.name: _number(row, axis) for row, axis in left}
+        asked = {size for row, axis in left for size in self.sentence.sizes_of(row.case.family)[axis]}
         found: dict[str, Row] = {}
-        for (low, high), _ in self.sentence.sizes:
-            there = {self.size_of(row) for row in self.usable}
-            below = max((size for size in there if size < low), default=0.0)
-            above = min((size for size in there if size > high), default=math.inf)
-            meant = {size for size in (below, above) if low <= size * CLOSE and size <= high * CLOSE}
-            wanted = {min(meant, key=lambda size: abs(size - low))} if meant else {below, above}
-            found |= {row.name: row for row in self.usable if self.size_of(row) in wanted}
+        for low, high in sorted(asked):
+            below = max((size for size in sizes.values() if size < low), default=None)
+            above = min((size for size in sizes.values() if size > high), default=None)
+            ends = [size for size in (below, above) if size is not None]
+            meant = [size for size in ends if low <= size * CLOSE and size <= high * CLOSE]
+            wanted = [min(meant, key=lambda size: abs(size - low))] if meant else ends
+            found |= {row.name: row for row, _ in left if sizes[row.name] in wanted}
+            if above is None and not meant:
+                kinds: dict[tuple, list[Row]] = {}
+                for row, axis in left:
+                    if len(families()[row.case.family]) > 1:
+                        kinds.setdefault(self.but(row, axis), []).append(row)
+                largest = [max(rows, key=lambda row: sizes[row.name]) for rows in kinds.values()]
+                # What is ranked is ranked among all rows of a size.
+                also = {sizes[row.name] for row in largest} if self.sentence.want else set()
+                found |= {row.name: row for row in largest}
+                found |= {row.name: row for row, _ in left if sizes[row.name] in also}
         return list(found.values())
 
     @property
@@ -194,28 +318,59 @@ class Asked:
         """What to know of the sizes."""
         if self.sentence.want == CROSSOVER or (self.by_links and not self.sentence.sizes):
             return []
-        if self.places or self.across:
+        if self.places:
+            return []
+        if self.exact and (lost := self._not_measured):
+            return [f"Not measured: {' and '.join(lost)}."]
+        if self.across:
             return []
         if not self.sentence.sizes:
             best = "shortest time" if self.by_time else "highest rate or shortest time"
             best = "highest share of the link's copy peak" if self.by_share else best
             few = self.sentence.want or len(self.chosen) == len(self.exact)
             return [] if few else [f"Of each kind of row the {best}; name a size for others."]
-        wanted = " and ".join(
-            dict.fromkeys(
-                exact(low) if low == high else f"{exact(low)} to {exact(high)}"
-                for (low, high), _ in self.sentence.sizes
-            )
-        )
         if not self.exact:
-            near = sorted({self.size_of(row) for row in self.nearest})
-            verb = "are" if len(near) > 1 else "is"
-            return [f"{wanted} was not measured; the nearest {verb} {_listed(near)}."]
+            return list(self._unmeasured())
+        wanted = " and ".join(dict.fromkeys(self.sentence.size_text(size) for size, _ in self.sentence.sizes))
         lacking = [rows for rows in self.curves if not any(self.sentence.matches_size(r.case) for r in rows)]
         names = dict.fromkeys(self._named(rows[0]) for rows in lacking)
         if not names or not self.sentence.want:
             return []
         return [f"Not measured at {wanted}: {some(list(names), 4)}."]
+
+    @property
+    def _not_measured(self) -> list[str]:
+        """The sizes that no row has."""
+        met = {
+            size
+            for row in self.usable
+            for axis, wanted in self.sentence.sizes_of(row.case.family).items()
+            for size in wanted
+            if _is_within(_number(row, axis), [size])
+        }
+        lost = (self.sentence.size_text(size, axes) for size, axes in self.sentence.sizes if size not in met)
+        return list(dict.fromkeys(lost))
+
+    def _unmeasured(self) -> Iterator[str]:
+        """`Span of 200 GiB was not measured with rows of 128 B; the nearest is 2 GiB.`"""
+        of: dict[tuple, list[tuple[Sizes, Sequence[str]]]] = {}
+        for size, axes in self.sentence.sizes:
+            places = ((family, axis) for family, unmet in self.unmet.items() for axis in unmet)
+            at = tuple(one for one in places if size in self.sentence.sizes_of(one[0]).get(one[1], ()))
+            of.setdefault(at, []).append((size, axes))
+        met = " and ".join(self.sentence.size_text(*one) for one in of.pop((), ()))
+        for at, sizes in of.items():
+            texts = (self.sentence.size_text(size, axes if met else ()) for size, axes in sizes)
+            wanted = " and ".join(dict.fromkeys(texts))
+            near = {
+                _number(row, axis) for row in self.nearest for family, axis in at if row.case.family == family
+            }
+            if near == {0.0}:
+                yield f"These rows have no size, so {wanted} is passed over."
+                continue
+            told = _near_text(near, min(low for (low, _), _ in sizes))
+            beside = f" with {met}" if met else ""
+            yield f"{wanted[0].upper()}{wanted[1:]} was not measured{beside}; {told}."
 
     @cached_property
     def rankings(self) -> list[tuple[str, list[Row]]]:
@@ -412,9 +567,13 @@ class Asked:
         return " ".join(filter(None, said)) or naming.words(row.case) or row.case.family
 
     def _axis(self, row: Row) -> str:
-        """The axis of a row's size: that asked for, else the first that it has; empty where it has none."""
+        """The axis of a row's size: that asked for, of two one that was not met; else the first that it has.
+
+        Empty where it has none.
+        """
         family = row.case.family
-        there = (*self.sentence.sizes_of(family), *families().get(family, (BYTES,)))
+        asked = (*self.unmet.get(family, ()), *self.sentence.sizes_of(family))
+        there = (*asked, *families().get(family, (BYTES,)))
         return next((axis for axis in there if isinstance(row.case.axes.get(axis), (int, float))), "")
 
     def size_of(self, row: Row) -> float:
@@ -449,6 +608,16 @@ class Asked:
             first = self.top(rows)
             found |= {row.name for row in rows if row is first or self.alike(first, row)}
         return found
+
+    def starred_by(self, across: str) -> list[str]:
+        """The axes that rows must share for one to be first among them, where rows differ in these."""
+        axes = dict.fromkeys(axis for row in self.exact for axis in _work_of(row.case))
+        return [
+            axis
+            for axis in axes
+            if axis not in (across, *self._implied)
+            and len({row.case.axes.get(axis) for row in self.exact}) > 1
+        ]
 
     def short(self, row: Row) -> str:
         """The rate or the time without its uncertainty."""
@@ -487,13 +656,14 @@ class Asked:
     def sure(self, row: Row) -> tuple[str, ...]:
         """A row of the table of uncertainties."""
         parts = row.uncertainty
+        whole = parts.combined if parts else None
         return (
             self._named(row),
             self.size(row),
             self.value(row),
             str(len(row.visits) or ""),
-            _half(parts.a if parts else None),
-            _half(parts.b if parts else None),
+            _half(parts.a if parts else None, whole),
+            _half(parts.b if parts else None, whole),
             " ".join(sorted(row.flags)),
         )
 
@@ -506,7 +676,7 @@ class Asked:
         one, other = (_per_operation(each) for each in (first, row))
         if self.by_rate(first) and self.by_rate(row):
             one, other = (statistics.rate_gb_s(each.time, each.bytes) for each in (first, row))
-        close = abs(one.value - other.value) <= shape.ALIKE * max(one.value, other.value)
+        close = abs(one.value - other.value) <= statistics.ALIKE * max(one.value, other.value)
         return close or (one.low <= other.high and other.low <= one.high)
 
 
@@ -527,12 +697,35 @@ def _is_about(prefixes: Sequence[str], family: str) -> bool:
     return family == prefixes[0] or any(one.endswith("/") and family.startswith(one) for one in prefixes)
 
 
-def _half(part: Uncertainty | None) -> str:
-    """`± 1.1 %`: half of the 95 % interval that a part would make alone."""
+def _half(part: Uncertainty | None, whole: Uncertainty | None) -> str:
+    """`± 1.1 %`: the share that a part has in half of the 95 % interval, which is the root of their squares.
+
+    Alone it may reach further, since fewer degrees of freedom are behind it.
+    """
     if part is None:
         return "not known"
-    known_to = uncertainty.of_record(part)
-    return f"± {metrics.side_text(math.expm1(uncertainty.expanded(known_to)))}".replace("± <", "<")
+    of = uncertainty.of_record(whole or part)
+    half = uncertainty.expanded(of) * part.standard / of.standard if of.standard else 0.0
+    return f"± {metrics.side_text(math.expm1(half))}".replace("± <", "<")
+
+
+def _number(row: Row, axis: str) -> float:
+    """A size of a row; 0 where it has none."""
+    value = row.case.axes.get(axis, 0.0)
+    return 0.0 if isinstance(value, str) else float(value)
+
+
+def _is_within(size: float, wanted: Sequence[Sizes]) -> bool:
+    return any(low <= size <= high for low, high in wanted)
+
+
+def _near_text(near: Collection[float], low: float) -> str:
+    """`the nearest are 64 KiB and 128 KiB`; of sizes that are all too small the largest, then the others."""
+    if len(near) > 1 and max(near) < low:
+        first, *others = sorted(near, reverse=True)
+        largest = format_bytes(first)
+        return f"the nearest is {largest}, or {_listed(others)} where {largest} was not measured either"
+    return f"the nearest {'are' if len(near) > 1 else 'is'} {_listed(sorted(near))}"
 
 
 def _axis_text(axis: str, value: str | float) -> str:

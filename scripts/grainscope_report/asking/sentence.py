@@ -133,13 +133,17 @@ class Sentence:
         told = {name.rpartition("/")[2] for name in self.families}  # by the families' names already
         said += [word.says for word in self.words if word.says and not word.size and {word.says} != told]
         said += [f"{axis} {' or '.join(values)}" for axis, values in self.axes.items()]
-        of = {axis: word.says for word in self.words for axis in word.size}
-        for (low, high), axes in self.sizes:
-            size = exact(low) if low == high else f"{exact(low)} to {exact(high)}"
-            said.append(f"{of[axes[0]]} of {size}" if axes else size)
+        said += [self.size_text(size, axes) for size, axes in self.sizes]
         sized = {axes for _, axes in self.sizes}
         said += [word.says for word in self.words if word.size and word.size not in sized]
         return ", ".join(dict.fromkeys(said))
+
+    def size_text(self, size: Sizes, axes: Sequence[str] = ()) -> str:
+        """`64 MiB`, `1 MiB to 64 MiB`; with the axes of a word beside it `rows of 128 B`."""
+        low, high = size
+        said = exact(low) if low == high else f"{exact(low)} to {exact(high)}"
+        of = {axis: word.says for word in self.words for axis in word.size}
+        return f"{of[axes[0]]} of {said}" if axes else said
 
     def as_json(self) -> dict[str, Any]:
         """What was understood as plain data, the same of the program."""

@@ -247,6 +247,8 @@ def _numbers(result: Result, out: Terminal) -> Part:
     if len(found) < NUMBERS:
         others = dict.fromkeys(row.case.family for row in result.rows if row.ok)
         more = [_any(result, family) for family in others if family not in taken]
+        # A run may have a headline's family without its row.
+        more = more or ([] if found else [_any(result, family) for family in others])
         # What was measured says more than what was modelled.
         more.sort(key=lambda one: one[1].label == "modelled")
         found += more
