@@ -653,7 +653,7 @@ class QuestionReader {
     return at < tokens_.size() ? lower(tokens_[at]) : "";
   }
 
-  // Each size to the word of sizes behind it, else before it, else to one that has none.
+  // Each size to the word of sizes behind it, else to one before it that has none, else to any such.
   void bind_sizes() {
     std::set<std::size_t> taken;
     for (const FoundSize& size : sizes_) {
@@ -664,7 +664,9 @@ class QuestionReader {
       const Noun* noun =
           find([&](const Noun& each) { return size.at < each.at && adjoin(size.at, each.at); });
       if (noun == nullptr) {
-        noun = find([&](const Noun& each) { return each.at < size.at && adjoin(each.at, size.at); });
+        noun = find([&](const Noun& each) {
+          return each.at < size.at && !taken.contains(each.at) && adjoin(each.at, size.at);
+        });
       }
       if (noun == nullptr && sizes_.size() == 1) {
         noun = find([&](const Noun& each) { return !taken.contains(each.at); });

@@ -673,7 +673,8 @@ def test_managed_rows_at_random_places_are_such_as_stay_on_the_host(capsys, ques
 
 
 def test_of_several_sizes_those_that_were_not_measured_are_named(capsys):
-    assert " Not measured: rows of 200 GB." in in_one_line(capsys, "random 128 B rows 200 GB managed")
+    said = in_one_line(capsys, "random 128 B rows 200 GB managed")
+    assert "200 GB was not measured with rows of 128 B; the nearest is 1 GiB." in said
     said = in_one_line(capsys, "h2d pinned 64MiB 96KiB 3MiB")
     assert " Not measured: 96 KiB and 3 MiB." in said
     assert "Not measured" not in in_one_line(capsys, "h2d pinned 64MiB 64KiB")

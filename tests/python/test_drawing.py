@@ -8,6 +8,8 @@ from functools import cache
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.artist import Artist
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Page
 from PIL import Image, ImageChops
 
@@ -27,7 +29,9 @@ from grainscope_report import reader
 from grainscope_report.commands import plot
 from grainscope_report.drawing import render, scales, style
 from grainscope_report.figures.model import (
+    Bar,
     BarPanel,
+    BarSeries,
     Curve,
     CurvePanel,
     DiagramPanel,
@@ -39,6 +43,7 @@ from grainscope_report.figures.model import (
     Region,
     SpanPanel,
     TablePanel,
+    exact,
 )
 from grainscope_report.figures.table import figure
 from grainscope_report.machine import machines
@@ -347,6 +352,71 @@ def test_labels_of_lines_that_lie_close_are_on_neither(show):
         for level in panel.levels:
             _, height = axes.transData.transform((GIB, level.value))
             assert not box.y0 < height < box.y1, f"{label.get_text()!r} lies on {level.name}"
+
+
+@pytest.mark.parametrize(
+    "kernels", [((44.9, 51.5, 1.06), (43.6, 51.1, 1.1)), ((46.5, 46.8, 1.0),)], ids=["interval", "marker"]
+)
+def test_labels_of_lines_cover_neither_markers_nor_intervals(show, kernels):
+    pair = show("h100", "two_nodes")
+    there = (*kernels, (10.1, 47.2, 1.36), (7.4, 39.9, 1.1))
+    curves = tuple(
+        Curve(f"way {at}", "pinned", pair[at % 2], tuple(
+            Point(x, Estimate(y, y / factor, y * factor)) for x, y in ((4.0 * KIB, first), (64.0 * KIB, last))
+        ))
+        for at, (first, last, factor) in enumerate(there)
+    )  # fmt: skip
+    levels = [Level("peak", "copy peak", 55.1 + 0.1 * machine.index, machine) for machine in pair]
+    levels += [Level("theoretical", "theoretical, PCIe 5 ×16", 63.0, machine) for machine in pair]
+    panel = CurvePanel("pages", curves, y_log=True, levels=tuple(levels))
+    page = render.draw(Figure(pair, ((panel, panel),), title="Pages"))
+    page.canvas.draw()
+    axes, renderer = page.axes[0], page.canvas.get_renderer()
+    labels = [one for one in axes.texts if one.get_gid() == "level"]
+    assert [one.get_text().partition(":")[0] for one in labels] == ["theoretical, PCIe 5 ×16", "copy peak"]
+    radius = 1.9 * page.dpi / 72
+    for label in labels:
+        box = label.get_window_extent(renderer)
+        for point in (point for curve in curves for point in curve.points):
+            (x, low), (_, high) = (
+                axes.transData.transform((point.x, y)) for y in (point.y.low, point.y.high)
+            )
+            _, middle = axes.transData.transform((point.x, point.y.value))
+            low, high = min(low, middle - radius), max(high, middle + radius)
+            across = box.x0 - radius < x < box.x1 + radius
+            assert not (across and low < box.y1 and box.y0 < high), f"{label.get_text()!r} covers a point"
+
+
+def test_a_label_of_a_line_does_not_cover_the_whisker_of_a_stack(show):
+    machine, other = show("h100", "two_nodes")
+    series = tuple(
+        BarSeries(f"part {at}", f"component {at}", (
+            Bar(Estimate(0.495, 0.495, 0.495 + 0.02 * at), machine=machine), Bar(exact(0.5), machine=other),
+        ))
+        for at in range(2)
+    )  # fmt: skip
+    panel = BarPanel(
+        "stacks", ("one", "two"), series, "time", "ratio", stacked=True,
+        levels=(Level("even", "the reference", 1.0),), sums=(Estimate(0.99, 0.9, 1.1), exact(1.0)),
+    )  # fmt: skip
+    page = render.draw(Figure((machine, other), ((panel, panel),), title="Stacks"))
+    page.canvas.draw()
+    axes = page.axes[0]
+    [label] = [one for one in axes.texts if one.get_gid() == "level"]
+    box = label.get_window_extent(page.canvas.get_renderer())
+    left, _ = axes.transData.transform((0.5, 1.0))
+    assert box.x0 > left
+
+
+def test_dots_of_several_machines_have_their_colour_in_the_legend(show):
+    def handle(shown: list) -> Artist:
+        points = (Point(1.0, exact(1.0)), Point(2.0, exact(2.0)))
+        curves = tuple(Curve("bound by link", "pinned", one, points, dash="none") for one in shown)
+        return dict(render.legend_entries(Figure(shown, ((CurvePanel("times", curves),),))))["bound by link"]
+
+    alone = handle(show("h100"))
+    assert (alone.get_marker(), alone.get_color()) == ("o", style.colour("pinned"))
+    assert to_hex(handle(show("h100", "two_nodes")).get_facecolor()) == style.colour("pinned").lower()
 
 
 def test_a_level_far_above_the_data_does_not_squash_it(drawn):

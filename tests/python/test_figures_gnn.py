@@ -170,6 +170,29 @@ def test_figure_11_without_a_gpu_has_requests_and_bounds_hatched(tmp_path):
     assert asked["masked"] == pytest.approx(9.0)
 
 
+def test_figure_11_of_two_files_has_what_each_machine_s_own_link_allows(tmp_path):
+    files = []
+    axes = {name: value for name, value in gather_axes("masked", 1028).items()
+            if name not in ("store", "locality")}  # fmt: skip
+    for order, host in enumerate(("node-a", "node-b")):
+        file = File(host=host)
+        add_model_gathers(file, measured=False)
+        for mode in ("naive", "masked"):
+            modelled(
+                file, "model/gather", axes | {"mode": mode, "link": "measured"}, 1e-6,
+                bytes=50_000 + 1_000 * order, counters={"requests_per_row": 9.0},
+            )  # fmt: skip
+        files.append(file)
+    rows = table(tmp_path, "11", *files)
+    for letter, host, rate in (("A", "node-a", 50.0), ("B", "node-b", 51.0)):
+        own = only(rows, panel=f"{letter}: what this machine's link allows (modelled)")
+        assert {row["machine"].partition("(")[2] for row in own} == {f"{host})"}
+        assert [float(row["y"]) for row in own] == pytest.approx([rate] * 2)
+    assert {row["machine"] for row in only(rows, panel="requests of a row (modelled)")} == {""}
+    alone = made(tmp_path, "11", files[1])
+    assert alone.rows[-1][1].title == "what this machine's link allows (modelled)"
+
+
 def test_figure_11_states_the_dissertation_s_ranges(tmp_path):
     stated = only(table(tmp_path, "11", gathered()), kind="paper")
     assert [(row["y"], row["y_high"]) for row in stated] == [

@@ -206,6 +206,55 @@ def test_figure_16_of_two_files_has_each_machine_and_each_link_once(tmp_path):
     assert names[3:] == ["A: measured, PCIe 5 ×16", "B: measured, PCIe 5 ×16"]
 
 
+def test_figure_16_of_two_files_has_each_machine_s_own_link(tmp_path):
+    files = []
+    for order, host in enumerate(("node-a", "node-b")):
+        file = linked(machine_file(host=host))
+        model(file, 0.3, link="measured", counters={"teps": 2e9 + 1e9 * order})
+        files.append(file)
+    own = [row for row in table(tmp_path, "16", *files) if "this machine's link" in row["series"]]
+    assert [(row["series"], float(row["y"])) for row in own] == [
+        ("A: this machine's link, modelled", 2.0),
+        ("B: this machine's link, modelled", 3.0),
+    ]
+    assert [row["machine"].partition("(")[2] for row in own] == ["node-a)", "node-b)"]
+    [alone] = [row for row in table(tmp_path, "16", files[1]) if "this machine's link" in row["series"]]
+    assert (alone["series"], float(alone["y"])) == ("this machine's link, modelled", 3.0)
+
+
+def test_figures_9_and_17_of_two_files_say_whose_link_is_modelled(tmp_path):
+    files = []
+    for host in ("node-a", "node-b"):
+        file = machine_file(host=host)
+        for edge in (8, 4):
+            model(file, 0.1 * edge, edge=edge, link="measured")
+        pages(file, 1.6, link="measured")
+        files.append(file)
+    assert "A: Modelled: bounds over this machine's link." in made(tmp_path, "17", *files).notes
+    assert "Modelled: bounds over this machine's link." in made(tmp_path, "17", files[0]).notes
+    [said] = [note for note in made(tmp_path, "9", *files).notes if "Memory pressure" in note]
+    assert said.endswith("over each machine's link.")
+    [said] = [note for note in made(tmp_path, "9", files[0]).notes if "Memory pressure" in note]
+    assert said.endswith("over this machine's link.")
+
+
+def test_figures_9_and_17_say_nothing_of_what_is_modelled_and_not_drawn(tmp_path):
+    files = []
+    for host in ("node-a", "node-b"):
+        file = measured(host=host)
+        for graph in (KRON, URAND):
+            traverse(file, steady(0.1), graph=graph, edge=4)
+            traverse(file, steady(0.2), graph=graph, edge=8)
+        for edge in (8, 4):
+            model(file, 0.1 * edge, graph="power", edge=edge, link="measured")
+        pages(file, 1.6, graph="power", link="measured")
+        files.append(file)
+    for number in ("9", "17"):
+        figure = made(tmp_path, number, *files)
+        assert not any(series.hatched for panel in figure.panels for series in panel.series)
+        assert not any("odelled" in note for note in figure.notes)
+
+
 def test_figure_17_is_narrow_over_wide_edges_by_access(tmp_path):
     file = machine_file()
     for access, wide, narrow in (("merged", 0.4, 0.25), ("merged_aligned", 0.3, 0.15)):

@@ -332,11 +332,14 @@ class Asked:
         if not self.exact:
             return list(self._unmeasured())
         wanted = " and ".join(dict.fromkeys(self.sentence.size_text(size) for size, _ in self.sentence.sizes))
-        lacking = [rows for rows in self.curves if not any(self.sentence.matches_size(r.case) for r in rows)]
-        names = dict.fromkeys(self._named(rows[0]) for rows in lacking)
+        has: dict[str, bool] = {}
+        for rows in self.curves:
+            met = any(self.sentence.matches_size(row.case) for row in rows)
+            has[self._named(rows[0])] = met or has.get(self._named(rows[0]), False)
+        names = [name for name, met in has.items() if not met]
         if not names or not self.sentence.want:
             return []
-        return [f"Not measured at {wanted}: {some(list(names), 4)}."]
+        return [f"Not measured at {wanted}: {some(names, 4)}."]
 
     @property
     def _not_measured(self) -> list[str]:

@@ -328,12 +328,12 @@ class _Reader:
         return self.tokens[at].lower() if at < len(self.tokens) else ""
 
     def _bind_sizes(self) -> None:
-        """Each size to the word of sizes behind it, else before it, else to one that has none."""
+        """Each size to the word of sizes behind it, else to one before it that has none, else to any such."""
         taken: set[int] = set()
         for at, size in self.sizes:
             behind = [noun for noun in self.nouns if at < noun[0] and self._adjoin(at, noun[0])]
-            before = [noun for noun in self.nouns if noun[0] < at and self._adjoin(noun[0], at)]
             free = [noun for noun in self.nouns if noun[0] not in taken]
+            before = [noun for noun in free if noun[0] < at and self._adjoin(noun[0], at)]
             [noun] = (behind or before or (free if len(self.sizes) == 1 else []))[:1] or [None]
             if noun:
                 taken.add(noun[0])

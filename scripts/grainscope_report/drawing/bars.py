@@ -46,12 +46,14 @@ def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
                 if bar.value.high > bar.value.low:
                     beside = PART_WHISKER * wide if panel.sums else 0.0
                     intervals.append((at + beside, bar.value, bases[category] + bar.value.value))
-                taken += _all_over(at, wide, min(bar.value.high, top))
+                taken += _all_over(at, wide, min(bases[category] + bar.value.value, top))
                 if panel.y_top and bar.value.value > panel.y_top:
                     _cut(axes, at, wide)
                 bases[category] += bar.value.value if panel.stacked else 0.0
+    sums = [(at, whole, whole.value) for at, whole in enumerate(panel.sums)]
     _whiskers(axes, intervals)
-    _whiskers(axes, [(at, whole, whole.value) for at, whole in enumerate(panel.sums)], "sum")
+    _whiskers(axes, sums, "sum")
+    taken += [point for whisker in (*intervals, *sums) for point in _along(*whisker)]
     scales.draw_levels(axes, within, beyond, several, taken)
 
 
@@ -133,6 +135,12 @@ def _all_over(at: float, wide: float, high: float, steps: int = 24) -> list[tupl
     """Points all over a bar."""
     across = [at + wide * (part / 4 - 0.5) for part in range(5)]
     return [(x, high * step / steps) for x in across for step in range(steps + 1)]
+
+
+def _along(at: float, value: Estimate, end: float, steps: int = 24) -> list[tuple[float, float]]:
+    """Points along a whisker."""
+    low, high = end - value.value + value.low, end - value.value + value.high
+    return [(at, low + (high - low) * step / steps) for step in range(steps + 1)]
 
 
 def _top(panel: BarPanel) -> float:

@@ -35,6 +35,7 @@ from grainscope_report.units import format_bytes, format_time, significant
 
 # Regions with a line where they are most likely.
 LINED = ("crossover", "knee")
+MARKED = 2.0  # points that a marker reaches around its value
 
 
 def draw_curves(axes: Axes, panel: CurvePanel, several: bool) -> None:
@@ -55,7 +56,8 @@ def draw_curves(axes: Axes, panel: CurvePanel, several: bool) -> None:
         dotted = style.DASHES["dotted"]
         axes.plot(x, y, color=style.colour(roof.method), linestyle=dotted, linewidth=0.9, gid="roof")
     taken = [*(point for curve in panel.curves for point in _along(curve)), *_uprights(axes, panel)]
-    scales.draw_levels(axes, within, beyond, several, taken)
+    taken += [point for curve in panel.curves for point in _intervals(curve)]
+    scales.draw_levels(axes, within, beyond, several, taken, MARKED)
     labels = _marks(axes, panel, several)
     labels += [
         (region.at or (region.low * region.high) ** 0.5, f"({region.letter})", _shade(region))
@@ -91,6 +93,16 @@ def _along(curve: Curve, steps: int = 12) -> list[tuple[float, float]]:
             y = one.y.value + share * (two.y.value - one.y.value)
             found.append((one.x * (two.x / one.x) ** share, y))
     return found
+
+
+def _intervals(curve: Curve, steps: int = 12) -> list[tuple[float, float]]:
+    """Points along the intervals."""
+    drawn = curve.points if curve.marked else ()
+    return [
+        (point.x, point.y.low + (point.y.high - point.y.low) * step / steps)
+        for point in drawn
+        for step in range(steps + 1)
+    ]
 
 
 def _uprights(axes: Axes, panel: CurvePanel, steps: int = 60) -> list[tuple[float, float]]:

@@ -420,10 +420,13 @@ def legend_entries(figure: Figure) -> list[Entry]:
 def _curve_entries(panel: CurvePanel, found: dict[str, Artist], several: bool) -> None:
     for curve in panel.curves:
         dash, colour = style.DASHES[curve.dash], style.colour(curve.method)
-        line = Line2D([], [], color=colour, linestyle=dash, linewidth=1.3)
+        handle: Artist = Line2D([], [], color=colour, linestyle=dash, linewidth=1.3)
         if not several and curve.marked:
-            line.set(marker=style.marker(0), markersize=3.4)
-        known = found.setdefault(curve.name, line)
+            handle.set(marker=style.marker(0), markersize=3.4)
+        elif curve.dash == "none":
+            # A marker would be that of one machine.
+            handle = Patch(facecolor=colour)
+        known = found.setdefault(curve.name, handle)
         if isinstance(known, Line2D) and known.get_color() != colour:
             # One name for lines that belong to several curves: their colours say to which.
             known.set_color(style.GREY)

@@ -1,8 +1,8 @@
 """Axes, titles, the band of labels above a panel, and level lines with their labels.
 
 A level line is a measured peak, a theoretical peak or a paper's number. Its label may stand above or below
-the line, at the left, the right or in the middle: it takes the first place in which it covers no curve, no
-bar, no other line and no other label.
+the line, at the left, the right or in between: it takes the first place in which it covers no curve, no bar,
+no interval, no other line and no other label.
 """
 
 import itertools
@@ -149,11 +149,12 @@ class Rectangle:
     width: float
     height: float = LABEL
 
-    def holds(self, points: Points) -> int:
-        """How many of the points are inside."""
+    def holds(self, points: Points, around: float = 0.0) -> int:
+        """How many of the points are inside, or as near as `around`."""
         x, y = points[:, 0], points[:, 1]
-        across = (self.left <= x) & (x <= self.left + self.width)
-        return int((across & (self.bottom <= y) & (y <= self.bottom + self.height)).sum())
+        across = (self.left - around <= x) & (x <= self.left + self.width + around)
+        upright = (self.bottom - around <= y) & (y <= self.bottom + self.height + around)
+        return int((across & upright).sum())
 
     def meets(self, other: "Rectangle") -> bool:
         """Whether the two overlap."""
@@ -188,9 +189,16 @@ def room_above(axes: Axes, levels: Sequence[Level], beyond: Sequence[Level]) -> 
 
 
 def draw_levels(
-    axes: Axes, levels: Sequence[Level], beyond: Sequence[Level], several: bool, taken: Sequence[Point]
+    axes: Axes,
+    levels: Sequence[Level],
+    beyond: Sequence[Level],
+    several: bool,
+    taken: Sequence[Point],
+    around: float = 0.0,
 ) -> None:
-    """Draws the lines with their labels; `taken` are points, in data coordinates, to keep clear of."""
+    """Draws the lines with their labels; `taken` are points, in data coordinates, to keep clear of, and
+    `around` is how far what is drawn there reaches.
+    """
     for level in levels:
         colour, dash, line = style.LEVELS[level.kind]
         axes.axhline(level.value, color=colour, linestyle=dash, linewidth=line, zorder=1.5)
@@ -205,9 +213,8 @@ def draw_levels(
         placed.append(spot)
     for group in reversed(_groups(axes, [level for level in levels if level.name])):
         text = style.shorten(_said(group, several), style.FINE, width - 2 * MARGIN)
-        spot = _best(
-            _spots(axes, group, style.text_width(text, style.FINE), lines), clear, lines, placed, height
-        )
+        spots = _spots(axes, group, style.text_width(text, style.FINE), lines)
+        spot = _best(spots, clear, around, lines, placed, height)
         _write(axes, text, spot, style.LEVELS[group[0].kind][0])
         placed.append(spot)
 
@@ -229,20 +236,26 @@ def _spots(axes: Axes, group: Sequence[Level], wide: float, lines: Sequence[floa
     for line in sorted(lines):
         if crowd < line < crowd + LABEL * 1.3:
             crowd = line
-    sides = (MARGIN, width - MARGIN - wide, (width - wide) / 2)
+    sides = (MARGIN, width - MARGIN - wide, *((width - wide) * share for share in (0.5, 0.75, 0.25)))
     heights = (top + 0.8, below, crowd + 0.8)
     return [Rectangle(left, bottom, wide) for left in sides for bottom in heights]
 
 
 def _best(
-    spots: Sequence[Rectangle], clear: Points, lines: Sequence[float], placed: Sequence[Rectangle], top: float
+    spots: Sequence[Rectangle],
+    clear: Points,
+    around: float,
+    lines: Sequence[float],
+    placed: Sequence[Rectangle],
+    top: float,
 ) -> Rectangle:
-    def cost(spot: Rectangle) -> float:
+    def cost(spot: Rectangle) -> tuple[float, int]:
         covered = spot.holds(clear) + 40 * sum(
             spot.bottom < line < spot.bottom + spot.height for line in lines
         )
         outside = spot.bottom < 0 or spot.bottom + spot.height > top + LABEL
-        return covered + 1000 * outside + 1000 * any(map(spot.meets, placed))
+        covered += 1000 * outside + 1000 * any(map(spot.meets, placed))
+        return covered, spot.holds(clear, around)
 
     return min(spots, key=cost)
 

@@ -54,7 +54,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     stated = [stated_gathers()] if rows or curves or model else []
     small = [*curves, *stated]
     rows += parts.in_pairs(small)
-    rows += [model] if model else []
+    rows += model
     below, more = share_panels(machines)
     return Figure(machines, (*rows, *below), (*dict.fromkeys(notes), *more))
 
@@ -189,28 +189,42 @@ def _power(row: float) -> bool:
     return row.is_integer() and int(row) & (int(row) - 1) == 0
 
 
-def _modelled(machines: Sequence[Machine], notes: list[str]) -> tuple[Panel, ...]:
-    """Requests of a row, and the rate that a link allows, of rows within the reach of translations."""
+def _modelled(machines: Sequence[Machine], notes: list[str]) -> list[tuple[Panel, ...]]:
+    """Requests of a row, and the rate that a link allows, of rows within the reach of translations.
+
+    Each machine's own link has a panel.
+    """
     there = [row for machine in machines for row in gather.plain(gather.modelled(machine))]
     there = [batch for batch in there if batch.way in MODELLED]
     if not there:
-        return ()
+        return []
     link = traversal.one_link(there)
-    of_link = [batch for batch in there if batch.link == link and batch.machine is there[0].machine]
-    found = gather.by_way(of_link or there, gather.span_of(of_link or there))
-    rows = _most_ways(found, MOST_ROWS)
-    if not rows:
-        return ()
+    by_owner = [
+        (machine, gather.by_way(own, gather.span_of(own)))
+        for machine, own in by_machine([batch for batch in there if batch.link == link])
+    ]
+    by_owner = [(machine, found) for machine, found in by_owner if _most_ways(found, MOST_ROWS)]
+    if not by_owner:
+        return []
     notes.append(
         "Modelled: requests of up to 128 bytes for rows of float32 at random places, without a cache, and "
         "an estimate of the rate that the link allows; masked asks for as few as there can be."
     )
     notes += filter(None, (_how_near(machine, len(machines) > 1) for machine in machines))
     asked = _model_bars(
-        found, rows, "requests of a row (modelled)", "requests of a row", "requests", _requests
+        by_owner[0][1], "requests of a row (modelled)", "requests of a row", "requests", _requests
     )
-    rate_title = f"what {traversal.link_name(link)} allows (modelled)"
-    return asked, _model_bars(found, rows, rate_title, GB_S, "GB/s", lambda batch: batch.asked)
+    title = f"what {traversal.link_name(link)} allows (modelled)"
+    rate = (GB_S, "GB/s", lambda batch: batch.asked)
+    if link != traversal.HERE:
+        # The model says the same of a named link wherever it runs.
+        return [(asked, _model_bars(by_owner[0][1], title, *rate))]
+    several = len(machines) > 1
+    rates = [
+        _model_bars(found, f"{parts.owner(machine, several)}{title}", *rate, machine)
+        for machine, found in by_owner
+    ]
+    return [(asked, *rates)] if len(rates) == 1 else [(asked,), *parts.in_pairs(rates)]
 
 
 def _how_near(machine: Machine, several: bool) -> str:
@@ -230,12 +244,13 @@ def _requests(batch: Gather) -> Estimate | None:
 
 
 def _model_bars(
-    all_found: Found, rows: Sequence[float], title: str, y_label: str, y_unit: str, measure: Callable
+    all_found: Found, title: str, y_label: str, y_unit: str, measure: Callable, machine: Machine | None = None
 ) -> BarPanel:
+    rows = _most_ways(all_found, MOST_ROWS)
     series = []
     for way in gather.ways({way for way, _ in all_found}):
         values = [measure(all_found[way, row]) if (way, row) in all_found else None for row in rows]
-        bars = tuple(Bar(value, f"{value.value:.1f}" if value else "") for value in values)
+        bars = tuple(Bar(value, f"{value.value:.1f}" if value else "", machine=machine) for value in values)
         series.append(BarSeries(gather.spoken(way), way, bars, label="modelled", hatched=True))
     names = tuple(f"{row:g} B" for row in rows)
     return BarPanel(title, names, tuple(series), y_label, y_unit, upright=True, height=parts.WAY_HEIGHT)

@@ -69,7 +69,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     ]
     if top:
         notes.append("Of managed memory, of device memory and of Subway the fastest access.")
-    if pressed:
+    if below:
         notes.append(_pressure(pressed, link))
     notes += left_out_graphs([*here, *model], graphs)
     notes += parts.first_sites(machines, "traversal/bfs", "Measured")
@@ -204,9 +204,11 @@ def _panels(
 def _pressure(pressed: Sequence[Run], link: str) -> str:
     cards = " and ".join(sorted({f"{significant(run.card)} %" for run in pressed}))
     pages = " and ".join(sorted({format_bytes(run.page) for run in pressed}))
+    several = link == traversal.HERE and len({run.machine.index for run in pressed}) > 1
+    over = "each machine's link" if several else traversal.link_name(link)
     return (
         f"Memory pressure is modelled, not validated on hardware: the card holds {cards} of the edge list, "
-        f"the least recently used pages leave, {pages} come at a fault, over {traversal.link_name(link)}."
+        f"the least recently used pages leave, {pages} come at a fault, over {over}."
     )
 
 
@@ -401,12 +403,20 @@ MEASURES = {
 
 
 def build_links(machines: Sequence[Machine]) -> Figure:
-    """Traversed edges a second by application and graph: a hatched bar a link, a plain one a machine."""
+    """Traversed edges a second by application and graph: a hatched bar a link, a plain one a machine.
+
+    Each machine has a hatched bar for its own link, too.
+    """
     here = [run for machine in machines for run in traversal.measured(machine) if run.placement == "mapped"]
     here = _chosen([run for run in here if run.order == "original"])
     model = _chosen(_once([run for machine in machines for run in traversal.modelled(machine)]))
     links = in_order({run.link for run in model}, traversal.LINKS)
-    series = [*(_Series.of_link(link, order, links, model) for order, link in enumerate(links))]
+    names = [f"link {order} of {len(links)}" for order in range(len(links))]
+    series = [
+        _Series.of_link(link, name, model, machine, machines)
+        for link, name in zip(links, names, strict=True)
+        for machine in (machines if link == traversal.HERE else (None,))
+    ]
     series += [_Series.of_machine(machine, machines, here) for machine in machines]
     series = [one for one in series if one.runs]
     if not series:
@@ -461,10 +471,18 @@ class _Series:
         self.runs: dict[tuple[str, str], Run] = {(run.work.algorithm, run.work.graph): run for run in runs}
 
     @classmethod
-    def of_link(cls, link: str, order: int, links: Sequence[str], model: Sequence[Run]) -> "_Series":
-        """What the model says of a link."""
-        own = [run for run in model if run.link == link]
-        return cls(f"{traversal.link_name(link)}, modelled", f"link {order} of {len(links)}", own, True, None)
+    def of_link(
+        cls,
+        link: str,
+        method: str,
+        model: Sequence[Run],
+        machine: Machine | None,
+        machines: Sequence[Machine],
+    ) -> "_Series":
+        """What the model says of a link, or of a machine's own."""
+        own = [run for run in model if run.link == link and machine in (None, run.machine)]
+        owner = parts.owner(machine, len(machines) > 1) if machine else ""
+        return cls(f"{owner}{traversal.link_name(link)}, modelled", method, own, True, machine)
 
     @classmethod
     def of_machine(cls, machine: Machine, machines: Sequence[Machine], here: Sequence[Run]) -> "_Series":
@@ -555,7 +573,8 @@ def build_edges(machines: Sequence[Machine]) -> Figure:
     if not here and not model:
         return Figure(machines, ())
     graphs = traversal.graphs([pair[0] for pair in [*here, *model]], max(1, 5 // len(machines)))
-    rows = traversal.arranged([*_edge_panels(here, graphs, False), *_edge_panels(model, graphs, True)])
+    below = _edge_panels(model, graphs, True)
+    rows = traversal.arranged([*_edge_panels(here, graphs, False), *below])
     rows.append((_edge_means(here, model, graphs),))
     notes = ["Speedup: time with 8-byte edges over time with 4-byte edges; upright: both times."]
     if here:
@@ -563,8 +582,9 @@ def build_edges(machines: Sequence[Machine]) -> Figure:
             "Measured: median of the ratios of the same trials, whiskers cover what trials, visits and runs "
             "differ by; zero-copy, original order of vertices."
         )
-    if model:
-        notes.append(f"Modelled: bounds over {traversal.link_name(link)}.")
+    if below:
+        owner = parts.owner(model[0][0].machine, len(machines) > 1) if link == traversal.HERE else ""
+        notes.append(f"{owner}Modelled: bounds over {traversal.link_name(link)}.")
     notes.append("Weights of sssp have 4 bytes with either, so it gains less.")
     shown = set(graphs)
     more = [graph for graph in traversal.graphs([one for one, _ in [*here, *model]]) if graph not in shown]
