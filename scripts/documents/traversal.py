@@ -857,7 +857,8 @@ def of_both(one: equivalence.Estimate, other: equivalence.Estimate) -> equivalen
 def in_percent(estimate: equivalence.Estimate) -> str:
     """A change with its 95 % interval."""
     ends = (f"{100 * (end - 1):+.1f}" for end in estimate.interval(0.95))
-    return f"{100 * math.expm1(estimate.value):+.2f} % ({' to '.join(ends)})"
+    # Adding 0 takes the sign from a zero.
+    return f"{round(100 * math.expm1(estimate.value), 2) + 0.0:+.2f} % ({' to '.join(ends)})"
 
 
 @part("smaller.families")
