@@ -266,7 +266,10 @@ class _Writer:
             for key, found in uncertainty.at_hand().of_kind(of_kind)
         ]
         if rows:
-            self._connection.executemany("INSERT INTO type_b VALUES (?, ?, ?, ?, ?, ?)", rows)
+            # Column by column: a statement for each row takes as long as a run.
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            each = ", ".join(["unnest(?)"] * len(columns))
+            self._connection.execute(f"INSERT INTO type_b SELECT {each}", columns)
 
     def _learn(self, lines: str) -> None:
         """Takes apart questions that are new, and makes their texts enumerations."""
