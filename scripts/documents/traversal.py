@@ -866,21 +866,11 @@ def of_families() -> str:
     """What held memory changes of `quick`, by family and clock: as scripts/equivalence estimates it."""
     first, second = map(of_turns, ("h100", "h200"))
     cells = []
-    for key, (rows, estimate) in sorted(first.items()):
-        again = second.get(key)
-        cells.append(
-            [
-                f"`{key[0]}`",
-                key[1],
-                f"{rows}",
-                in_percent(estimate),
-                *(
-                    [f"{again[0]}", in_percent(again[1]), in_percent(of_both(estimate, again[1]))]
-                    if again
-                    else 3 * [""]
-                ),
-            ]
-        )
+    for (family, on), (rows, estimate) in sorted(first.items()):
+        line = [f"`{family}`", on, f"{rows}", in_percent(estimate)]
+        if again := second.get((family, on)):
+            line += [f"{again[0]}", in_percent(again[1]), in_percent(of_both(estimate, again[1]))]
+        cells.append([*line, *[""] * (7 - len(line))])
     return table(["", "clock", "rows", "H100", "rows", "H200", "both"], cells, right=True)
 
 

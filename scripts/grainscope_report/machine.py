@@ -285,6 +285,11 @@ def facts(context: Mapping[str, Any]) -> dict[str, str]:
     return dict(_flat("", {"host": context.get("host_name"), **rest, **environment}))
 
 
+def gpu_ids(gpus: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What tells GPUs from others, in whatever order they were listed: their UUIDs, else their models."""
+    return sorted(str(gpu.get("uuid") or gpu.get("name")) for gpu in gpus)
+
+
 def spoken_fact(fact: str, value: str | None) -> str:
     """A fact's value with its unit, which else its name tells; `-` where a run does not have it."""
     for end, (scale, unit) in UNITS.items():

@@ -673,6 +673,19 @@ def test_nodes_differ_alike_in_rates_and_times(tmp_path, count):
     assert times[0]["high"] / times[0]["low"] > 2
 
 
+def test_two_runs_say_the_same_in_rates_and_times(tmp_path):
+    """The middle of two rates is that of the two times."""
+    runs = {
+        f"n{at}": machine(1.5**at, 1.5**at, "node-x", date=f"2026-11-1{at}T10:15:00+00:00") for at in (0, 1)
+    }
+    text = workload(candidates="X").replace('["X.json"]', '["n0.json", "n1.json"]')
+    times = [
+        candidate(evaluate(tmp_path, asked, **runs)[1], "X")["time"]["value"]
+        for asked in (text, text.replace("[[component]]", '[[component]]\nmetric = "median_s"'))
+    ]
+    assert times == pytest.approx(2 * [1.5**-0.5])
+
+
 def test_nodes_that_differ_do_not_vary(tmp_path):
     """`max_cv` is of what a node's own visits say."""
     nodes = {f"n{at}": machine(2.0**at, 1.0, f"node-{at}") for at in range(2)}

@@ -318,6 +318,8 @@ def test_families_of_two_reference_runs_stand_in_one_order():
 )
 def test_the_share_of_the_link_has_both_ends_where_rows_repeat(tmp_path, share, asked, said):
     assert gathered(tmp_path, share, asked).of_link == said
+    [row] = read(tmp_path / "file.json").rows  # `list`, `ask` and the page say the same of a row
+    assert analysis.of_link(row) == said
 
 
 MOST_OF_VERDICTS = 30

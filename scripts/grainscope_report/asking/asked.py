@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 from grainscope_report import findings, metrics, naming, statistics, uncertainty
-from grainscope_report.analysis import Analysis
+from grainscope_report.analysis import Analysis, of_link
 from grainscope_report.asking.sentence import (
     CROSSOVER,
     UNCERTAINTY,
@@ -31,7 +31,6 @@ from grainscope_report.statistics import Estimate
 from grainscope_report.units import (
     format_bytes,
     format_interval,
-    format_percent,
     format_rate,
     format_time,
     plural,
@@ -647,7 +646,7 @@ class Asked:
             self.size(row),
             self.value(row),
             _time_text(row, error=False) if rate else "",
-            format_percent(row.link_fraction) if row.link_fraction and rate else "",
+            of_link(row) if rate else "",
             against,
         )
 

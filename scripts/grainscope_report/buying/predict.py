@@ -204,13 +204,11 @@ class Draws:
             _middle([self._row(run, row, metric, machine) for run, row in runs] for runs in sites)
             for sites in points
         ]
-        if (n := len(nodes)) == 1:
-            return Estimates(float(values[0]), nodes[0])
-        # Of logarithms, so that rates say the same as times.
-        value, draws = (np.exp(np.median(np.log(np.stack(of)), axis=0)) for of in (values, nodes))
-        off = np.std(np.log(values), ddof=1) * math.sqrt(uncertainty.median_share(n))
-        error = self._error(Uncertainty(float(off), n - 1), "nodes", *machine)
-        return Estimates(float(value), _longer(draws, metric, error))
+        draws = _median(nodes)
+        if (n := len(nodes)) > 1:
+            off = np.std(np.log(values), ddof=1) * math.sqrt(uncertainty.median_share(n))
+            draws = _longer(draws, metric, self._error(Uncertainty(float(off), n - 1), "nodes", *machine))
+        return Estimates(float(_median(values)), draws)
 
     def _row(self, run: str, row: Row, metric: str, machine: tuple) -> Array:
         """The quantity of one row of one run."""
@@ -261,7 +259,12 @@ def _longer(value: float | Array, metric: str, error: Array) -> Array:
 
 
 def _middle(by_site: Iterator[Sequence]) -> Array:
-    return np.median(np.stack([np.median(np.array(runs), axis=0) for runs in by_site]), axis=0)
+    return _median([_median(runs) for runs in by_site])
+
+
+def _median(values: Sequence[float | Array]) -> Array:
+    """Of logarithms, so that rates say the same as times where two are in the middle."""
+    return values[0] if len(values) == 1 else np.exp(np.median(np.log(np.stack(values)), axis=0))
 
 
 def _value(row: Row, metric: str) -> float:

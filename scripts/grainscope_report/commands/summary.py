@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from grainscope_report import families, machine, metrics
-from grainscope_report.analysis import Analysis
+from grainscope_report.analysis import Analysis, of_link
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
 from grainscope_report.families import BYTES, HEADLINES, Best
@@ -243,12 +243,11 @@ def _numbers(result: Result, out: Terminal) -> Part:
     found = [
         (headline.text, row, headline.least) for headline in HEADLINES if (row := _best(result, headline))
     ]
-    taken = {headline.family for headline in HEADLINES}
+    # A run may have a headline's family without its row.
+    taken = {headline.family for headline in HEADLINES} if found else ()
     if len(found) < NUMBERS:
         others = dict.fromkeys(row.case.family for row in result.rows if row.ok)
         more = [_any(result, family) for family in others if family not in taken]
-        # A run may have a headline's family without its row.
-        more = more or ([] if found else [_any(result, family) for family in others])
         # What was measured says more than what was modelled.
         more.sort(key=lambda one: one[1].label == "modelled")
         found += more
@@ -295,7 +294,7 @@ def _number(text: str, row: Row, least: bool, alone: bool) -> tuple[str, ...]:
         if isinstance(value, (int, float)) and axis in (BYTES, *SHOWN)
     ]
     where = "" if alone else machine.spoken_site(sorted(row.case.site.items()))
-    share = f"{format_percent(row.link_fraction)} of link" if row.link_fraction and not least else ""
+    share = f"{of_link(row)} of link" if row.link_fraction and not least else ""
     error = "modelled" if row.label == "modelled" else metrics.plus_minus(row.time)
     return text, value, error, ", ".join(filter(None, (*at, share, where)))
 

@@ -412,7 +412,6 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         )
     if not result.run.complete:
         warnings.append(f"{path} is not complete ({result.run.why_incomplete})")
-    gpus = sorted(str(gpu.get("uuid") or gpu.get("name")) for gpu in context["environment"]["gpus"])
     kernel = context["environment"].get("kernel") or {}
     shared = uncertainty.is_shared([row.raw for row in result.rows])
     return Side(
@@ -422,7 +421,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         date=result.date,
         provenance=machine.provenance_line(result),
         host=result.host or "",
-        machine=(result.host or "", machine.cpu(result), *gpus),
+        machine=(result.host or "", machine.cpu(result), *machine.gpu_ids(context["environment"]["gpus"])),
         software=(
             result.environment.driver_version or "",
             f"{result.version} {result.commit} {result.cuda}",

@@ -36,6 +36,7 @@ from grainscope_report import errors, refusing, uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.fleet import sources
 from grainscope_report.fleet.sources import MARK, Refused, Source, Taken
+from grainscope_report.machine import gpu_ids
 
 # DuckDB, the engine.
 
@@ -242,11 +243,11 @@ class _Writer:
         query = _CASES.replace("@kind@", quoted(kind))
         whole = sum(part.counts.values())
         try:
-            if kind not in self._kinds:
+            known = kind in self._kinds
+            if not known:
                 self._know(kind, part.of_kind)
-                # The first run mostly asks what the others do.
-                self._learn(f"{lines} LIMIT {next(iter(part.counts.values()))}")
-            if self._copied(query.replace("@lines@", lines), cases) != whole:
+            # The first runs of a kind ask what others do: these rarely have to be read twice.
+            if not known or self._copied(query.replace("@lines@", lines), cases) != whole:
                 self._connection.execute(f"CREATE OR REPLACE TEMP TABLE line AS {lines}")
                 self._learn("FROM line")
                 if self._copied(query.replace("@lines@", "FROM line"), cases) != whole:
@@ -266,7 +267,7 @@ class _Writer:
             for key, found in uncertainty.at_hand().of_kind(of_kind)
         ]
         if rows:
-            # Column by column: a statement for each row takes as long as a run.
+            # Column by column: a statement for each row takes far longer.
             columns = [list(column) for column in zip(*rows, strict=True)]
             each = ", ".join(["unnest(?)"] * len(columns))
             self._connection.execute(f"INSERT INTO type_b SELECT {each}", columns)
@@ -348,7 +349,7 @@ def kind_name(gpu: str, cpu: str) -> str:
 
 def _machine(host: str, cpu: str, gpus: Sequence[dict[str, Any]]) -> str:
     """Tells one machine from another of that name: by its GPUs, of which each has an identity."""
-    parts = [host, cpu, *sorted(str(gpu.get("uuid") or gpu.get("name")) for gpu in gpus)]
+    parts = [host, cpu, *gpu_ids(gpus)]
     return sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 

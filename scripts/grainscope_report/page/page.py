@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from grainscope_report import analysis, findings, naming, resources
-from grainscope_report.analysis import Analysis, Group, Reason
+from grainscope_report.analysis import Analysis, Group, Reason, of_link
 from grainscope_report.figures.model import why_not
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.fits import shape
@@ -37,7 +37,6 @@ from grainscope_report.units import (
     format_bytes,
     format_error,
     format_interval,
-    format_percent,
     format_rate,
     format_time,
     time_unit,
@@ -330,7 +329,7 @@ def _cells(row: Row) -> Iterator[tuple[str, str]]:
         yield "", ""
     yield _number(row.operation_s, format_time)
     yield _number(row.bandwidth_gb_s, format_rate)
-    yield _number(row.link_fraction, format_percent)
+    yield _number(row.link_fraction, lambda _: of_link(row))
     yield "", str(len(row.samples_s) or "")
 
 
