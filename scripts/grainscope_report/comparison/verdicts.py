@@ -45,6 +45,8 @@ AMONG_MANY = "not certain among so many questions"
 _LARGEST = 709.0  # of which there is an exponential
 
 Pair = tuple[Answer, Answer]
+Factors = tuple[float, float]  # of both sides of a pair
+ALIKE = (1.0, 1.0)
 FEWEST_NODES = 5
 Nodes = Mapping[str, Mapping[Question, Sequence[Answer]]]
 FAILED, MISSING, NEW_ONLY = "failed", "missing", "new"
@@ -138,20 +140,29 @@ def _apart(pair: Pair) -> float:
     return math.log(new.seconds / base.seconds)
 
 
-def _spread(pair: Pair) -> Uncertainty | None:
-    """What is known of the logarithm of the ratio; None where a side tells nothing."""
+def _spread(pair: Pair, a: Factors = ALIKE, b: Factors = ALIKE) -> Uncertainty | None:
+    """What is known of the logarithm of the ratio, were both types of both sides so many times as large.
+
+    None where a side tells nothing.
+    """
     base, new = pair
     if not (base.a and new.a):
         return None
-    both = uncertainty.combined(base.a, new.a)
-    if parts := [side.b for side in pair if side.b]:
+    both = uncertainty.combined(_times(base.a, a[0]), _times(new.a, a[1]))
+    if parts := [_times(side.b, factor) for side, factor in zip(pair, b, strict=True) if side.b]:
         # Both come from one table, so that two of them are found with no more degrees of freedom than one.
-        b = Uncertainty(math.hypot(*(part.standard for part in parts)), min(part.freedom for part in parts))
-        both = uncertainty.combined(both, b)
+        known = Uncertainty(
+            math.hypot(*(part.standard for part in parts)), min(part.freedom for part in parts)
+        )
+        both = uncertainty.combined(both, known)
         if None not in (base.shared, new.shared) and base.shared != new.shared:
             hosts = uncertainty.between_hosts(base.clock, abs(base.shared - new.shared))
             both = uncertainty.combined(both, hosts)
     return both
+
+
+def _times(part: Uncertainty, factor: float) -> Uncertainty:
+    return Uncertainty(part.standard * factor, part.freedom)
 
 
 def _p(apart: float, spread: Uncertainty) -> float:
@@ -198,34 +209,25 @@ def _power(clock: str, found: Sequence[tuple[Pair, Uncertainty]], tests: int, th
     )
 
 
-def _fewest(pair: Callable[[int], Pair], counts: range, goal: float) -> int | None:
-    """The least of these counts with which the pair's interval is as narrow as wanted."""
-    at = bisect_left(counts, True, key=lambda count: uncertainty.expanded(_spread(pair(count))) <= goal)
+def _fewest(spread: Callable[[int], Uncertainty], counts: range, goal: float) -> int | None:
+    """The least of these counts with which the interval is as narrow as wanted."""
+    at = bisect_left(counts, True, key=lambda count: uncertainty.expanded(spread(count)) <= goal)
     return counts[at] if at < len(counts) else None
 
 
-def _with_visits(pair: Pair, count: int) -> Pair:
-    """The pair if each of its runs came to the case so often."""
-
-    def side(answer: Answer) -> Answer:
-        now = uncertainty.middle_share(round(len(answer.visits) / answer.runs))
-        return replace(answer, a=_times(answer.a, math.sqrt(uncertainty.middle_share(count) / now)))
-
-    return side(pair[0]), side(pair[1])
-
-
-def _with_runs(pair: Pair, count: int) -> Pair:
-    """The pair if each side had so many runs, on the hosts that it has."""
-
-    def side(answer: Answer) -> Answer:
-        less = math.sqrt(answer.runs / count)
-        return replace(answer, a=_times(answer.a, less), b=_times(answer.b, less) if answer.b else None)
-
-    return side(pair[0]), side(pair[1])
+def _with_visits(pair: Pair, count: int) -> Uncertainty:
+    """The pair's spread if each of its runs came to the case so often."""
+    then = uncertainty.middle_share(count)
+    base, new = (
+        math.sqrt(then / uncertainty.middle_share(round(len(side.visits) / side.runs))) for side in pair
+    )
+    return _spread(pair, a=(base, new))
 
 
-def _times(part: Uncertainty, factor: float) -> Uncertainty:
-    return Uncertainty(part.standard * factor, part.freedom)
+def _with_runs(pair: Pair, count: int) -> Uncertainty:
+    """The pair's spread if each side had so many runs, on the hosts that it has."""
+    base, new = (math.sqrt(side.runs / count) for side in pair)
+    return _spread(pair, a=(base, new), b=(base, new))
 
 
 def _middle(counts: Sequence[int | None]) -> int | None:

@@ -249,6 +249,22 @@ TEST(Plan, fits_a_screen_for_every_preset_on_every_machine) {
   }
 }
 
+// As `--preset paper --shard K/12`, each in two commands of ten minutes.
+TEST(Plan, of_paper_on_one_gpu_is_at_most_twelve_shards_of_twenty_minutes) {
+  constexpr int kShards = 12;
+  test::MachineTree tree;
+  const Machine machine = test::write_machine({.gpus = 1}, tree);
+  const Scope scope =
+      make_scope(Preset::paper, gpu_targets(machine, {}), false, node_targets(machine, {}));
+  std::size_t cases = 0;
+  for (int shard = 1; shard <= kShards; ++shard) {
+    const Selection selection = select(all_families(), machine, scope, "", shard, kShards);
+    EXPECT_LE(plan_estimate_s(selection.runnable, scope), 20 * 60) << shard;
+    cases += selection.runnable.size();
+  }
+  EXPECT_GT(cases, 3000U);
+}
+
 TEST(Plan, says_each_reason_once_with_all_its_cases) {
   test::MachineTree tree;
   const Chosen chosen = choose(test::write_machine({.sockets = 2}, tree), Preset::quick);
