@@ -5,6 +5,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -493,3 +494,30 @@ def test_of_several_sites_the_widest_interval_counts():
     """Two degrees of freedom make 0.9 % wider than 50 make 1 %."""
     parts = [model.Uncertainty(0.010, 50.0), model.Uncertainty(0.009, 2.0)]
     assert sides._largest(parts) == Uncertainty(0.009, 2.0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("rows", [1, 2, 7, 40])
+def test_as_many_visits_or_runs_are_planned_as_half_of_the_rows_need(seed, rows):
+    """Against every count of every row, where the normal distribution tells how wide an interval is."""
+    chance = np.random.default_rng(seed)
+    spreads = 0.05 * 10 ** chance.uniform(-1, 0.3, (rows, 4))
+    pairs = [
+        (answer(1.0, (a, math.inf), (b, math.inf)), answer(1.0, (c, math.inf), (d, math.inf)))
+        for a, b, c, d in spreads
+    ]
+    goal = math.log1p(0.05)
+
+    def middle(counts, share_a, share_b):
+        shares = np.broadcast_arrays(*2 * (share_a, share_b))
+        variances = np.square(spreads) @ np.array(shares)
+        enough = NormalDist().inv_cdf(0.975) * np.sqrt(variances) <= goal
+        needed = np.where(enough.any(1), counts[enough.argmax(1)], np.inf)
+        found = np.sort(needed)[rows // 2]
+        return None if np.isinf(found) else found
+
+    visits, runs = np.arange(1, verdicts.MOST_VISITS + 1, 2), np.arange(1, verdicts.MOST_RUNS + 1)
+    less = np.array([uncertainty.middle_share(count) for count in visits]) / uncertainty.middle_share(3)
+    [told] = verdicts.power(pairs, 0.05)
+    assert told.visits == middle(visits, less, 1.0)
+    assert told.runs == middle(runs, 1 / runs, 1 / runs)

@@ -4,11 +4,13 @@ It counts a little, since processors share caches, memory and often a core: so t
 `report` has its own in test_report.py. Limits are twice what issue and docs promise on two processors.
 """
 
+import gzip
 import json
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -142,13 +144,26 @@ def test_full_files_of_many_nodes_are_taken_in_soon(tmp_path):
     pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'grainscope-report[fleet]'")
     from grainscope_report.fleet import sources, store
 
-    names = sorted((REFERENCE / "acceptance").glob("h*00-*.json.gz"))
-    limit_s = 2 * 2 / 40 * len(names)
+    paths = list(of_other_nodes(sorted((REFERENCE / "acceptance").glob("h*00-*.json.gz")), tmp_path))
+    limit_s = 2 * 2 / 40 * len(paths)
 
     def add(number: int) -> None:
-        assert store.add(tmp_path / f"store-{number}", sources.found(names), processes=1).runs == len(names)
+        assert store.add(tmp_path / f"store-{number}", sources.found(paths), processes=1).runs == len(paths)
 
     assert least_s(limit_s, add) <= limit_s
+
+
+def of_other_nodes(files: Sequence[Path], folder: Path) -> Iterator[Path]:
+    """Each file as three nodes measured it: the first files of each kind of machine are taken in longer."""
+    for file in files:
+        text = gzip.decompress(file.read_bytes()).decode()
+        context = json.loads(text)["context"]
+        for node in range(3):
+            new = text.replace(f'"{context["host_name"]}"', f'"{context["host_name"]}-{node}"')
+            new = new.replace(f'"{context["run"]["id"]}"', f'"{context["run"]["id"]}-{node}"')
+            path = folder / f"{node}-{file.name}"
+            path.write_bytes(gzip.compress(new.encode(), compresslevel=6))
+            yield path
 
 
 def test_10000_draws_over_five_candidates_are_evaluated_soon(tmp_path):

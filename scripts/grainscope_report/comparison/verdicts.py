@@ -15,7 +15,6 @@ Source: Rosner, Percentage points for a generalized ESD many-outlier procedure, 
 
 import itertools
 import math
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -202,17 +201,26 @@ def _power(clock: str, found: Sequence[tuple[Pair, Uncertainty]], tests: int, th
         len(found),
         all(known(pair) for pair, _ in found),
         *(math.expm1(min(statistics.median(each), _LARGEST)) for each in (halves, lone)),
-        _middle(
-            [_fewest(partial(_with_visits, pair), range(1, MOST_VISITS + 1, 2), goal) for pair, _ in found]
-        ),
-        _middle([_fewest(partial(_with_runs, pair), range(1, MOST_RUNS + 1), goal) for pair, _ in found]),
+        _fewest([partial(_with_visits, pair) for pair, _ in found], range(1, MOST_VISITS + 1, 2), goal),
+        _fewest([partial(_with_runs, pair) for pair, _ in found], range(1, MOST_RUNS + 1), goal),
     )
 
 
-def _fewest(spread: Callable[[int], Uncertainty], counts: range, goal: float) -> int | None:
-    """The least of these counts with which the interval is as narrow as wanted."""
-    at = bisect_left(counts, True, key=lambda count: uncertainty.expanded(spread(count)) <= goal)
-    return counts[at] if at < len(counts) else None
+def _fewest(spreads: Sequence[Callable[[int], Uncertainty]], counts: range, goal: float) -> int | None:
+    """The least of these counts with which more than half of the intervals are as narrow as wanted."""
+    low, high, enough, open_ = 0, len(counts), len(spreads) // 2 + 1, spreads
+    while low < high:
+        # Mostly few are enough, or none: the last is tried first, then those from the beginning.
+        at = high - 1 if high == len(counts) else min((low + high) // 2, 2 * low)
+        narrow, wide = [], []
+        for spread in open_:
+            (narrow if uncertainty.expanded(spread(counts[at])) <= goal else wide).append(spread)
+        # More make every interval narrower: those that one count decides need not be looked at again.
+        if len(narrow) >= enough:
+            high, open_ = at, narrow
+        else:
+            low, enough, open_ = at + 1, enough - len(narrow), wide
+    return counts[low] if low < len(counts) else None
 
 
 def _with_visits(pair: Pair, count: int) -> Uncertainty:
@@ -228,12 +236,6 @@ def _with_runs(pair: Pair, count: int) -> Uncertainty:
     """The pair's spread if each side had so many runs, on the hosts that it has."""
     base, new = (math.sqrt(side.runs / count) for side in pair)
     return _spread(pair, a=(base, new), b=(base, new))
-
-
-def _middle(counts: Sequence[int | None]) -> int | None:
-    """The upper median, where None is more than any number."""
-    ordered = sorted(counts, key=lambda count: math.inf if count is None else count)
-    return ordered[len(ordered) // 2]
 
 
 @dataclass(frozen=True)
