@@ -254,8 +254,7 @@ TEST(Plan, of_paper_on_one_gpu_is_at_most_twelve_shards_of_twenty_minutes) {
   constexpr int kShards = 12;
   test::MachineTree tree;
   const Machine machine = test::write_machine({.gpus = 1}, tree);
-  const Scope scope =
-      make_scope(Preset::paper, gpu_targets(machine, {}), false, node_targets(machine, {}));
+  const Scope scope = make_scope(Preset::paper, gpu_targets(machine, {}), false, node_targets(machine, {}));
   std::size_t cases = 0;
   for (int shard = 1; shard <= kShards; ++shard) {
     const Selection selection = select(all_families(), machine, scope, "", shard, kShards);
