@@ -326,6 +326,13 @@ def test_rows_relative_to_the_link_to_theory_and_to_a_reference(check, tmp_path)
     )
     assert status == 1
     assert "the reference has no such row" in said
+    newer = machine([52.0])
+    for row in newer.rows:
+        row["case"]["version"] = 2
+    more = ["--reference", str(newer.write(tmp_path / "newer.json"))]
+    status, said, _ = check(relative.replace("LOW", "96.1"), machine([52.0]), arguments=more)
+    assert status == 1
+    assert "is version 1 here and 2 in the reference" in " ".join(said.split())
 
 
 def test_the_share_of_the_link_is_of_what_was_asked_where_rows_came_from_a_cache(check):

@@ -25,6 +25,7 @@ from planted_purchase import (
     workload,
 )
 from synthetic import MIB, File
+from synthetic_traversals import add_traversal
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = sorted((ROOT / "docs" / "examples").glob("*.toml"))
@@ -787,7 +788,9 @@ def test_gates_on_hardware_and_evidence(tmp_path, gate, why):
             file.links[0]["peak_gb_s"], file.links[0]["within_gb_s"] = 61.0, [60.9, 61.1]
             for row in file.rows:
                 row.pop("link_fraction", None)
-            file.peer_link(0, 1, 390.0)
+            for gpu in (1, 2):
+                file.link("host_to_gpu", 61.0, gpu)
+                file.peer_link(0, gpu, 390.0)
             peer = {"method": "copy_engine", "bytes": SIZE, "link": "nvlink"}
             file.add("transfer/peer", peer, {"gpu": 0, "peer": 1}, seconds(1.0))
             file.add("host/latency", {"bytes": MIB, "locality": "remote"}, {}, 1e-7)
@@ -798,6 +801,33 @@ def test_gates_on_hardware_and_evidence(tmp_path, gate, why):
     assert status == 1
     assert why in candidate(document, "X")["broken_gates"][0]
     assert document["verdict"]["first"] == "Y"
+
+
+@pytest.mark.parametrize("gate", ["min_link_gb_s = 50", "min_link_fraction = 0.5"])
+def test_a_link_of_each_gpu_has_to_be_measured(tmp_path, gate):
+    x = machine(host="node-x")
+    x.context["environment"]["gpus"] *= 2
+    _, document = evaluate(tmp_path, workload(candidates="X", tail=f"[gates]\n{gate}\n"), X=x)
+    assert "no link to the host of GPU 1 was measured" in candidate(document, "X")["broken_gates"][0]
+
+
+def test_the_fastest_way_to_search_a_graph_is_that_of_least_time(tmp_path):
+    """Of lists that take twice the bytes the rate may be the higher and the search the slower."""
+    files = {}
+    for name, narrow, wide in (("r", 2e-3, 4e-3), ("X", 2e-3, 4e-3), ("Y", 3e-3, 3.1e-3)):
+        files[name] = File(gpus=(GPU,), host=f"node-{name}")
+        files[name].link("host_to_gpu", 54.7)
+        for edge, time in ((4, narrow), (8, wide)):
+            add_traversal(files[name], "bfs", "urand24", "merged_aligned", "mapped", time, edge=edge)
+    text = 'reference = "r.json"\n[[component]]\nname = "bfs"\nshare = 1\n'
+    text += 'where = { family = "traversal/bfs", graph = "urand24" }\n'
+    text += "".join(f'[[candidate]]\nname = "{name}"\nfiles = ["{name}.json"]\n' for name in "XY")
+    _, document = evaluate(tmp_path, text, type_b=table(families=("traversal/bfs",)), **files)
+    assert document["verdict"]["first"] == "X"
+    assert candidate(document, "Y")["time"]["value"] == pytest.approx(1.5, rel=0.02)
+    # Searches from many sources, each once: how much one of them varies nobody has seen.
+    _, document = evaluate(tmp_path, text + "[gates]\nmax_cv = 0.9\n", **files)
+    assert "varies is unknown, it has one visit" in candidate(document, "X")["broken_gates"][0]
 
 
 def test_prices_of_a_node_and_of_a_gpu(tmp_path):

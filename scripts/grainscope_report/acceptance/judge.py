@@ -353,6 +353,7 @@ class _Reference:
 
     def __init__(self, result: Result | None, rule: Rule) -> None:
         self.rule = rule
+        self.versions = {row.case.family: row.case.version for row in result.rows} if result else {}
         self.found: Mapping[tuple, list[tuple[float, Row]]] = defaultdict(list)
         for row in result.rows if result else ():
             if row.ok and row.label == "measured" and rule.where.matches(row.case):
@@ -360,9 +361,17 @@ class _Reference:
                 if value is not None:
                     self.found[row.case.without()].append((value, row))
 
-    def of(self, row: Row) -> float | None:
+    def of(self, row: Row) -> tuple[float | None, str]:
+        """Its value, or why there is none."""
+        family = row.case.family
+        theirs = self.versions.get(family, row.case.version)
+        if theirs != row.case.version:
+            return None, (
+                f"{family} is version {row.case.version} here and {theirs} in the reference: they do not "
+                "measure the same"
+            )
         values = [value for value, _ in self.found.get(row.case.without(), ())]
-        return statistics.median(values) if values else None
+        return statistics.median(values) if values else None, "the reference has no such row"
 
     def uncertainty(self, row: Row, rules: RuleSet) -> Uncertainty:
         known = [_uncertainty(other, self.rule, rules) for _, other in self.found.get(row.case.without(), ())]
@@ -451,8 +460,8 @@ def _value(result: Result, rule: Rule, row: Row, expected: _Reference | None) ->
         theory = link.theoretical_gb_s if link else None
         return (value / theory if theory else None), "the run does not tell what the link can do in theory"
     if expected:
-        base = expected.of(row)
-        return (value / base if base else None), "the reference has no such row"
+        base, why = expected.of(row)
+        return (value / base if base else None), why
     return value, ""
 
 

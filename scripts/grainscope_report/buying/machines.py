@@ -592,39 +592,52 @@ def _peaks(machine: Machine, gate: str, least: float, between_gpus: bool) -> Ite
         for link in result.links
         if (link.peer is not None) == between_gpus
     ]
-    if not there:
-        yield f"{gate}: no link {'between GPUs' if between_gpus else 'to the host'} was measured"
     for result, link in there:
         if link.peak_gb_s < least:
             yield (
                 f"{gate}: {result.path}, {link.ends[0]} to {link.ends[1]} reaches "
                 f"{link.peak_gb_s:.1f} GB/s, below {least:g}"
             )
+    yield from _unmeasured(machine, gate, between_gpus)
+
+
+def _unmeasured(machine: Machine, gate: str, between_gpus: bool) -> Iterator[str]:
+    """GPUs of which a node has no link, to the host or to another GPU: nothing says how fast theirs is."""
+    to = "between GPUs" if between_gpus else "to the host"
+    for runs in machine.nodes:
+        links = [link for run in runs for link in run.links if (link.peer is not None) == between_gpus]
+        seen = {gpu for link in links for gpu in (link.gpu, link.peer)}
+        missing = set(range(max(len(run.environment.gpus) for run in runs))) - seen
+        if not links:
+            yield f"{gate}: no link {to} was measured in {runs[0].path}"
+        elif missing:
+            gpus = ", ".join(map(str, sorted(missing)))
+            yield f"{gate}: no link {to} of GPU {gpus} was measured in {runs[0].path}"
 
 
 def _links(machine: Machine, least: float) -> list[str]:
     """Links whose copy peak is below this share of what is negotiated, or of which that is unknown."""
-    found, known = [], False
+    found = list(_unmeasured(machine, "min_link_fraction", between_gpus=False))
     for result in machine.results:
         for link in result.links:
             name = f"{result.path}, {link.ends[0]} to {link.ends[1]}"
             if not link.theoretical_gb_s:
                 found.append(f"min_link_fraction: what the link of {name} can do is unknown")
                 continue
-            known = True
             share = link.peak_gb_s / link.theoretical_gb_s
             if share < least:
                 found.append(
                     f"min_link_fraction: {name} reaches {format_percent(share)} of "
                     f"{link.theoretical_gb_s:.1f} GB/s, below {format_percent(least)}"
                 )
-    return found if found or known else ["min_link_fraction: no link was measured"]
+    return found
 
 
 def of_rows(machine: Machine, rows: Sequence[Row], gates: Gates) -> list[str]:
     """Cases that vary more than `max_cv` on a node: over visits where there are several, else over samples.
 
-    Trials are different inputs, whose times differ for other reasons: of one visit they say nothing.
+    Trials are different inputs, whose times differ for other reasons: of one visit they say nothing, and a
+    case of which nothing is known does not pass.
     """
     if gates.max_cv is None:
         return []
@@ -634,7 +647,7 @@ def of_rows(machine: Machine, rows: Sequence[Row], gates: Gates) -> list[str]:
         for row in (row for result in results for row in result.rows if id(row) in here):
             site = tuple(sorted(row.case.site.items()))
             cases[node, row.case.family, row.case.without(), site].append(row)
-    broken = []
+    broken, unknown = [], []
     for there in cases.values():
         visits = [
             visit["median_s"] for row in there for visit in uncertainty.standing([*map(vars, row.visits)])
@@ -643,8 +656,13 @@ def of_rows(machine: Machine, rows: Sequence[Row], gates: Gates) -> list[str]:
             found = metrics.cv(visits)
         else:
             found = None if there[0].of_inputs else metrics.cv(there[0].samples_s)
-        if found is not None and found > gates.max_cv:
+        if found is None:
+            unknown.append(there[0].name)
+        elif found > gates.max_cv:
             broken.append((found, there[0].name))
+    if unknown and not broken:
+        more = f", and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        return [f"max_cv: how much {unknown[0]} varies is unknown, it has one visit{more}"]
     if not broken:
         return []
     worst, name = max(broken)

@@ -163,6 +163,8 @@ Array = np.ndarray
 # A variance of hardly any degrees of freedom draws what no number holds.
 MOST = 20.0
 DEFAULT_METRICS = ("bandwidth_gb_s", "operation_s", "median_s")
+# A way chooses how many bytes lists of a graph take: the one of most bytes in its time is not the fastest.
+LISTS = {"edge", "lists"}
 
 
 @dataclass(frozen=True)
@@ -339,7 +341,8 @@ class Predictor:
     def _metric(self, at: int) -> str:
         component = self.workload.components[at]
         rows = [row for way in self._ways[at] for row in way.all_rows]
-        asked = [component.metric] if component.metric else DEFAULT_METRICS
+        usual = DEFAULT_METRICS[-1:] if all(LISTS & row.case.axes.keys() for row in rows) else DEFAULT_METRICS
+        asked = [component.metric] if component.metric else usual
         for metric in asked:
             if all(metrics.value(row, metric) for row in rows):
                 return metric
