@@ -605,3 +605,44 @@ def test_a_reading_process_that_is_killed_is_replaced(tmp_path, monkeypatch, cap
     monkeypatch.setattr(sides, "WORTH_PROCESSES", 0)
     monkeypatch.setattr(sides, "ProcessPoolExecutor", Killed)
     assert set(verdicts(compared(capsys, *files)).values()) == {"same"}
+
+
+def of_gpus(host: str, slow: dict[int, float], gpus: int = 4) -> File:
+    """A node of several GPUs, some of which are so many times slower."""
+    file = File(host=host, gpus=(H100,) * gpus, date="2026-11-20T10:00:00+00:00")
+    for gpu in range(gpus):
+        file.link("host_to_gpu", 54.7, gpu)
+        if gpu in slow:
+            copies(file, gpu + 1, site={"gpu": gpu, "numa": 0}, slow=dict.fromkeys(SIZES, slow[gpu]))
+    return file
+
+
+def test_one_gpu_of_several_that_is_slower_or_gone_is_not_the_same(tmp_path, capsys):
+    """The middle one of four hides what one of them does."""
+    all_well = dict.fromkeys(range(4), 1.0)
+    files = {
+        "a": of_gpus("node-a", all_well),
+        "same": of_gpus("node-b", all_well),
+        "slow": of_gpus("node-c", all_well | {2: 2.0}),
+        "gone": of_gpus("node-d", dict.fromkeys((0, 1, 3), 1.0)),
+    }
+    paths = {name: str(file.write(tmp_path / f"{name}.json")) for name, file in files.items()}
+
+    known = tmp_path / "b.json"
+    known.write_bytes(type_b(gpu=f"{H100} ×4"))
+
+    def said(name: str) -> tuple[int, str]:
+        table = ["--type-b", str(known), "--fail-on", "slower,failed,missing"]
+        status = main(["compare", paths["a"], paths[name], *table])
+        return status, " ".join(capsys.readouterr().out.split())
+
+    status, text = said("same")
+    assert status == 0
+    assert "fell behind" not in text
+    status, text = said("slow")
+    assert status == 5
+    assert "a GPU or node of the new machine fell behind its others" in text
+    assert "one fell behind it, by up to 2.0" in text
+    status, text = said("gone")
+    assert status == 1
+    assert f"{len(SIZES)} missing" in text

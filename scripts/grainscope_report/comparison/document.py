@@ -94,6 +94,11 @@ def undecided(against: Against, comparison: Comparison) -> str:
             f"{names} came to each case once and nothing tells what visits differ by; this would: "
             f"`grainscope --benchmark_repetitions=3 --out DIR` in place of {names}."
         )
+    if why == verdicts.A_SITE:
+        return (
+            f"a GPU or node of the new machine fell behind its others; `grainscope-report summary "
+            f"{against.new.paths[0]}` names it."
+        )
     said = f"whatever changed is smaller than these runs can show; {share(comparison.threshold)} or less"
     visits = [one.visits for one in against.power]
     runs = [one.runs for one in against.power]

@@ -64,7 +64,8 @@ class Answer:
     `visits` the times of each visit, `a` and `b` the uncertainties of `seconds` where they are known. Times
     are those of one operation where `each`; `beside` is what else was done meanwhile: its name, and how
     often; `threads` are the numbers of CPU threads that rows count. `runs` are those of `visits`. `failed`
-    counts rows, of several sites or runs, that failed beside good ones. Where runs did not all do the same
+    counts rows, of several sites or runs, that failed beside good ones; `worst` is how many times the time of
+    the slowest of several sites is that of the middle one, as a logarithm. Where runs did not all do the same
     work there is none: `mixed`. `shared` is whether others took CPUs of the host, of several runs the share
     of those of which it is clear; None where it is not clear of any.
     """
@@ -79,6 +80,7 @@ class Answer:
     beside: tuple[str, float] | None = None
     threads: tuple[float, ...] = ()
     sites: int = 1
+    worst: float = 0.0
     runs: int = 1
     shared: float | None = None
     failed: int = 0
@@ -187,8 +189,10 @@ def _answer(rows: Sequence[Row]) -> Answer:
     for row in good:
         for number, seconds in [(visit.round, visit.median_s) for visit in row.visits] or [(1, row.median_s)]:
             by_round[number].append(seconds / (row.operations if each else 1))
+    times = [row.median_s / (row.operations if each else 1) for row in good]
+    middle = statistics.median(times)
     return Answer(
-        seconds=statistics.median([row.median_s / (row.operations if each else 1) for row in good]),
+        seconds=middle,
         visits=tuple(statistics.median(there) for _, there in sorted(by_round.items())),
         a=_largest([row.uncertainty and row.uncertainty.a for row in good]),
         b=_largest([row.uncertainty and row.uncertainty.b for row in good]),
@@ -198,6 +202,7 @@ def _answer(rows: Sequence[Row]) -> Answer:
         beside=_beside(good),
         threads=tuple(sorted({row.counters["threads"] for row in good if "threads" in row.counters})),
         sites=len({tuple(sorted(row.case.site.items())) for row in good}),
+        worst=math.log(max(times) / middle),
         failed=len(failed),
         spoken=_spoken(rows[0]),
     )
@@ -320,6 +325,10 @@ class Side:
     answers: Answers
     versions: Mapping[str, int] = field(default_factory=dict)
     shared: bool | None = None
+
+    def alike(self, other: "Side") -> bool:
+        """Whether both have one kind of CPU and as many GPUs, so that what one has the other should have."""
+        return self.machine[1:2] == other.machine[1:2] and len(self.machine) == len(other.machine)
 
     def version(self, family: str) -> int:
         """The version of what a family measures."""

@@ -27,6 +27,7 @@ from grainscope_report.comparison.sides import MEASURED, Answer, Answers, Questi
 from grainscope_report.errors import NotComparableError
 from grainscope_report.machine import Difference, differences
 from grainscope_report.uncertainty import Uncertainty, student_above
+from grainscope_report.units import plural
 
 ALPHA = 0.05
 LIKELY = 0.9  # a probability above it is worth a word
@@ -40,6 +41,7 @@ MOST_RUNS = 999  # nor takes more runs
 TYPE_B_UNKNOWN = "type B unknown: what runs of this machine differ by"
 NO_TYPE_A = "one visit, and nothing tells what visits differ by"
 CROSSES = "the interval reaches over 1 and over the threshold"
+A_SITE = "the middle one of its sites is the same, but one is slower"
 AMONG_MANY = "not certain among so many questions"
 _LARGEST = 709.0  # of which there is an exponential
 
@@ -122,7 +124,7 @@ def _verdict(
     slower = apart > 0
     said, why = UNCLEAR, CROSSES
     if p is not None and _within(pair, spread, threshold):
-        said, why = SAME, ""
+        said, why = (UNCLEAR, A_SITE) if _site_slower(pair, half, threshold) else (SAME, "")
     elif p is not None and p <= ALPHA:
         said, why = (SLOWER if slower else FASTER), ""
     elif 1 - chance / 2 > LIKELY:
@@ -132,6 +134,12 @@ def _verdict(
 
 def _within(pair: Pair, spread: Uncertainty, threshold: float) -> bool:
     return abs(_apart(pair)) + uncertainty.expanded(spread) <= math.log1p(threshold)
+
+
+def _site_slower(pair: Pair, half: float, threshold: float) -> bool:
+    """Whether the slowest of the new side's sites lies farther from the middle one than the base's does."""
+    base, new = pair
+    return base.sites == new.sites and new.worst - base.worst > half + math.log1p(threshold)
 
 
 def _apart(pair: Pair) -> float:
@@ -482,7 +490,7 @@ def _against(
     pairs = [(one, two) for _, one, two in measured]
     given = verdicts(pairs, threshold)
     return Against(
-        new=new,
+        new=_warned_of_sites(new, pairs, given),
         rows=tuple(Row(*pair, verdict) for pair, verdict in zip(measured, given, strict=True)),
         modelled=tuple(
             Row(*pair, _computed(*pair[1:], threshold)) for pair in shared if pair[0].label != MEASURED
@@ -491,6 +499,20 @@ def _against(
         differences=tuple(differences(base.facts, new.facts)),
         power=tuple(power(pairs, threshold)),
     )
+
+
+def _warned_of_sites(new: Side, pairs: Sequence[Pair], given: Sequence[Verdict]) -> Side:
+    """The side, with a warning where a GPU or node of it fell behind, which the middle one hides."""
+    behind = [
+        two.worst - one.worst for (one, two), told in zip(pairs, given, strict=True) if told.why == A_SITE
+    ]
+    if not behind:
+        return new
+    said = (
+        f"in {plural(len(behind), 'question')} of {new.paths[0]} the middle one of its sites is the same and "
+        f"one fell behind it, by up to {math.exp(max(behind)):.2f} times: see `grainscope-report summary`"
+    )
+    return replace(new, warnings=(said, *new.warnings))
 
 
 def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
@@ -514,9 +536,13 @@ def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
             unmatched.append(Unmatched(question, MISSING, other, one.spoken))
         else:
             shared.append((question, one, two))
-            if two.failed:
+            # A machine of another kind may have fewer sites.
+            fewer = two.sites < one.sites and base.alike(new)
+            if two.failed or fewer:
                 said = f"failed at {two.failed} of its sites or runs"
-                unmatched.append(Unmatched(question, FAILED, said, one.spoken))
+                lost = f"answered at {two.sites} of {one.sites} sites"
+                kind, why = (FAILED, said) if two.failed else (MISSING, lost)
+                unmatched.append(Unmatched(question, kind, why, one.spoken))
     return shared, [*unmatched, *_only_new(base, new)]
 
 
