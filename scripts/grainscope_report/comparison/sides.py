@@ -135,6 +135,8 @@ def _pooled_answer(asked: Question, found: Sequence[Answer]) -> Answer:
         visits=tuple(visit for answer in good for visit in answer.visits),
         a=_of_mean([answer.a for answer in good]),
         b=_of_mean([answer.b for answer in good]),
+        sites=min(answer.sites for answer in good),
+        worst=fmean(answer.worst for answer in good),
         runs=len(good),
         shared=fmean(clear) if clear else None,
         failed=failed,

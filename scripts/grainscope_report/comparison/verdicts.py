@@ -536,13 +536,12 @@ def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
             unmatched.append(Unmatched(question, MISSING, other, one.spoken))
         else:
             shared.append((question, one, two))
-            # A machine of another kind may have fewer sites.
-            fewer = two.sites < one.sites and base.alike(new)
-            if two.failed or fewer:
+            if two.failed:
                 said = f"failed at {two.failed} of its sites or runs"
-                lost = f"answered at {two.sites} of {one.sites} sites"
-                kind, why = (FAILED, said) if two.failed else (MISSING, lost)
-                unmatched.append(Unmatched(question, kind, why, one.spoken))
+                unmatched.append(Unmatched(question, FAILED, said, one.spoken))
+            elif two.sites < one.sites and base.alike(new):  # a machine of another kind may have fewer
+                said = f"answered at {two.sites} of {one.sites} sites"
+                unmatched.append(Unmatched(question, MISSING, said, one.spoken))
     return shared, [*unmatched, *_only_new(base, new)]
 
 
