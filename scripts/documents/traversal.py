@@ -1,7 +1,6 @@
 """docs/traversal.md: EMOGI's traversals over the link, their levels, and EMOGI's own code beside them."""
 
 import csv
-import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -9,9 +8,7 @@ from statistics import median
 
 import documents
 from documents import COUNTERS, FULL, clock, digits, is_plain, only, part, raw, rows_of, table
-from grainscope_report import equivalence
 from grainscope_report.groups.traversal import ACCESSES
-from grainscope_report.uncertainty import Uncertainty, clock_of, combined
 
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
 COLUMNS = {("kron24", 8): "kron 24, 8 B", ("kron24", 4): "kron 24, 4 B"} | {
@@ -474,11 +471,6 @@ LOWERED_BY_ONE = ("kron24", "urand24")  # that one GPU walked in the same run, t
 LOWERING = ("sssp", "cc")
 HELD = "mapped, managed_host"
 PLACED = ("mapped", HELD, "peer", "interleaved", "device")
-HELD_RUNS = ("smaller/h100-16gib-1.json.gz", "smaller/h100-16gib-2.json.gz")
-WHOLE_RUNS = ("smaller/h100-whole-1.json.gz", "smaller/h100-whole-2.json.gz")
-SMALL_RUN = "smaller/h100-4gib.json.gz"
-TURNS = ("whole", "16gib", "16gib", "whole") * 3
-SEARCH = "traversal/bfs"
 
 
 def traversed(name: str, graph: str, placement: str = "mapped", gpus: int = 1, memory: str | None = None):
@@ -777,122 +769,3 @@ def roads() -> str:
         )
     heads = ("levels", "`mapped`", "`device`", "a level, `mapped`", "edges read, GB/s")
     return table(["", *heads], rows, right=True)
-
-
-def trials_of(run: str) -> dict[str, dict[str, float]]:
-    """Seconds of each trial by its label, by row."""
-    return {
-        row.name: {trial.label: trial.samples_s[0] for trial in row.trials} for row in rows_of(run) if row.ok
-    }
-
-
-def change(one: dict[str, float], other: dict[str, float]) -> float:
-    """The median ratio of the same trials."""
-    return median(one[label] / other[label] for label in other)
-
-
-def better(runs: Sequence[dict[str, float]]) -> dict[str, float]:
-    """The better of the runs, trial by trial."""
-    return {label: min(run[label] for run in runs) for label in runs[0]}
-
-
-def held_over_whole() -> dict[str, tuple[float, float, float]]:
-    """By row: with memory held over without, the better of two runs each; and between two runs of a kind."""
-    held, whole = ([trials_of(run) for run in runs] for runs in (HELD_RUNS, WHOLE_RUNS))
-    found = {}
-    for name in held[0]:
-        sides = [[run[name] for run in runs] for runs in (held, whole)]
-        found[name] = (change(*map(better, sides)), *(change(*side) for side in sides))
-    return found
-
-
-@part("smaller.held")
-def of_held() -> str:
-    """What memory that is held changes, and what runs differ by."""
-    rows = []
-    for name, (between, held, whole) in held_over_whole().items():
-        family = "/".join(name.split("/")[:2])
-        cells = [f"{100 * (one - 1):+.1f} %" for one in (between, held, whole)]
-        rows.append([f"`{family}`", *cells])
-    return table(
-        ["", "held over whole", "one held over the other", "one whole over the other"], rows, right=True
-    )
-
-
-def of_turns(gpu: str) -> dict[tuple[str, str], tuple[int, equivalence.Estimate]]:
-    """By family and clock of the runs in turns: rows, and what held memory changes."""
-    runs = [
-        {
-            row["name"]: row
-            for row in raw(f"smaller/{gpu}-turns-{side}-{turn}.json.gz")
-            if row["status"] == "ok"
-        }
-        for turn, side in enumerate(TURNS, 1)
-    ]
-    sides = [[run for run, of in zip(runs, TURNS, strict=True) if of == side] for side in ("whole", "16gib")]
-    rows = defaultdict(list)
-    for name in sorted(set.intersection(*map(set, runs))):
-        times = tuple([math.log(run[name]["median_s"]) for run in side] for side in sides)
-        rows[runs[0][name]["case"]["family"], clock_of(runs[0][name])].append(times)
-    families = {key: equivalence.Family(of) for key, of in rows.items()}
-    priors = {
-        clock: equivalence.fit_families([family for (_, on), family in families.items() if on == clock])
-        for _, clock in families
-    }
-    return {key: (family.rows, family.estimate(priors[key[1]])) for key, family in families.items()}
-
-
-def of_both(one: equivalence.Estimate, other: equivalence.Estimate) -> equivalence.Estimate:
-    """The mean of what two machines show, each as much as it is sure of."""
-    weight = other.error**2 / (one.error**2 + other.error**2)
-    parts = (
-        Uncertainty(weight * one.error, one.freedom),
-        Uncertainty((1 - weight) * other.error, other.freedom),
-    )
-    error = combined(*parts)
-    value = weight * one.value + (1 - weight) * other.value
-    return equivalence.Estimate(value, error.standard, error.freedom)
-
-
-def in_percent(estimate: equivalence.Estimate) -> str:
-    """A change with its 95 % interval."""
-    ends = (f"{100 * (end - 1):+.1f}" for end in estimate.interval(0.95))
-    # Adding 0 takes the sign from a zero.
-    return f"{round(100 * math.expm1(estimate.value), 2) + 0.0:+.2f} % ({' to '.join(ends)})"
-
-
-@part("smaller.families")
-def of_families() -> str:
-    """What held memory changes of `quick`, by family and clock: as scripts/equivalence estimates it."""
-    first, second = map(of_turns, ("h100", "h200"))
-    cells = []
-    for (family, on), (rows, estimate) in sorted(first.items()):
-        line = [f"`{family}`", on, f"{rows}", in_percent(estimate)]
-        if again := second.get((family, on)):
-            line += [f"{again[0]}", in_percent(again[1]), in_percent(of_both(estimate, again[1]))]
-        cells.append([*line, *[""] * (7 - len(line))])
-    return table(["", "clock", "rows", "H100", "rows", "H200", "both"], cells, right=True)
-
-
-@part("smaller.between")
-def between_runs(name: str) -> str:
-    """Percent by which two runs of a kind differ at most."""
-    (row,) = (found for row, found in held_over_whole().items() if row.startswith(f"traversal/{name}/"))
-    return f"{100 * max(max(one, 1 / one) - 1 for one in row[1:]):.0f}"
-
-
-@part("smaller.ways")
-def ways_left() -> str:
-    """What a card of 4 GiB still does with a graph whose edges it does not hold."""
-    rows = []
-    for row in rows_of(SMALL_RUN):
-        axes = row.case.axes
-        if row.case.family == SEARCH:
-            way = f"`{axes['placement']}`" + (f", `{axes['order']}`" if axes["order"] != "original" else "")
-        else:
-            way = f"`{row.case.family}`, {axes['hot']} % hot"
-        if row.ok:
-            rows.append([way, clock(row.median_s), f"{digits(row.counters['gpu_bytes'] / 1e6)} MB"])
-        else:
-            rows.append([way, "skipped", row.reason.removeprefix("skipped: ").split(";")[0]])
-    return table(["bfs of kron 24", "time", "GPU memory, or why not"], rows)

@@ -1,5 +1,6 @@
 """What documents say of families, axes and commands is what the programs say; what they link to is there."""
 
+import math
 import os
 import re
 import shlex
@@ -14,13 +15,13 @@ from types import ModuleType
 import pytest
 
 import documents
-from documents import gather, lean, paging, papers, programs, suite, training, transfers, traversal
+from documents import gather, lean, paging, papers, programs, smaller, suite, training, transfers, traversal
 from grainscope_report.cli import parser
 from planted import gpu_file
 from synthetic_busy import add_pages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PARTS = (gather, lean, paging, papers, programs, suite, training, transfers, traversal)
+PARTS = (gather, lean, paging, papers, programs, smaller, suite, training, transfers, traversal)
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
 REFERENCE = ROOT / "results" / "reference" / "README.md"
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *GUIDES, ROOT / "docs" / "figures" / "README.md", REFERENCE]
@@ -264,3 +265,18 @@ def test_the_program_still_has_the_cases_of_the_run():
     there = [name for name in CASES if not name.startswith(RETIRED)]
     mapped = [name for name in there if any(re.search(pattern, name) for pattern in FILTERS)]
     assert {words(name) for name in mapped} <= {words(name) for name in known()}
+
+
+def test_a_machine_that_slowly_changes_hides_nothing_of_runs_in_turns():
+    """A planted percent is found where every run is a percent slower than the one before, and no other is."""
+    drift = [0.01 * run for run in range(24)]
+    noise = [0.0005 * math.sin(7 * run) for run in range(24)]
+
+    def rows(planted: float) -> list[list[float]]:
+        held = [planted if side == "16gib" else 0.0 for side in smaller.A_TURN * 6]
+        return [[base + sum(parts) for parts in zip(drift, noise, held, strict=True)] for base in range(5)]
+
+    low, high = smaller.between_halves(rows(0.01)).interval(0.95)
+    assert 1.009 < low < math.exp(0.01) < high < 1.011
+    low, high = smaller.between_halves(rows(0)).interval(0.95)
+    assert 0.999 < low < 1 < high < 1.001

@@ -10,7 +10,19 @@ from fnmatch import fnmatch
 import pytest
 
 import documents
-from documents import COUNTERS, gather, only, raw, result, rows_of, suite, training, transfers, traversal
+from documents import (
+    COUNTERS,
+    gather,
+    only,
+    raw,
+    result,
+    rows_of,
+    smaller,
+    suite,
+    training,
+    transfers,
+    traversal,
+)
 from documents.lean import (
     BOTH_ACCESSES,
     EVERY,
@@ -663,10 +675,12 @@ def test_roads_leave_the_link_unused():
 
 
 def test_held_memory_shows_no_cost_beyond_what_runs_differ_by():
-    changes = traversal.held_over_whole()
+    changes = smaller.held_over_whole()
     between = max(abs(one - 1) for _, *runs in changes.values() for one in runs)
     assert all(abs(change - 1) < between for change, *_ in changes.values())
     assert max(abs(change - 1) for change, *_ in changes.values()) < 0.015
+    low, high = smaller.copies_together().interval(0.95)
+    assert 0.99 < low < high < 1.01
 
 
 def test_bulk_copies_on_a_share_leave_less_to_the_computation():
