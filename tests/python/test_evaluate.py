@@ -322,10 +322,40 @@ def test_two_runs_of_one_machine_are_a_tie(tmp_path):
     _, document = evaluate(tmp_path, workload(candidates="X Y"), **files)
     assert document["verdict"]["kind"] == "tie"
     _, document = evaluate(tmp_path, workload(candidates="X Y Z"), Z=machine(0.5, 0.5, "node-z"), **files)
-    assert document["verdict"]["tied"] == ["Y", "X"]
+    assert document["verdict"]["tied"] == ["X", "Y"]
     files["Y"].context["environment"]["gpus"][0]["uuid"] = "GPU-2"
     _, document = evaluate(tmp_path, workload(candidates="X Y"), **files)
     assert document["verdict"]["first"] == "Y"
+
+
+def test_who_else_is_offered_changes_nothing_between_two_prices_of_one_machine(tmp_path):
+    """Its runs count together, whoever names them: of 100 and 110 the lower price is first, by a tenth."""
+    files = {name: machine(ratio, ratio, f"node-{name}", date=f"2026-11-2{at}T10:15:00+00:00")
+             for at, (name, ratio) in enumerate({"X": 1.0, "Y": 1.3}.items())}  # fmt: skip
+    for file in files.values():
+        file.context["environment"]["gpus"][0]["uuid"] = "GPU-1"
+    slow = machine(0.2, 0.2, "node-z")
+    alone = workload(candidates="X=100 Y=110")
+    for text, more in ((alone, {}), (workload(candidates="X=100 Y=110 Z=100"), {"Z": slow})):
+        _, document = evaluate(tmp_path, text, **files, **more)
+        assert (document["cost"]["kind"], document["cost"]["first"]) == ("winner", "X")
+        first, second = (candidate(document, name) for name in ("X", "Y"))
+        assert first["time"] == second["time"]
+        assert any(one.startswith("X, Y: one machine") for one in document["warnings"])
+        assert first["wins_below"] == pytest.approx(110 / 1.02)
+        assert second["wins_below"] == pytest.approx(100 / 1.02)
+        assert second["break_even_price"]["value"] == pytest.approx(100)
+        assert document["cost"]["flips"][0]["over_first"]["value"] == pytest.approx(1.1)
+
+
+def test_a_gpu_under_another_host_name_is_no_second_node(tmp_path):
+    """Containers have names of their own."""
+    files = {f"X{at}": machine(host=f"container-{at}", date=f"2026-11-2{at}T10:15:00+00:00") for at in (1, 2)}
+    for file in files.values():
+        file.context["environment"]["gpus"][0]["uuid"] = "GPU-1"
+    text = workload(candidates="X").replace('"X.json"', '"X1.json", "X2.json"')
+    _, document = evaluate(tmp_path, text, **files)
+    assert candidate(document, "X")["nodes"] == 1
 
 
 def test_a_metric_without_a_known_spread_decides_nothing(tmp_path):

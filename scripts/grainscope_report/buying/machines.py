@@ -109,7 +109,7 @@ def read(workload: Workload, tables: Sequence[TypeB] = ()) -> tuple[Machine, lis
 def _machine(
     name: str, paths: Sequence[Path], wanted: Sequence[Where], tables: Sequence[TypeB], cache: Cache
 ) -> Machine:
-    nodes: dict[tuple, list[Result]] = {}
+    results: list[Result] = []
     cases: list[Case] = []
     seen: dict[str, Path] = {}
     hosts: dict[str, bool | None] = {}
@@ -122,13 +122,38 @@ def _machine(
         seen[result.run.id] = path
         hosts[result.run.id] = shared
         cases += there
-        nodes.setdefault(_node(result), []).append(result)
-    return Machine(name, tuple(map(tuple, nodes.values())), tuple(cases), hosts)
+        results.append(result)
+    return Machine(name, _nodes(results), tuple(cases), hosts)
 
 
-def _node(result: Result) -> tuple:
-    """What tells one node from another: its name and its GPUs."""
-    return result.host, *_gpus(result)
+def with_all_runs(one: Machine, every: Sequence[Machine]) -> Machine:
+    """The machine with what others ran on it, too: whoever names its runs, all count."""
+    same = {other.key: other for other in every if other.is_same(one)}.values()
+    results = {result.run.id: result for other in same for result in other.results}
+    if len(results) == len(one.results):
+        return one
+    cases = tuple(case for other in same for case in other.cases)
+    hosts = {run: shared for other in same for run, shared in other.hosts.items()}
+    return Machine(one.name, _nodes([results[run] for run in sorted(results)]), cases, hosts)
+
+
+def counted_together(every: Sequence[Machine]) -> Iterator[list[str]]:
+    """The names of those that are one machine by different runs."""
+    left = list(every)
+    while left:
+        same = [one for one in left if one.is_same(left[0])]
+        if len({one.key for one in same}) > 1:
+            yield [one.name for one in same]
+        left = [one for one in left if one not in same]
+
+
+def _nodes(results: Sequence[Result]) -> tuple[tuple[Result, ...], ...]:
+    """The runs of each node, told by its GPUs, and by its name where these have no identifiers."""
+    nodes: dict[tuple, list[Result]] = {}
+    for result in results:
+        gpus = _gpus(result)
+        nodes.setdefault(gpus if gpus and all(gpus) else (result.host, *gpus), []).append(result)
+    return tuple(map(tuple, nodes.values()))
 
 
 def _gpus(result: Result) -> tuple[str, ...]:

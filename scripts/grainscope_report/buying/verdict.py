@@ -36,12 +36,11 @@ TIE = 0.02
 CERTAIN = 0.99
 MEASURED = "measured"
 FORMAT = 1
-
-
 SHARED_HOST = (
     "others took CPUs of its host while it was measured, and hardly any of another's: all rows of the two "
     "are less certain, most those on the host's clock"
 )
+ONE_MACHINE = "one machine, by its GPUs and driver: each is as fast as the runs of all say together"
 
 
 @dataclass(frozen=True)
@@ -62,16 +61,18 @@ def judge(
     workload: Workload, count: int, seed: int, tables: Sequence[TypeB] = ()
 ) -> tuple[dict[str, Any], list[Result]]:
     """The verdict, and all files that it is of; `tables` of type B go before the one at hand."""
-    workload, reference, found, substitutes = with_predictions(workload, *machines.read(workload, tables))
-    shared = machines.on_shared_hosts([reference, *found])
-    predictor = Predictor(workload, reference, Draws(count, seed, shared=shared), found)
-    judged = [_judge(predictor, workload, one) for one in found]
+    reference, offered = machines.read(workload, tables)
+    whole = [machines.with_all_runs(one, [reference, *offered]) for one in (reference, *offered)]
+    workload, base, found, substitutes = with_predictions(workload, whole[0], whole[1:])
+    shared = machines.on_shared_hosts([base, *found])
+    predictor = Predictor(workload, base, Draws(count, seed, shared=shared), found)
+    judged = [_judge(predictor, workload, *each) for each in zip(offered, found, strict=True)]
     unknown = _unknown(judged)
     if unknown:
         # What some machines' runs differ by does not mix with what others' visits do.
         shared = frozenset()
-        predictor = Predictor(workload, reference, Draws(count, seed, runs=False), found)
-        judged = [_judge(predictor, workload, one) for one in found]
+        predictor = Predictor(workload, base, Draws(count, seed, runs=False), found)
+        judged = [_judge(predictor, workload, *each) for each in zip(offered, found, strict=True)]
     ranked = [judgement for judgement in judged if judgement.prediction]
     times = [Ranked(one.machine.name, one.prediction) for one in ranked]
     speed = decide(times, [one.machine for one in ranked], known=not unknown)
@@ -116,20 +117,21 @@ def judge(
         ),
         "warnings": [
             *(one.text for one in substitutes),
-            *_warnings(judged, ranked, predictor, speed["kind"] == WINNER, shared),
+            *_warnings(judged, ranked, reference, speed["kind"] == WINNER, shared),
         ],
     }
     add_costs(document, ranked, predictor.shares, workload, known=not unknown)
-    files = [result for one in (reference, *found) for result in one.results]
+    files = [result for one in (reference, *offered) for result in one.results]
     return words.with_sentences(document), files
 
 
-def _judge(predictor: Predictor, workload: Workload, one: Machine) -> Judged:
+def _judge(predictor: Predictor, workload: Workload, one: Machine, whole: Machine) -> Judged:
+    """Judges a candidate by all runs of its machine."""
     broken = machines.of_machine(one, workload)
     if broken:
         return Judged(one, tuple(broken), None)
     try:
-        prediction = predictor.predict(one)
+        prediction = predictor.predict(whole)
     except LackingError as error:
         return Judged(one, (f"evidence: {error}",), None)
     used = [row for part in prediction.parts for row in part.rows]
@@ -199,11 +201,10 @@ def _machine(one: Machine) -> dict[str, Any]:
 def _warnings(
     judged: Sequence[Judged],
     ranked: Sequence[Judged],
-    predictor: Predictor,
+    reference: Machine,
     decided: bool,
     shared: frozenset[str],
 ) -> list[str]:
-    reference = predictor.reference
     offered = [judgement.machine for judgement in judged]
     apart = [] if reference.key in {one.key for one in offered} else [reference]
     names: dict[str, dict[str, None]] = {}
@@ -211,6 +212,8 @@ def _warnings(
         for said in machines.cautions(one):
             names.setdefault(said, {})[one.name] = None
     found = [f"{', '.join(of)}: {said}" for said, of in names.items()]
+    for runs in machines.counted_together([*apart, *offered]):
+        found.append(f"{', '.join(runs)}: {ONE_MACHINE}")
     if of := [one.name for one in [*apart, *offered] if shared & one.hosts.keys()]:
         found.append(f"{', '.join(of)}: {SHARED_HOST}")
     found += [said for one in ranked for part in one.prediction.parts for said in part.left_out]
@@ -364,8 +367,8 @@ def _maybe(value: float, draws: Array) -> dict[str, Any]:
 def decide(scores: Sequence[Ranked], machines: Sequence[Machine], *, known: bool) -> dict[str, Any]:
     """Who is first by factor × time, the least of which is best, or who is tied with it.
 
-    One is before another where it is so by more than the tie and in nearly all draws. Runs of one machine
-    have equal times by definition. Where uncertainties are not `known` nobody is first.
+    One is before another where it is so by more than the tie and in nearly all draws. Candidates of one
+    machine have equal times, all its runs'. Where uncertainties are not `known` nobody is first.
     """
     nobody = {"first": None, "tied": [], "certain": False, "chance_first": {}}
     if not scores:
@@ -373,9 +376,8 @@ def decide(scores: Sequence[Ranked], machines: Sequence[Machine], *, known: bool
     same = len(machines) > 1 and all(one.is_same(machines[0]) for one in machines)
     if not (known or same):
         return {"kind": UNKNOWN} | nobody
-    times = [scores[0].prediction.time if same else score.prediction.time for score in scores]
-    values = [one.factor * time.value for one, time in zip(scores, times, strict=True)]
-    drawn = np.array([one.factor * time.draws for one, time in zip(scores, times, strict=True)])
+    values = [one.factor * one.prediction.time.value for one in scores]
+    drawn = np.array([one.factor * one.prediction.time.draws for one in scores])
     best = min(range(len(scores)), key=values.__getitem__)
 
     def is_beaten(at: int) -> bool:
