@@ -179,6 +179,15 @@ def test_runs_that_are_too_short_say_what_would_decide(tmp_path, capsys):
     assert f"this would: {runs} runs of each side, compared with `--pool`" in said
 
 
+def test_two_runs_of_one_machine_are_not_sent_to_pool(tmp_path, capsys):
+    """It would make one side of them and refuse."""
+    files = written(tmp_path, node(visits=3), node(seed=2, visits=3))
+    assert main(["compare", *files, "--threshold", "0.4%"]) == 5
+    said = " ".join(capsys.readouterr().out.split())
+    assert "`grainscope-report trend` tells" in said
+    assert "compared with `--pool`" not in said
+
+
 def test_the_plan_holds(tmp_path, capsys):
     """So many runs a side as were planned show the threshold, fewer do not."""
     first = written(tmp_path, node(), node("node-b", 2))

@@ -154,6 +154,21 @@ def test_both_sides_and_both_types_add_up():
     assert (found.verdict, more.verdict) == (SLOWER, LIKELY_SLOWER)
 
 
+@pytest.mark.parametrize("threshold", [0.02, 0.05, 0.2])
+def test_as_many_look_likely_as_chance_is_said_to_make(threshold):
+    """Of 8,000 questions that differ in nothing, of spreads from far below the threshold to far above it."""
+    chance = np.random.default_rng(7)
+    pairs = []
+    for true in np.geomspace(0.001, 0.1, 8000):
+        times = np.exp(true * chance.normal(size=2))
+        found = true * np.sqrt(chance.chisquare(9, size=2) / 9)
+        pairs.append(tuple(answer(*each) for each in zip(times, [(one, 9) for one in found], strict=True)))
+    told = [each.verdict for each in verdicts.verdicts(pairs, threshold)]
+    expected = verdicts.by_chance(pairs, threshold)
+    assert expected < 0.19 * len(pairs)
+    assert 0.93 * expected < len([one for one in told if one not in (SAME, UNCLEAR)]) < 1.07 * expected
+
+
 @pytest.mark.parametrize("sides", [(None, (0.0, math.inf)), ((0.0, math.inf), None), (None, None)])
 def test_without_type_b_nothing_is_certain(sides):
     base, new = (answer(seconds, b=b) for seconds, b in zip((1.0, 2.0), sides, strict=True))

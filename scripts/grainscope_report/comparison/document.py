@@ -15,7 +15,6 @@ from grainscope_report.comparison.verdicts import (
     FASTER,
     FEWEST_NODES,
     LIKELIES,
-    LIKELY,
     MISSING,
     NEW_ONLY,
     SAME,
@@ -99,11 +98,17 @@ def undecided(against: Against, comparison: Comparison) -> str:
             f"a GPU or node of the new machine fell behind its others; `grainscope-report summary "
             f"{against.new.paths[0]}` names it."
         )
-    said = f"whatever changed is smaller than these runs can show; {share(comparison.threshold)} or less"
+    small = "whatever changed is smaller than these runs can show"
+    said = f"{small}; {share(comparison.threshold)} or less"
     visits = [one.visits for one in against.power]
     runs = [one.runs for one in against.power]
     if None not in visits:
         return f"{said}, this would: `grainscope --benchmark_repetitions={max(visits)} --out DIR` on both."
+    if comparison.base.setup == against.new.setup:
+        return (
+            f"{small}. Both are runs of one machine with one software, which `--pool` makes one side; what "
+            "changed on it in the course of many runs `grainscope-report trend` tells."
+        )
     if None not in runs:
         return f"{said}, this would: {max(runs)} runs of each side, compared with `--pool`."
     return f"{said}, no number of runs would: give a larger `--threshold`."
@@ -138,8 +143,11 @@ def likely(against: Against, comparison: Comparison) -> list[str]:
     counts, asked, unknown = against.counts, len(against.rows), _unknown(against)
     said = []
     if any(counts[name] for name in LIKELIES):
-        by_chance = f"by chance about {_by_chance(against)} of {asked} look so where nothing differs"
-        source = "two runs of one machine may differ as much" if unknown == asked else by_chance
+        source = (
+            "two runs of one machine may differ as much"
+            if unknown == asked
+            else f"by chance about {round(against.by_chance)} of {asked} look so where nothing differs"
+        )
         faster, slower = (counts[name] for name in LIKELIES)
         said.append(f"Likely but not certain: {faster} faster, {slower} slower; {source}.")
     if unknown and against.decided:
@@ -155,11 +163,7 @@ def likely(against: Against, comparison: Comparison) -> list[str]:
 
 def more_than_chance(against: Against) -> bool:
     """Whether what is likely is worth a look: more than chance makes so, or nobody knows what it makes."""
-    return _unknown(against) > 0 or sum(against.counts[name] for name in LIKELIES) > _by_chance(against)
-
-
-def _by_chance(against: Against) -> int:
-    return round(2 * (1 - LIKELY) * len(against.rows))
+    return _unknown(against) > 0 or sum(against.counts[name] for name in LIKELIES) > against.by_chance
 
 
 def _unknown(against: Against) -> int:

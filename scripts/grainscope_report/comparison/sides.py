@@ -328,6 +328,11 @@ class Side:
     versions: Mapping[str, int] = field(default_factory=dict)
     shared: bool | None = None
 
+    @property
+    def setup(self) -> tuple:
+        """Equal for runs that may be counted together."""
+        return self.foreign, self.machine, self.software
+
     def alike(self, other: "Side") -> bool:
         """Whether both have one kind of CPU and as many GPUs, so that what one has the other should have."""
         return self.machine[1:2] == other.machine[1:2] and len(self.machine) == len(other.machine)
@@ -498,7 +503,7 @@ def pool(sides: Sequence[Side]) -> list[Side]:
     """Runs of one machine, driver and version as one side, in the order of their first files."""
     groups: dict[tuple, list[Side]] = {}
     for side in sides:
-        groups.setdefault((side.foreign, side.machine, side.software), []).append(side)
+        groups.setdefault(side.setup, []).append(side)
     return _distinct([_pooled_side(group) for group in groups.values()])
 
 

@@ -187,6 +187,19 @@ def benjamini_hochberg(p: Sequence[float]) -> list[float]:
     return [min(1.0, adjusted[at]) for at in range(len(p))]
 
 
+def by_chance(pairs: Sequence[Pair], threshold: float) -> float:
+    """How many pairs would look likely faster or slower where nothing differs, to both sides together.
+
+    One does where the ratio is beyond what LIKELY needs, and too far from 1 to be the same.
+    """
+    goal, found = math.log1p(threshold), 0.0
+    for spread in filter(None, map(_spread, pairs)):
+        if spread.standard:
+            room = (goal - uncertainty.expanded(spread)) / spread.standard
+            found += 2 * min(1 - LIKELY, student_above(room, spread.freedom) if room > 0 else 1)
+    return found
+
+
 def power(pairs: Sequence[Pair], threshold: float) -> list[Power]:
     """What the pairs could have shown, and what the threshold needs, by clock."""
     by_clock: dict[str, list[tuple[Pair, Uncertainty]]] = defaultdict(list)
@@ -396,6 +409,7 @@ class Against:
     unmatched: tuple[Unmatched, ...]
     differences: tuple[Difference, ...]
     power: tuple[Power, ...]
+    by_chance: float  # how many measured rows would look likely faster or slower where nothing differs
 
     @property
     def counts(self) -> Counter:
@@ -498,6 +512,7 @@ def _against(
         unmatched=tuple(unmatched),
         differences=tuple(differences(base.facts, new.facts)),
         power=tuple(power(pairs, threshold)),
+        by_chance=by_chance(pairs, threshold),
     )
 
 
