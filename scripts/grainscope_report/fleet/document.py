@@ -32,7 +32,7 @@ def verdict(screen: Screen) -> str:
     if screen.failed:
         parts.append(f"{len(screen.failed):,} with failed rows")
     if screen.odd:
-        parts.append(f"{len(screen.odd):,} odd in name, clock or run")
+        parts.append(f"{len(screen.odd):,} odd in name, clock, run or GPUs")
     said = f"{', '.join(parts)}, of {counted}" if parts else f"Nothing stands out among {counted}"
     if not parts and not screen.decided:
         said = f"Too few to tell who is slow: {counted}, fewer than {FEWEST_NODES} of a kind"

@@ -23,6 +23,7 @@ from grainscope_report.fleet import changes
 from grainscope_report.fleet.changes import ABOVE, MAD_WORTH, OF_MAD
 from grainscope_report.fleet.sources import Refused
 from grainscope_report.uncertainty import Prior
+from grainscope_report.units import plural
 
 FALSE_ALARMS = 0.001  # of nodes
 ALPHA = 0.05  # of all that is said of software
@@ -31,6 +32,7 @@ FEWEST_DATES = 4
 SAMPLED = 500  # nodes of a kind, for the median of a question
 MEDIAN_SPREAD = math.sqrt(math.pi / 2)  # of a median, over that of a mean
 OFTEN = 3  # nodes that make a usual one
+FEW = 0.05  # nodes with fewer GPUs, beside those with more, that are not meant to be so
 MOST_FREEDOM = 8.0  # of what a date's nodes say of it, as type B has: dates may differ by more than nodes do
 DAY_S = 86_400
 STRAY_DAYS = 7
@@ -165,17 +167,43 @@ FROM nodes JOIN limits USING (kind, family, clock) GROUP BY kind, family, clock 
 _NAMES = """
 SELECT node, count(DISTINCT machine) FROM chosen GROUP BY node HAVING count(DISTINCT machine) > 1 ORDER BY
   node"""
+# Runs that skip something else than most: rows that have a time in most others are looked for in these alone.
+# What is skipped has no clock, so questions of it are of their own.
+_APART = f"""
+CREATE TEMP TABLE apart AS
+WITH each AS (SELECT run, bit_xor(hash(question, site)) AS skips FROM cases WHERE status = 'skipped'
+    GROUP BY run)
+SELECT run, c.kind FROM chosen c LEFT JOIN each USING (run) WHERE back = 1
+QUALIFY count(*) OVER (PARTITION BY c.kind) >= {OFTEN} AND skips IS NOT NULL
+  AND 2 * count(*) OVER (PARTITION BY c.kind, skips) < count(*) OVER (PARTITION BY c.kind)"""
+_SKIPPED = f"""
+WITH few AS (SELECT run, kind, row_number() OVER (PARTITION BY kind ORDER BY machine) AS place
+    FROM chosen WHERE back = 1),
+  others AS (SELECT run, kind, count(*) OVER (PARTITION BY kind) AS n FROM few WHERE place <= {SAMPLED}),
+  skipped AS (SELECT p.kind, run, family, concat_ws(' ', family, version, label, axes, site) AS row, reason
+    FROM cases x JOIN apart p USING (run) WHERE status = 'skipped'),
+  timed AS (SELECT o.kind, concat_ws(' ', family, version, label, axes, site) AS row, any_value(n) AS n,
+      count(DISTINCT run) AS times
+    FROM cases x JOIN others o USING (run) WHERE status = 'ok' AND family IN (SELECT family FROM skipped)
+    GROUP BY ALL)
+SELECT run, count(*), min(family || ': ' || reason)
+FROM skipped JOIN timed USING (kind, row) WHERE 2 * times > n GROUP BY run"""
 _ODD = f"""
 WITH last AS (SELECT r.*, concat_ws(' ', preset, flags) AS asked, version || ' ' || "commit" AS suite,
     epoch(r.started) AS began FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
-  usual AS (SELECT kind, mode(asked) AS asked, mode(suite) AS suite, median(began) AS began, count(*) AS n
-    FROM last GROUP BY kind)
+  usual AS (SELECT kind, mode(asked) AS asked, mode(suite) AS suite, median(began) AS began, count(*) AS n,
+    any_value(gpu) AS gpu, any_value(gpus) AS gpus, any_value(cpu) AS cpu FROM last GROUP BY kind),
+  whole AS (SELECT few.kind, max(u.n) AS n, arg_max(u.gpus, u.n) AS gpus
+    FROM usual few JOIN usual u ON u.cpu = few.cpu AND u.gpus > few.gpus
+      AND (u.gpu = few.gpu OR few.gpus = 0 AND few.cpu <> '')
+    WHERE u.n >= {OFTEN} * few.n AND few.n <= greatest({OFTEN - 1}, {FEW} * u.n) GROUP BY few.kind)
 SELECT l.machine, l.node, l.source, l.run, epoch(l.ended) - l.began, l.wall_s, l.started, l.asked, u.asked,
-  l.suite, u.suite, l.began - u.began, u.n
-FROM last l JOIN usual u USING (kind)
+  l.suite, u.suite, l.began - u.began, u.n, l.complete, l.gpus, whole.gpus, whole.n
+FROM last l JOIN usual u USING (kind) LEFT JOIN whole USING (kind)
 WHERE u.n >= {OFTEN} AND (l.asked <> u.asked OR l.suite <> u.suite
     OR abs(l.began - u.began) > {STRAY_DAYS * DAY_S})
   OR epoch(l.ended) < l.began OR epoch(l.ended) - l.began < l.wall_s - {CLOCK_S} OR l.started > ?
+  OR NOT l.complete OR whole.n > 0 OR list_contains(?, l.run)
 ORDER BY l.kind, l.node, l.run"""
 _FAILED = """
 SELECT c.kind, c.machine, c.node, count(*), any_value(x.family), any_value(x.reason)
@@ -424,9 +452,22 @@ def _odd(connection: Any, labels: Labels) -> Iterator[Refused]:
             continue
         yield Refused(node, f"is the name of {count} machines, which are kept apart", kept=True)
     now = (datetime.now(UTC) + timedelta(hours=1)).replace(tzinfo=None)
-    for machine, node, source, run, took, wall, started, *beside in _all(connection, _ODD, now):
-        asked, usual, suite, usual_suite, apart, count = beside
+    connection.execute(_APART)
+    some = _all(connection, "FROM apart LIMIT 1")  # of none the engine would still read all rows
+    skipped = {run: told for run, *told in _all(connection, _SKIPPED)} if some else {}
+    found = _all(connection, _ODD, now, list(skipped))
+    for machine, node, source, run, took, wall, started, *beside in found:
+        asked, usual, suite, usual_suite, apart, count, complete, gpus, gpus_due, others = beside
         why = []
+        if others:
+            has, of = (plural(gpus, "GPU"), "GPU and CPU") if gpus else ("no GPU", "CPU")
+            why.append(f"has {has} where {others:,} others of the same {of} model have {gpus_due}: "
+                       f"it may have lost {gpus_due - gpus}")  # fmt: skip
+        if not complete:
+            why.append("ended before its run was complete: `grainscope --resume` goes on with it")
+        if run in skipped:
+            rows, one = skipped[run]
+            why.append(f"skips {plural(rows, 'row')} that most nodes of its kind have ({one})")
         if took < 0:
             why.append(f"ended {-took:.0f} s before it started: its clock was set back")
         elif wall is not None and took < wall - CLOCK_S:

@@ -1,0 +1,151 @@
+"""Nodes that a screen names though none of their times is slow: cut off, without rows, short of GPUs."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import synthetic_fleet
+from grainscope_report.cli import main
+from grainscope_report.fleet import sources
+
+pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'grainscope-report[fleet]'")
+FAMILIES = frozenset({"transfer/memcpy", "host/memcpy"})
+
+
+def fleet(folder: Path, nodes: int) -> Path:
+    """Digests of so many nodes that are alike."""
+    for node in range(nodes):
+        synthetic_fleet.write(folder, node, families=FAMILIES, level=1)
+    return folder
+
+
+def altered(nodes: Path, node: int, alter) -> None:
+    """Writes the digest of a node again, with what `alter` makes of its context and rows."""
+    path = nodes / f"node-{node:05}" / sources.DIGEST
+    head, *rows = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
+    alter(head["context"], rows)
+    lines = (json.dumps(line, sort_keys=True, separators=(",", ":")) for line in (head, *rows))
+    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), 1))
+
+
+def with_gpus(count: int):
+    """What makes a node have so many GPUs of one model, each of its own identity."""
+
+    def alter(context: dict, _: list) -> None:
+        [gpu] = context["environment"]["gpus"]
+        uuids = [f"{gpu['uuid']}-{at}" for at in range(count)]
+        context["environment"]["gpus"] = [gpu | {"uuid": uuid} for uuid in uuids]
+
+    return alter
+
+
+def without(status: str, family: str):
+    """What makes a node skip, or fail at, the rows of a family."""
+
+    def alter(_: dict, rows: list) -> None:
+        for row in rows:
+            if row["case"]["family"] == family and row["status"] == "ok":
+                kept = {name: row[name] for name in ("case", "label")}
+                row.clear()
+                row.update(kept, status=status, reason="too little memory")
+
+    return alter
+
+
+def screened(capsys, *arguments) -> tuple[int, dict]:
+    status = main(["fleet", *map(str, arguments), "--format", "json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def odd_of(capsys, nodes: Path, *arguments) -> tuple[int, dict[str, str]]:
+    """The exit status, and of odd nodes what is odd."""
+    status, said = screened(capsys, nodes, *arguments)
+    return status, {one["name"]: one["why"] for one in said["odd"]}
+
+
+def test_a_node_whose_run_is_not_complete_is_odd(tmp_path, capsys):
+    nodes = fleet(tmp_path / "nodes", 6)
+    altered(nodes, 3, lambda context, _: context["run"].update(complete=False, why_incomplete="a signal"))
+    page = tmp_path / "fleet.html"
+    status, odd = odd_of(capsys, nodes, "-o", page)
+    assert (status, list(odd)) == (1, ["node-00003"])
+    said = "ended before its run was complete: `grainscope --resume` goes on with it"
+    assert odd["node-00003"].startswith(said)
+    assert said in page.read_text()
+    assert main(["fleet", str(nodes)]) == 1
+    screen = capsys.readouterr().out.splitlines()
+    assert screen[0] == "1 odd in name, clock, run or GPUs, of 6 nodes."
+    assert any(said in line for line in screen)
+
+
+def test_a_node_that_skips_what_most_others_measure_is_odd(tmp_path, capsys):
+    nodes = fleet(tmp_path / "nodes", 7)
+    altered(nodes, 3, without("skipped", "transfer/memcpy"))
+    for node in (4, 5):
+        altered(nodes, node, without("skipped", "host/memcpy"))
+    status, odd = odd_of(capsys, nodes)
+    assert (status, list(odd)) == (1, ["node-00003", "node-00004", "node-00005"])
+    said = r"skips \d+ rows that most nodes of its kind have \({}: too little memory\)"
+    assert re.match(said.format("transfer/memcpy"), odd["node-00003"])
+    assert re.match(said.format("host/memcpy"), odd["node-00004"])
+
+
+def test_rows_that_half_of_the_nodes_skip_make_no_node_odd(tmp_path, capsys):
+    nodes = fleet(tmp_path / "nodes", 6)
+    for node in (0, 1, 2):
+        altered(nodes, node, without("skipped", "transfer/memcpy"))
+    assert odd_of(capsys, nodes) == (0, {})
+
+
+def test_a_node_with_failed_rows_is_named_with_one_reason(tmp_path, capsys):
+    nodes = fleet(tmp_path / "nodes", 6)
+    altered(nodes, 3, without("failed", "transfer/memcpy"))
+    status, said = screened(capsys, nodes)
+    assert (status, [one["node"] for one in said["failed"]]) == (1, ["node-00003"])
+
+
+@pytest.mark.parametrize(
+    ("left", "why"),
+    [
+        (7, "has 7 GPUs where 5 others of the same GPU and CPU model have 8: it may have lost 1"),
+        (1, "has 1 GPU where 5 others of the same GPU and CPU model have 8: it may have lost 7"),
+        (0, "has no GPU where 5 others of the same CPU model have 8: it may have lost 8"),
+    ],
+)
+def test_a_node_with_fewer_gpus_than_others_of_its_model_is_odd(tmp_path, capsys, left, why):
+    nodes = fleet(tmp_path / "nodes", 6)
+    for node in range(6):
+        altered(nodes, node, with_gpus(left if node == 3 else 8))
+    status, odd = odd_of(capsys, nodes)
+    assert (status, list(odd)) == (1, ["node-00003"])
+    assert odd["node-00003"].startswith(why)
+
+
+def test_a_twentieth_of_a_fleet_with_fewer_gpus_is_odd(tmp_path, capsys):
+    nodes = fleet(tmp_path / "nodes", 63)
+    for node in range(63):
+        altered(nodes, node, with_gpus(7 if node < 3 else 8))
+    status, odd = odd_of(capsys, nodes)
+    assert (status, list(odd)) == (1, ["node-00000", "node-00001", "node-00002"])
+
+
+@pytest.mark.parametrize(("fewer", "more"), [(4, 4), (3, 9), (2, 5), (9, 1)])
+def test_a_fleet_of_nodes_with_few_and_with_many_gpus_has_no_odd_ones(tmp_path, capsys, fewer, more):
+    nodes = fleet(tmp_path / "nodes", fewer + more)
+    for node in range(fewer + more):
+        altered(nodes, node, with_gpus(4 if node < fewer else 8))
+    assert odd_of(capsys, nodes)[1] == {}
+
+
+def test_a_node_of_another_cpu_or_gpu_has_lost_no_gpu(tmp_path, capsys):
+    nodes = fleet(tmp_path / "nodes", 8)
+    for node in range(8):
+        altered(nodes, node, with_gpus(4 if node in (3, 4) else 8))
+    altered(nodes, 3, lambda context, _: context["environment"]["cpu"].update(model="Another CPU"))
+    altered(nodes, 4, lambda context, _: [
+        gpu.update(name="Another GPU") for gpu in context["environment"]["gpus"]
+    ])  # fmt: skip
+    assert odd_of(capsys, nodes) == (0, {})
