@@ -25,6 +25,8 @@ using Held = std::map<std::string, Texts>;
 // Families by name in what is said.
 constexpr std::size_t kShown = 4;
 const char* const kCrossover = "crossover";
+const char* const kBy = "by";      // what a word is about: who works
+const char* const kEnds = "ends";  // where bytes lie
 const char* const kPeer = "peer";
 const char* const kGraph = "graph";
 
@@ -709,7 +711,8 @@ Subjects Question::subjects() const {
   Texts names;
   for (const AskedWord& word : words_) {
     // Of a crossover kinds of memory and ways to move bytes are what is compared.
-    const std::string about = want_ == kCrossover && word.about == "way" ? "memory" : word.about;
+    const bool compared = want_ == kCrossover && word.about == "way";
+    const std::string about = compared ? "memory" : either_ && word.about == kBy ? kEnds : word.about;
     const auto place = std::find(names.begin(), names.end(), about);
     if (place == names.end()) {
       names.push_back(about);
@@ -721,39 +724,58 @@ Subjects Question::subjects() const {
   return found;
 }
 
-void Question::choose_families() {
-  const Subjects all = subjects();
+std::vector<std::pair<std::string, std::vector<std::string>>> Question::groups() const {
   const auto& known = words().families;
-  Groups groups;
-  for (const auto& subject : all) {
-    groups.emplace_back(subject.front()->says, Texts());
+  Groups found;
+  for (const auto& subject : subjects()) {
+    found.emplace_back(subject.front()->says, Texts());
     for (const auto& [name, sizes] : known) {
       if (std::any_of(subject.begin(), subject.end(),
                       [&, &name = name](const AskedWord* word) { return is_in(*word, name); })) {
-        groups.back().second.push_back(name);
+        found.back().second.push_back(name);
       }
     }
   }
   for (const Size& size : sizes_) {
-    groups.emplace_back(exact(size.least), Texts());
+    found.emplace_back(exact(size.least), Texts());
     for (const auto& [name, axes] : known) {
       if (std::any_of(axes.begin(), axes.end(),
                       [&](const std::string& axis) { return size.axes.empty() || has(size.axes, axis); })) {
-        groups.back().second.push_back(name);
+        found.back().second.push_back(name);
       }
     }
   }
+  return found;
+}
+
+std::vector<std::string> Question::families_of_all() const {
+  const Subjects all = subjects();
+  const Groups named = groups();
   const Held held(axes_.begin(), axes_.end());
   Texts left;
-  for (const auto& family : known) {
-    const bool in_all = std::all_of(groups.begin(), groups.end(),
+  for (const auto& family : words().families) {
+    const bool in_all = std::all_of(named.begin(), named.end(),
                                     [&](const auto& group) { return has(group.second, family.first); });
     if (in_all && can_be(family.first, all, 0, held)) {
       left.push_back(family.first);
     }
   }
+  return left;
+}
+
+void Question::choose_families() {
+  const auto is_asked = [&](const char* about) {
+    return std::any_of(words_.begin(), words_.end(),
+                       [&](const AskedWord& word) { return word.about == about; });
+  };
+  const Groups held_together = groups();
+  Texts left = families_of_all();
+  if (left.empty() && is_asked(kBy) && is_asked(kEnds)) {
+    either_ = true;
+    left = families_of_all();
+  }
   if (left.empty()) {
-    throw UsageError(contradiction(groups));
+    throw UsageError(contradiction(held_together));
   }
   const auto is_compared = [](const AskedWord& word) {
     return word.about == "way" || word.about == "memory";

@@ -5,8 +5,10 @@
 // compiled in, and that grainscope-report reads as well (scripts/grainscope_report/words.json).
 //
 // A sentence is words, sizes and AXIS=VALUE, in any order. Words about one thing are alternatives, words
-// about different things hold together. Each word has meanings: families, and values of their axes. Where one
-// of the families left is what people usually mean by a word of the sentence, it is meant.
+// about different things hold together. So do who works (`cpu`) and where bytes lie (`host memory`), but
+// where no family has both, as of `cpu or gpu memory`, they are alternatives. Each word has meanings:
+// families, and values of their axes. Where one of the families left is what people usually mean by a word of
+// the sentence, it is meant.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -74,6 +76,10 @@ class Question {
   [[nodiscard]] std::vector<std::pair<std::string, std::vector<Size>>> sizes_of(
       const std::string& family) const;
   [[nodiscard]] bool speaks_of(const std::string& axis) const;
+  // What the sentence is of, one after another, and the families that can have it.
+  [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::string>>> groups() const;
+  // The families that can have all that it is of.
+  [[nodiscard]] std::vector<std::string> families_of_all() const;
   void choose_families();
 
   std::string want_;  // what is to be done with rows: of no matter here
@@ -81,6 +87,7 @@ class Question {
   std::vector<Size> sizes_;
   std::vector<std::pair<std::string, std::vector<std::string>>> axes_;
   std::vector<std::string> families_;
+  bool either_ = false;  // whether who works and where bytes lie are alternatives
 };
 
 // The first word of a command line that asks, and its flag.

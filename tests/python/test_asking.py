@@ -4,6 +4,7 @@ import json
 import math
 import re
 import string
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from grainscope_report.asking import sentence
 from grainscope_report.asking.sentence import understand
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
+from grainscope_report.model import Case
+from grainscope_report.reader import read
 from planted import SITE, pinned_copy
 from stored import hold
 from synthetic import MIB, File
@@ -757,3 +760,94 @@ def test_no_part_of_an_uncertainty_is_larger_than_the_whole(capsys):
         assert max(by_visits, by_runs) <= whole
         assert math.hypot(by_visits, by_runs) == pytest.approx(whole, abs=0.1)
     assert "The square of the ± (95 %) is the sum of the squares of both" in said
+
+
+NO_GPU = RUNS / "no-gpu-quick.json"
+
+
+@cache
+def full() -> list[Case]:
+    return [row.case for row in read(RUNS / "h100-full.json.gz").rows]
+
+
+def meant(question: str, family: str, *axes: str) -> set[tuple[str, ...]]:
+    """The values of these axes of the family's cases that a question means, in a run of preset full."""
+    of = understand(question)
+    cases = (case for case in full() if case.family == family and of.matches(case))
+    return {tuple(str(case.axes.get(axis)) for axis in axes) for case in cases}
+
+
+@pytest.mark.parametrize(
+    ("question", "family", "axis", "places"),
+    [
+        ("gather host memory", "gather", "store", {"pageable", "pinned", "mapped", "managed"}),
+        ("embedding bags in host memory", "gather/bag", "store", {"mapped"}),
+        ("training host memory", "pipeline/graphsage", "store", {"pageable", "pinned", "mapped"}),
+        ("neighbour sampling host memory", "sampling/neighbours", "placement", {"host", "mapped"}),
+        ("bfs host memory", "traversal/bfs", "placement", {"mapped", "managed", "subway"}),
+    ],
+)
+def test_host_memory_is_where_the_bytes_lie_whoever_reads_them(question, family, axis, places):
+    assert meant(question, family, axis) == {(place,) for place in places}
+    assert meant(question.replace("host memory", "cpu memory"), family, axis) == {(x,) for x in places}
+
+
+@pytest.mark.parametrize(
+    ("question", "family", "axis", "ways"),
+    [
+        ("gather cpu", "gather", "mode", {"cpu_gather", "cpu_gather_dma"}),
+        ("training cpu", "pipeline/graphsage", "mode", {"cpu_only"}),
+        ("neighbour sampling cpu", "sampling/neighbours", "by", {"cpu"}),
+        ("bfs cpu", "traversal/bfs", "placement", {"subway"}),
+    ],
+)
+def test_the_cpu_is_who_does_it_wherever_the_bytes_lie(question, family, axis, ways):
+    assert meant(question, family, axis) == {(way,) for way in ways}
+
+
+def test_who_does_it_and_where_the_bytes_lie_hold_together():
+    both = meant("how fast does the cpu gather from host memory pinned", "gather", "mode", "store")
+    assert both == {("cpu_gather_dma", "pinned")}
+    assert "mapped" not in {store for (store,) in meant("gather cpu host memory", "gather", "store")}
+
+
+def test_who_does_it_and_where_are_alternatives_where_no_case_is_of_both():
+    assert meant("sampling cpu or gpu memory", "sampling/neighbours", "placement") == {("host",), ("device",)}
+    [subject] = [words for words in understand("ping-pong peer or cpu").subjects if len(words) > 1]
+    assert [word.says for word in subject] == ["between GPUs", "the CPU"]
+
+
+def test_to_the_device_is_every_gather_but_the_one_that_brings_nothing_there():
+    everything = {mode for (mode,) in meant("gather", "gather", "mode")}
+    assert {mode for (mode,) in meant("gather h2d", "gather", "mode")} == everything - {"cpu_gather"}
+    trained = {mode for (mode,) in meant("training", "pipeline/graphsage", "mode")}
+    assert {mode for (mode,) in meant("training h2d", "pipeline/graphsage", "mode")} == trained - {"cpu_only"}
+
+
+@pytest.mark.parametrize("run", ["h100-quick-after.json.gz", "h100-full.json.gz"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "best gather host memory",
+        "best gather 128 B",
+        "slowest gather host memory",
+        "peak gather host memory",
+        "best way to gather from host memory to the gpu",
+    ],
+)
+def test_rows_that_stay_on_the_host_are_no_way_to_bring_rows_to_a_gpu(capsys, run, question):
+    said = ask(capsys, RUNS / run, question)
+    assert "mapped" in said
+    table, _, note = said.partition("cpu_gather brings no rows to a GPU and is not ranked: 'gather cpu' asks")
+    assert bool(note) == ("to the gpu" not in question)
+    assert "cpu_gather " not in table
+
+
+def test_where_only_the_cpu_gathers_that_is_ranked(capsys):
+    """Where it is asked for by name, and where the run has nothing else."""
+    for question in ("best gather cpu", "best gather mode=cpu_gather"):
+        said = in_one_line(capsys, question, run=RUNS / "h100-quick-after.json.gz")
+        assert "fastest is cpu_gather" in said
+        assert "not ranked" not in said
+    said = in_one_line(capsys, "best gather rows of 1028 B", run=NO_GPU)
+    assert "fastest is cpu_gather" in said

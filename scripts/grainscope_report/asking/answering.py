@@ -24,9 +24,9 @@ from grainscope_report.writing import Column, Terminal, known
 # Two words about one thing.
 
 # What two words may be about for their rows to do the same work.
-ABOUT = ("direction", "ends", "memory", "way", "load", "access", "law", "cache", "timed", "place")
+ABOUT = ("direction", "ends", "by", "memory", "way", "load", "access", "law", "cache", "timed", "place")
 # Of these the directions of the rows differ, so they are no part of the work.
-TURNED = ("direction", "ends")
+TURNED = ("direction", "ends", "by")
 MOST_WORKS = 4  # works, a sentence each
 
 
@@ -209,7 +209,8 @@ def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
     dropped = [f"{asked.dropped_text}."] if asked.dropped else []
     said = [*sentences(asked), *dropped, *asked.notes, *asked.held_on_the_host]
     notes = [head, *(out.wrap(note, "") for note in said)]
-    below = [*table, *(out.wrap(note, "") for note in [*asked.basis, *asked.from_caches] if table)]
+    under = [*asked.left_out, *asked.basis, *asked.from_caches] if table else []
+    below = [*table, *(out.wrap(note, "") for note in under)]
     shown = len(points)
     while shown > 1 and _height([*notes, *_listed_points(points, shown, out), *below]) > MOST_LINES:
         shown -= 1

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from grainscope_report import findings, metrics, naming, statistics, uncertainty
 from grainscope_report.analysis import Analysis, of_link
 from grainscope_report.asking.sentence import (
+    BY,
     CROSSOVER,
     UNCERTAINTY,
     Sentence,
@@ -24,7 +25,7 @@ from grainscope_report.families import BYTES
 from grainscope_report.figures import parts
 from grainscope_report.figures.parts import select
 from grainscope_report.fits import shape
-from grainscope_report.groups import reach, transfer
+from grainscope_report.groups import gather, reach, transfer
 from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case, Row, Uncertainty
 from grainscope_report.statistics import Estimate
@@ -40,6 +41,7 @@ from grainscope_report.units import (
 
 MOST = 12  # rows of an answer
 FEWEST_PLACES = 3  # sizes of rows that stand side by side
+RANKED = ("best", "slowest", "peak")
 PLACES = {"gpu": "GPU", "numa": "node"}  # whose sites are compared
 # What rows must share to be ranked: what they work on, not how.
 WORK = ("graph", "row", "rows", "span", "fanout", "batch", "weights", "planes", "tables", "pooling")
@@ -55,6 +57,7 @@ PLAIN = {
 ORDERS = {("order", "as_asked"), ("order", "sorted")}
 LOCAL = "within a GPU"
 MANAGED, MANAGED_ON_HOST = "managed memory", "managed_host"
+LEFT_OUT = f"{gather.NOT_TO_GPU} brings no rows to a GPU and is not ranked: 'gather cpu' asks for it."
 DIRECTIONS = (HOST_TO_GPU, GPU_TO_HOST, "local")  # as paths, which the heading of a ranking says
 ALONE = "the ± {whose}of this run alone: nobody knows yet what runs of such a machine differ by there"
 
@@ -66,6 +69,11 @@ class Asked:
         self.machine, self.sentence = machine, sentence
         self.matching = [row for row in machine.result.rows if sentence.matches(row.case, sizes=False)]
         self.usable = [row for row in self.matching if row.ok and row.time]
+        self.staying = self._staying()
+        if self.staying:
+            self.matching, self.usable = (
+                [row for row in rows if not _stays(row)] for rows in (self.matching, self.usable)
+            )
         self.exact = [row for row in self.usable if sentence.matches_size(row.case)]
         said = {word.says for word in sentence.words}
         self.by_time = "latency" in said
@@ -78,6 +86,20 @@ class Asked:
         ]
         if self.by_share:
             self.usable = [row for row in self.usable if row.link_fraction]
+
+    def _staying(self) -> bool:
+        """Whether ways are ranked without the gather that brings no rows to a GPU.
+
+        It has its place where it is asked for, and where there is nothing else.
+        """
+        named = "mode" in self.sentence.axes or any(word.about == BY for word in self.sentence.words)
+        stay = set(map(_stays, self.usable))
+        return self.sentence.want in RANKED and not named and stay == {True, False}
+
+    @property
+    def left_out(self) -> list[str]:
+        """Which way is not ranked, and how it is asked for."""
+        return [LEFT_OUT] if self.staying else []
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -680,6 +702,11 @@ class Asked:
             one, other = (statistics.rate_gb_s(each.time, each.bytes) for each in (first, row))
         close = abs(one.value - other.value) <= statistics.ALIKE * max(one.value, other.value)
         return close or (one.low <= other.high and other.low <= one.high)
+
+
+def _stays(row: Row) -> bool:
+    """Whether the CPU gathers rows into host memory, and no GPU has them in the end."""
+    return row.case.family == gather.FAMILY and row.case.axes.get("mode") == gather.NOT_TO_GPU
 
 
 def _work_of(case: Case) -> list[str]:

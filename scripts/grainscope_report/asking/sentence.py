@@ -2,8 +2,10 @@
 
 The grammar is in `words.json`, which the program has compiled in, too. A sentence is words, sizes and
 `AXIS=VALUE`, in any order. Words about one thing are alternatives (`bfs sssp`), words about different
-things hold together (`bfs kron`). Each word has meanings: families, and values of their axes. Where one
-of the families left is what people usually mean by a word of the sentence, it is meant.
+things hold together (`bfs kron`). So do who works (`cpu`) and where bytes lie (`host memory`), but where no
+family has both, as of `cpu or gpu memory`, they are alternatives. Each word has meanings: families, and
+values of their axes. Where one of the families left is what people usually mean by a word of the sentence,
+it is meant.
 """
 
 import itertools
@@ -25,6 +27,7 @@ CROSSOVER, UNCERTAINTY = "crossover", "uncertainty"
 PEER = "peer"
 # Of a crossover kinds of memory and ways to move bytes are what is compared.
 COMPARED = ("memory", "way")
+BY, ENDS = "by", "ends"
 COMPARING = ("best", "slowest", CROSSOVER)
 SHOWN = 4  # families by name
 LARGEST_ROW = 64 << 10  # a size that is no larger, and no word is beside, is of rows where there are any
@@ -80,6 +83,7 @@ class Sentence:
     sizes: list[tuple[Sizes, Sequence[str]]] = field(default_factory=list)
     axes: dict[str, list[str]] = field(default_factory=dict)
     families: list[str] = field(default_factory=list)
+    either: bool = False  # whether who works and where bytes lie are alternatives
 
     @property
     def subjects(self) -> list[list[Word]]:
@@ -87,7 +91,8 @@ class Sentence:
         found: dict[str, list[Word]] = {}
         for word in self.words:
             compared = self.want == CROSSOVER and word.about in COMPARED
-            found.setdefault(COMPARED[0] if compared else word.about, []).append(word)
+            about = ENDS if self.either and word.about == BY else word.about
+            found.setdefault(COMPARED[0] if compared else about, []).append(word)
         return list(found.values())
 
     def sizes_of(self, family: str) -> dict[str, list[Sizes]]:
@@ -355,18 +360,11 @@ def _between(one: str, other: str) -> Word:
 
 
 def _choose_families(sentence: Sentence) -> None:
-    groups: list[tuple[str, list[str]]] = [
-        (words[0].says, [name for name in families() if any(name in word.families for word in words)])
-        for words in sentence.subjects
-    ]
-    for size, axes in sentence.sizes:
-        of = [name for name, there in families().items() if any(not axes or one in axes for one in there)]
-        groups.append((exact(size[0]), of))
-    left = [
-        name
-        for name in families()
-        if all(name in found for _, found in groups) and _can_be(name, sentence.subjects, sentence.axes)
-    ]
+    groups = _groups(sentence)
+    left = _left(sentence, groups)
+    if not left and {BY, ENDS} <= {word.about for word in sentence.words}:
+        sentence.either = True
+        left = _left(sentence, _groups(sentence))
     if not left:
         raise ReportError(_contradiction(groups))
     named = sum(word.about in COMPARED for word in sentence.words)
@@ -378,6 +376,27 @@ def _choose_families(sentence: Sentence) -> None:
         or word.usually
     }
     sentence.families = [name for name in left if name in usual] or left
+
+
+def _groups(sentence: Sentence) -> list[tuple[str, list[str]]]:
+    """What a sentence is of, one after another, and the families that can have it."""
+    groups: list[tuple[str, list[str]]] = [
+        (words[0].says, [name for name in families() if any(name in word.families for word in words)])
+        for words in sentence.subjects
+    ]
+    for size, axes in sentence.sizes:
+        of = [name for name, there in families().items() if any(not axes or one in axes for one in there)]
+        groups.append((exact(size[0]), of))
+    return groups
+
+
+def _left(sentence: Sentence, groups: Sequence[tuple[str, list[str]]]) -> list[str]:
+    """The families that can have all that a sentence is of."""
+    return [
+        name
+        for name in families()
+        if all(name in found for _, found in groups) and _can_be(name, sentence.subjects, sentence.axes)
+    ]
 
 
 def _can_be(family: str, subjects: Sequence[Sequence[Word]], held: Mapping[str, Sequence[str]]) -> bool:

@@ -22,8 +22,7 @@ from grainscope_report.units import format_bytes, format_rate, format_time, sign
 from grainscope_report.writing import Column, Terminal, csv_text, json_text, known, terminal
 
 DESCRIPTION = """\
-Answers a question in words from a run: the rows that are meant, a ranking with
-uncertainties, a peak, or the size from which one way is faster than another.
+Answers a question in words from a run: rows, a ranking, a peak or a crossover.
 
   grainscope-report ask RUN h2d pinned 64MiB
   grainscope-report ask RUN best way for 4 KiB pieces

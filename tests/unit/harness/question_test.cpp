@@ -118,6 +118,44 @@ TEST(Question, every_value_in_the_table_is_of_a_case_of_full) {
   EXPECT_GT(values, 300U);
 }
 
+// The values of an axis of a family's cases that a question means.
+std::set<std::string> meant(const std::string& text, const std::string& family, const std::string& axis) {
+  const Question question(text);
+  std::set<std::string> found;
+  for (const Case& id : full()) {
+    for (const Axis& each : id.axes) {
+      if (id.family == family && each.key == axis && question.matches(id)) {
+        found.insert(to_string(each.value));
+      }
+    }
+  }
+  return found;
+}
+
+TEST(Question, host_memory_is_where_bytes_lie_and_the_cpu_is_who_works) {
+  using Values = std::set<std::string>;
+  const std::string sampling = "sampling/neighbours";
+  EXPECT_EQ(meant("gather host memory", "gather", "store"),
+            (Values{"managed", "mapped", "pageable", "pinned"}));
+  EXPECT_EQ(meant("embedding bags in cpu memory", "gather/bag", "store"), Values{"mapped"});
+  EXPECT_EQ(meant("training host memory", "pipeline/graphsage", "store"),
+            (Values{"mapped", "pageable", "pinned"}));
+  EXPECT_EQ(meant("sampling host memory", sampling, "placement"), (Values{"host", "mapped"}));
+  EXPECT_EQ(meant("gather cpu", "gather", "mode"), (Values{"cpu_gather", "cpu_gather_dma"}));
+  EXPECT_EQ(meant("gather cpu host memory", "gather", "mode"), (Values{"cpu_gather", "cpu_gather_dma"}));
+  EXPECT_EQ(meant("training cpu", "pipeline/graphsage", "mode"), Values{"cpu_only"});
+  EXPECT_EQ(meant("sampling cpu or gpu memory", sampling, "placement"), (Values{"device", "host"}));
+}
+
+TEST(Question, to_the_device_is_every_gather_but_the_one_that_brings_nothing_there) {
+  std::set<std::string> modes = meant("gather", "gather", "mode");
+  EXPECT_EQ(modes.erase("cpu_gather"), 1U);
+  EXPECT_EQ(meant("gather h2d", "gather", "mode"), modes);
+  modes = meant("training", "pipeline/graphsage", "mode");
+  EXPECT_EQ(modes.erase("cpu_only"), 1U);
+  EXPECT_EQ(meant("training h2d", "pipeline/graphsage", "mode"), modes);
+}
+
 TEST(Question, families_of_the_table_are_those_of_the_suite) {
   const json table = read_json(GRAINSCOPE_WORDS);
   std::set<std::string> listed{"transfer/written"};
