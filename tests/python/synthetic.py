@@ -284,6 +284,9 @@ class File:
     def document(self) -> dict:
         """The whole file, counted."""
         rows = merged(self.rows)
+        for row in rows:
+            if "real_time" in row and isinstance(row.get("median_s"), float):  # which may be another by now
+                row["real_time"] = row["median_s"] * 1e9
         counts = {
             status: sum(row["status"] == status for row in rows) for status in ("ok", "skipped", "failed")
         }

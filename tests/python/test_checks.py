@@ -34,6 +34,7 @@ def good() -> File:
 def shift(row: dict, factor: float) -> None:
     """Another median with everything that follows from it."""
     row |= times([one * factor for one in row["visits"][0]["samples_s"]])
+    row["real_time"] = row["median_s"] * 1e9
     row["bandwidth_gb_s"] = row["bytes"] / row["median_s"] / 1e9
     row["operation_s"] = row["median_s"] / row["operations"]
     row["link_fraction"] = row["bandwidth_gb_s"] / 54.7
@@ -71,7 +72,27 @@ def traffic(**values):
     return lambda row: row["traffic"].update(values)
 
 
-SLOWER = {"median_s": 1.001, "operation_s": 1.001, "bandwidth_gb_s": 1 / 1.001, "link_fraction": 1 / 1.001}
+def elsewhere(row: dict) -> None:
+    """A fault: a site without a link, in the name, too."""
+    row["case"]["site"].update(gpu=3)
+    row["name"] = row["name"].replace("gpu:0", "gpu:3")
+
+
+def fewer_bytes(row: dict) -> None:
+    """A fault: half of the bytes that the case asks for, with all that follows from them."""
+    for field in ("bytes", "bandwidth_gb_s", "link_fraction"):
+        row[field] /= 2
+    row["bytes"] = int(row["bytes"])
+    row["traffic"]["amplification"] *= 2
+
+
+SLOWER = {
+    "median_s": 1.001,
+    "real_time": 1.001,
+    "operation_s": 1.001,
+    "bandwidth_gb_s": 1 / 1.001,
+    "link_fraction": 1 / 1.001,
+}
 GIB_NOT_GB = {"bandwidth_gb_s": 1e9 / (1 << 30), "link_fraction": 1e9 / (1 << 30)}
 FAULTS = [
     (scaled(**SLOWER), "median_s", "that of the visit in the middle is 0.008"),
@@ -98,7 +119,19 @@ FAULTS = [
     (lambda row: shift(row, 0.5), "status", "beats limit_gb_s 63.0: it must be failed"),
     (replaced(link_bytes_least=768 * MIB), "status", "100.7 GB/s beats limit_gb_s 63.0"),
     (replaced(link_fraction=0.9), "link_fraction", "its rate over the copy peak is 0.613"),
-    (lambda row: row["case"]["site"].update(gpu=3), "link_fraction", "context.links has no peak"),
+    (elsewhere, "link_fraction", "context.links has no peak"),
+    (
+        lambda row: row.update(name=row["name"].replace("gpu:0", "gpu:3")),
+        "name",
+        "says gpu:3, its case has 0",
+    ),
+    (lambda row: row["case"]["axes"].update(offset=64), "name", "says offset:32, its case has 64"),
+    (replaced(name="transfer/memcpy/read"), "name", "of another family than its case, 'transfer/zero_copy'"),
+    (replaced(real_time=8008000.0), "real_time", "is 8008000.0, median_s is 8000000.0 ns"),
+    (replaced(time_unit="us"), "real_time", "median_s is 8000.0 us"),
+    (replaced(bytes_per_second=33.5e6), "bytes_per_second", "bytes / median_s is 3355"),
+    (replaced(items_per_second=125.0), "items_per_second", "operations / median_s is 125000"),
+    (fewer_bytes, "bytes", "bytes is 268435456"),
     (replaced(middle=1), "middle", "above the last of the visits, 0"),
     (traffic(requests=1), "traffic.requests", "requests_by_size add up to"),
     (traffic(bytes=256 * MIB * 1.02), "traffic.bytes", "requests_by_size carry 268435456"),
@@ -122,6 +155,17 @@ def test_a_contradiction_in_a_row_is_found_where_it_is(spoil, field, message):
     [problem] = contradictions(document)
     assert problem.path == ROW + field
     assert message in problem.message
+
+
+def test_a_question_is_asked_once_at_a_site():
+    """Under another name, too."""
+    document = good().document()
+    row = document["benchmarks"][0]
+    document["benchmarks"].append(row | {"name": row["name"].replace("/read", "/read/again")})
+    document["context"]["run"]["counts"]["ok"] += 1
+    [problem] = contradictions(document)
+    assert problem.path == "$.benchmarks"
+    assert problem.message == "ask one question at one site twice: [0] and again [2]"
 
 
 def test_a_failed_row_may_beat_its_limit():
@@ -194,6 +238,7 @@ def test_the_middle_is_that_of_the_middle_median():
     row = document["benchmarks"][0]
     first = row["visits"][0]
     row |= times(first["samples_s"]) | {"visits": row["visits"], "middle": 0}
+    row["real_time"] = row["median_s"] * 1e9
     row["bandwidth_gb_s"] = row["bytes"] / row["median_s"] / 1e9
     [problem] = contradictions(document)
     assert str(problem) == ROW + "middle: is 0, the middle median is that of visit 1"
@@ -538,7 +583,8 @@ def test_a_box_has_the_bytes_of_its_sides():
     file.add("shape/copy", axes, SITE, 1e-5)
     assert faults_of(file) == []
     found = faults_of(file, lambda row: row["case"]["axes"].update(planes=2))
-    assert "width × rows × planes is 32768" in found[0]
+    assert "says planes:4, its case has 2" in found[0]
+    assert "width × rows × planes is 32768" in found[1]
 
 
 LANES_SITE = {"gpu": 0, "numa": 0}
