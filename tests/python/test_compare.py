@@ -655,3 +655,26 @@ def test_one_gpu_of_several_that_is_slower_or_gone_is_not_the_same(tmp_path, cap
     status, text = said("gone")
     assert status == 1
     assert f"{len(SIZES)} missing" in text
+
+
+def test_runs_counted_together_keep_the_gpu_that_is_slower_or_gone(tmp_path, capsys):
+    known = tmp_path / "b.json"
+    known.write_bytes(type_b(gpu=f"{H100} ×4"))
+
+    def said(name: str, slow: dict[int, float]) -> tuple[int, str]:
+        found = []
+        for run, gpus in (("base", dict.fromkeys(range(4), 1.0)), (name, slow)):
+            for day in (20, 21):
+                file = of_gpus(f"node-{run}", gpus)
+                file.context["run"]["id"] = f"{run} {day}"
+                found.append(str(file.write(tmp_path / f"{run}-{day}.json")))
+        more = ["--pool", "--type-b", str(known), "--fail-on", "slower,failed,missing"]
+        return main(["compare", *found, *more]), " ".join(capsys.readouterr().out.split())
+
+    status, text = said("well", dict.fromkeys(range(4), 1.0))
+    assert (status, "fell behind" in text) == (0, False)
+    status, text = said("slow", dict.fromkeys(range(4), 1.0) | {2: 2.0})
+    assert status == 5
+    assert "one fell behind it, by up to 2.0" in text
+    status, text = said("gone", dict.fromkeys((0, 1, 3), 1.0))
+    assert (status, f"{len(SIZES)} missing" in text) == (1, True)
