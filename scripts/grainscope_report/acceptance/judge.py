@@ -71,6 +71,8 @@ EXPLAIN = (
 )  # fmt: skip
 PASSED, FAILED, MISSING, NOT_APPLICABLE = "passed", "failed", "missing", "not applicable"
 UNDECIDED = "not decided"
+UNTOLD = "the machine does not tell"
+NAMED = 6  # GPUs that are named in a sentence
 BROKEN = (FAILED, MISSING)
 REJECTED = 0.05  # of sound runs, at most
 LEAST = 0.975  # of one end of a 95 % interval
@@ -218,8 +220,8 @@ def _run(result: Result, rules: RuleSet, any_run: bool) -> Iterator[Judged]:
         yield _of_run("visits", text, wrong, again, UNDECIDED)
     nodes, seen = _nodes(result), _nodes_seen(result)
     if nodes > 1 and seen:
-        wrong = "" if seen > 1 else "no row is of a GPU and a node's memory far from it"
-        text = f"GPUs were measured with the memory of one of the {nodes} nodes and of another"
+        wrong = _one_node(result, seen)
+        text = f"each GPU was measured with the memory of one of the {nodes} nodes and of another"
         yield _of_run("remote_node", text, wrong, again, MISSING if _is_whole(result, rules) else UNDECIDED)
     least = min((rule.needs_gpus for rule in rules.rules), default=0)
     if (gpus := len(result.environment.gpu_names)) < least:
@@ -236,9 +238,14 @@ def _run(result: Result, rules: RuleSet, any_run: bool) -> Iterator[Judged]:
         then = severe[0].remedy if severe else ""
         wrong = "; ".join(one.finding for one in severe)
         yield _of_run("severe_warnings", "the machine report has no severe warning", wrong, then)
+    asked_links = [link for link in result.links if any(rule.link == link.direction for rule in rules.rules)]
+    if chosen := _chosen_by_rate(result, asked_links):
+        gpus = some([f"GPU {gpu}" for gpu in chosen], NAMED)
+        text = f"The NUMA node nearest to {gpus}, of whose links the fastest counts"
+        yield Judged("node.nearest", text, "node", NOT_APPLICABLE, UNTOLD)
     for verdict in node_verdicts(result, rules.node):
         status = NOT_APPLICABLE if verdict.wrong is None else FAILED if verdict.wrong else PASSED
-        message = "the machine does not tell" if verdict.wrong is None else verdict.wrong
+        message = UNTOLD if verdict.wrong is None else verdict.wrong
         yield Judged(
             f"node.{verdict.id}",
             verdict.text,
@@ -262,12 +269,40 @@ def _nodes(result: Result) -> int:
     return sum(bool(one.get("memory_bytes")) and one.get("memory_allowed") is not False for one in there)
 
 
-def _nodes_seen(result: Result) -> int:
-    """Of how many nodes a GPU's copies or loads were measured."""
-    sites = [row.case.site for row in result.rows if row.measured and "gpu" in row.case.site]
-    return len(
-        {site["numa"] for site in sites if "numa" in site} | {link.numa for link in result.links} - {None}
-    )
+def _nodes_seen(result: Result) -> dict[int, set[int]]:
+    """Of each GPU the nodes with whose memory its copies or loads were measured, if any."""
+    sites = [row.case.site for row in result.rows if row.measured]
+    pairs = {(site["gpu"], site["numa"]) for site in sites if {"gpu", "numa"} <= site.keys()}
+    seen: dict[int, set[int]] = defaultdict(set)
+    for gpu, node in sorted(pairs | {(link.gpu, link.numa) for link in result.links if link.peer is None}):
+        seen[gpu].add(node)
+    return seen
+
+
+def _one_node(result: Result, seen: Mapping[int, set[int]]) -> str:
+    """What is wrong where GPUs were measured with one node's memory alone."""
+    near = _near_nodes(result)
+    alone = [gpu for gpu, nodes in seen.items() if len(nodes) < 2]
+    if len(alone) == len(seen) and all(near.get(gpu, node) == node for gpu in alone for node in seen[gpu]):
+        return "no row is of a GPU and a node's memory far from it"
+    gpus = some([f"GPU {gpu}" for gpu in alone], NAMED)
+    return f"no row of {gpus} is of a second node's memory" if alone else ""
+
+
+def _near_nodes(result: Result) -> dict[int, int]:
+    """The node nearest to each GPU: by the machine report, else the one that rows call local, if known."""
+    local: dict[int, set[int]] = defaultdict(set)
+    for row in result.rows:
+        if row.case.locality == "local" and {"gpu", "numa"} <= row.case.site.keys():
+            local[row.case.site["gpu"]].add(row.case.site["numa"])
+    found = {gpu: min(nodes) for gpu, nodes in local.items() if len(nodes) == 1}
+    gpus = result.environment.gpus
+    numbers = [cuda.get("ordinal") if isinstance(cuda := gpu.get("cuda"), Mapping) else None for gpu in gpus]
+    if all(number is None for number in numbers):
+        numbers = list(range(len(gpus)))
+    told = zip(numbers, (gpu.get("numa_node") for gpu in gpus), strict=True)
+    # The kernel's -1 is "not told".
+    return found | {gpu: node for gpu, node in told if type(gpu) is type(node) is int and node >= 0}
 
 
 def _rule(result: Result, rule: Rule, rules: RuleSet, reference: Result | None) -> list[Judged | _Value]:
@@ -279,7 +314,8 @@ def _rule(result: Result, rule: Rule, rules: RuleSet, reference: Result | None) 
 
 
 def _of_links(result: Result, rule: Rule, rules: RuleSet) -> list[Judged | _Value]:
-    links = _nearest([link for link in result.links if link.direction == rule.link])
+    there = [link for link in result.links if link.direction == rule.link]
+    links, near = _nearest(result, there), _near_nodes(result)
     found: list[Judged | _Value] = []
     for link in links:
         value = _link_value(link, rule)
@@ -293,20 +329,38 @@ def _of_links(result: Result, rule: Rule, rules: RuleSet) -> list[Judged | _Valu
             else _known(None, None, _of_interval(link.within_gb_s), rules.allowance.get(LINK_CLOCK))
         )
         found.append(_Value(rule, _link_name(link), measured, value, why, known if peak else EXACT))
-    there = {link.gpu for link in links}
-    return found + _missing_gpus(
-        result, rule, there, f"no link {rule.link} was measured", _again(result, rules)
-    )
+    again = _again(result, rules)
+    for gpu in sorted({link.gpu for link in there} - {link.gpu for link in links}):
+        why = f"no link {rule.link} of GPU {gpu} and node {near[gpu]}, the nearest to it, was measured"
+        lacking = _judged(rule, f"GPU {gpu}", MISSING, why)
+        found.append(replace(lacking, remedy="numactl --show", again=again))
+    why = f"no link {rule.link} was measured"
+    return found + _missing_gpus(result, rule, {link.gpu for link in there}, why, again)
 
 
-def _nearest(links: list[Link]) -> list[Link]:
-    """Of the links of a GPU to several nodes' memory the fastest: a node farther away is slower by design."""
+def _nearest(result: Result, links: Sequence[Link]) -> list[Link]:
+    """Of a GPU's links to several nodes' memory that of the nearest: a node farther away is slower by design.
+
+    Where it is unknown which node that is, the fastest.
+    """
+    near = _near_nodes(result)
     best: dict[tuple, Link] = {}
     for link in links:
         pair = (link.gpu, link.peer)
+        if link.peer is None and near.get(link.gpu, link.numa) != link.numa:
+            continue
         if pair not in best or link.peak_gb_s > best[pair].peak_gb_s:
             best[pair] = link
     return list(best.values())
+
+
+def _chosen_by_rate(result: Result, links: Sequence[Link]) -> list[int]:
+    """The GPUs with links to several nodes of which the nearest is unknown."""
+    near, nodes = _near_nodes(result), defaultdict(set)
+    for link in links:
+        if link.peer is None and link.gpu not in near:
+            nodes[link.gpu].add(link.numa)
+    return sorted(gpu for gpu, of in nodes.items() if len(of) > 1)
 
 
 def _link_value(link: Link, rule: Rule) -> float | None:
