@@ -17,6 +17,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/system/child_process.hpp"
 #include "options.hpp"
+#include "presets.hpp"
 #include "result_store.hpp"
 #include "run.hpp"
 
@@ -177,7 +178,8 @@ constexpr const char* kUsage =
     "Runs N times what FLAGS ask for, each time in a process of its own, into DIR/1 to DIR/N.\n"
     "What these runs differ by is the type B uncertainty of this machine: grainscope-report takes\n"
     "DIR as --type-b, and a table at the end shows it. Runs that are there already are gone on with.\n"
-    "N is 2 to 100; three runs tell a spread to about a quarter.\n";
+    "N is 2 to 100; three runs tell a spread to about a quarter. Each run comes to a case at least twice:\n"
+    "--preset smoke and paper, which come once, need --benchmark_repetitions=3.\n";
 
 int count_of(const std::string& word) {
   int count = 0;
@@ -191,6 +193,21 @@ int count_of(const std::string& word) {
                      word + "'");
   }
   return count;
+}
+
+// What visits differ by can be told apart from what runs do only by several visits from a process each.
+void require_several_visits(const Options& options) {
+  if (options.visits.value_or(sampling_of(options.preset).visits) < 2) {
+    const std::string flag =
+        options.visits ? "--benchmark_repetitions=1" : std::string("--preset=") + name(options.preset);
+    throw UsageError("repeat needs runs that come to each case at least twice, and " + flag +
+                     " comes once, so that visits and runs could not be told apart: " +
+                     (options.visits ? "give" : "add") + " --benchmark_repetitions=3");
+  }
+  if (options.one_process) {
+    throw UsageError(
+        "repeat needs visits from a process each, since processes differ, too: leave out --one-process");
+  }
 }
 
 std::vector<std::string> without_folder(const std::vector<std::string>& flags) {
@@ -232,13 +249,25 @@ int run_in(const fs::path& folder, const std::vector<std::string>& flags, const 
   return end->signal != 0 ? 128 + end->signal : end->status;
 }
 
+// Whether a row of a result has a time that was measured.
+bool is_timed(const json& row) {
+  return row.value("status", "") == "ok" && row.value("label", "") == "measured" && row.contains("median_s");
+}
+
+// How many visits stand for a row: those on quiet CPUs where there is any, else all.
+std::size_t standing_visits(const json& row) {
+  const json visits = row.value("visits", json::array());
+  const auto quiet = static_cast<std::size_t>(
+      std::count_if(visits.begin(), visits.end(), [](const json& visit) { return !visit.contains("busy"); }));
+  return quiet > 0 ? quiet : visits.size();
+}
+
 // The medians of the rows that were measured, by their names, of one result after another.
 std::map<std::string, std::vector<double>> medians_of(const std::vector<json>& results) {
   std::map<std::string, std::vector<double>> found;
   for (const json& result : results) {
     for (const json& row : result.value("benchmarks", json::array())) {
-      if (row.value("status", "") == "ok" && row.value("label", "") == "measured" &&
-          row.contains("median_s")) {
+      if (is_timed(row)) {
         found[row.at("name")].push_back(row.at("median_s"));
       }
     }
@@ -303,17 +332,37 @@ std::string spread_text(const std::vector<json>& results, const Screen& screen) 
     const std::size_t room = screen.width > letters(shown) + 2 ? screen.width - letters(shown) - 2 : 0;
     text += shown + (room > 0 ? "  " + shortened(line.back(), room) : "") + "\n";
   }
-  const bool once = std::any_of(results.begin(), results.end(), [](const json& result) {
-    return result.value("/context/run/visits"_json_pointer, 1) == 1;
-  });
-  if (once) {
-    text +=
-        wrapped("warning:",
-                "each run came to a case once, so what visits differ by is in these numbers; to tell both "
-                "apart: --benchmark_repetitions=3",
-                9, screen.width);
-  }
   return text;
+}
+
+std::string why_no_type_b(const std::vector<json>& results) {
+  int measured = 0;
+  int several = 0;
+  for (const json& result : results) {
+    bool has_row = false;
+    bool has_several = false;
+    for (const json& row : result.value("benchmarks", json::array())) {
+      if (is_timed(row)) {
+        has_row = true;
+        has_several = has_several || standing_visits(row) > 1;
+      }
+    }
+    measured += has_row ? 1 : 0;
+    several += has_several ? 1 : 0;
+  }
+  const int runs = static_cast<int>(results.size());
+  const std::string of = " of " + std::to_string(runs) + " runs have ";
+  if (measured < runs) {
+    return std::to_string(runs - measured) + of +
+           "no measured row, so they are no type B: ask for cases that are measured here "
+           "(`grainscope-report list` has each row with its reason)";
+  }
+  if (several < 2) {
+    return std::to_string(several) + of +
+           "a row of two visits on quiet CPUs, and type B needs two: measure again when the host has less to "
+           "do, with another --out and --benchmark_repetitions=5";
+  }
+  return {};
 }
 
 int repeat_command(const std::vector<std::string>& words) {
@@ -330,6 +379,7 @@ int repeat_command(const std::vector<std::string>& words) {
   if (!options.file_out.empty()) {
     throw UsageError("--benchmark_out is of one run, and repeat makes several: leave it out");
   }
+  require_several_visits(options);
   int status = 0;
   std::vector<json> results;
   for (int run = 1; run <= count; ++run) {
@@ -350,6 +400,8 @@ int repeat_command(const std::vector<std::string>& words) {
   if (incomplete > 0) {
     std::cerr << "grainscope: " << incomplete << " of " << count
               << " runs are not complete: the same command goes on with them\n";
+  } else if (const std::string why = why_no_type_b(results); !why.empty()) {
+    std::cerr << "grainscope: " << why << '\n';
   } else {
     std::cerr << "grainscope: " << count << " runs; grainscope-report takes them as --type-b "
               << shell_word(options.out_dir) << '\n';

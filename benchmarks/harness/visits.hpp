@@ -54,16 +54,20 @@ class RoundProcess {
 
 // `grainscope repeat N --out DIR FLAGS`: whole runs one after another, each a process of its own, in DIR/1 to
 // DIR/N. What they differ by is the type B of this machine, and is shown at the end. Runs that are there are
-// gone on with. Returns the
-// exit status of the first run that could not be made, and then makes no other; else 1 where a row failed in
-// any. Throws UsageError for words that make no sense and for a run that is there by other flags,
+// gone on with. Returns the exit status of the first run that could not be made, and then makes no other;
+// else 1 where a row failed in any. Throws UsageError for words that make no sense, for runs that could be no
+// type B (of one visit, or with all visits from one process) and for a run that is there by other flags;
 // HelpRequested for --help.
 inline constexpr const char* kRepeatCommand = "repeat";
 [[nodiscard]] int repeat_command(const std::vector<std::string>& words);
 
 // What results of the same cases differ by, family by family: of each row the largest median over the
-// smallest. Warns of results that came to a case once. Empty where no case is in all of them.
+// smallest. Empty where no case is in all of them.
 [[nodiscard]] std::string spread_text(const std::vector<nlohmann::json>& results, const Screen& screen);
+
+// Why grainscope-report would not take these results as type B, and what to do: one has no measured row, or
+// fewer than two have a row of which two visits stand. Empty where it takes them.
+[[nodiscard]] std::string why_no_type_b(const std::vector<nlohmann::json>& results);
 
 // The other end: reads the round from standard input; says a line, and waits until it is taken.
 [[nodiscard]] Round read_round();

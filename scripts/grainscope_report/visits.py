@@ -38,6 +38,7 @@ from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
 from grainscope_report.statistics import median_ranks
 from grainscope_report.uncertainty import FORMAT, TypeB, Uncertainty, clock_of, kind_of, standing
+from grainscope_report.units import plural
 
 MEDIANS_FORMAT = "grainscope medians 1"
 LEVELS = ("sample", "visit", "process", "machine")
@@ -339,9 +340,12 @@ def type_b_table(runs: Sequence[Measured]) -> dict[str, Any]:
     kinds = {kind: sorted(kinds[kind], key=lambda run: run.started) for kind in order}
     used = [run for kind in kinds.values() for run in kind]
     if not any(len(kind) > 1 for kind in kinds.values()):
+        single = len(runs) - len(used)
+        which = f"{single} of these {plural(len(runs), 'run')}" if len(runs) > 1 else "this run"
+        said = f"; {which} visited no case from two processes" if single else ""
         raise ReportError(
-            "type B needs at least two runs of several visits on one kind of machine: "
-            "`grainscope repeat 3 --out DIR` makes them"
+            f"type B needs at least two runs of several visits on one kind of machine{said}: "
+            "`grainscope repeat 3 --benchmark_repetitions=3 --out DIR` makes them"
         )
     return {
         "format": FORMAT,

@@ -6,6 +6,7 @@ import json
 import math
 import operator
 import random
+import re
 import subprocess
 import sys
 from functools import cache
@@ -54,6 +55,23 @@ def planted(
                 )
             )
     return runs
+
+
+def test_runs_of_one_visit_or_of_one_process_are_no_type_b_and_are_counted() -> None:
+    several = [dataclasses.replace(run, processes={q: (*p, *p) for q, p in run.processes.items()})
+               for run in planted(1, 1, 1, rows=4)]  # fmt: skip
+    asked = re.escape("`grainscope repeat 3 --benchmark_repetitions=3 --out DIR` makes them")
+    for visits_each in (1, 3):
+        runs = planted(1, 2, visits_each, rows=4)
+        for given, said in (
+            (runs, "; 2 of these 2 runs visited no case from two processes: "),
+            (runs[:1], "; this run visited no case from two processes: "),
+            ([*several, dataclasses.replace(runs[1], machine="m1")], "; 1 of these 2 runs visited no case"),
+        ):
+            with pytest.raises(ReportError, match=f"on one kind of machine{said}.*{asked}"):
+                visits.type_b_table(given)
+    with pytest.raises(ReportError, match="on one kind of machine: "):
+        visits.type_b_table(several)
 
 
 def test_planted_spreads_are_found_at_their_levels() -> None:

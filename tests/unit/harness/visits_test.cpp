@@ -263,7 +263,6 @@ TEST(Spread, is_the_largest_median_over_the_smallest) {
             "\n3 runs differ by  rows  middle  most  in\n"
             "host/memcpy          3   2.0 %  50 %  bytes:1\n");
   EXPECT_EQ(spread_text({run_of({1}, 3), run_of({}, 3)}, screen), "");
-  EXPECT_TRUE(says(spread_text({run_of({1}, 1), run_of({1}, 1)}, screen), "--benchmark_repetitions=3"));
 }
 
 TEST_F(Repeated, runs_that_are_there_are_gone_on_with) {
@@ -303,6 +302,83 @@ TEST_F(Repeated, runs_that_are_there_by_other_flags_are_refused) {
   const Ended ended = run_program(other);
   EXPECT_EQ(ended.status, 2);
   EXPECT_TRUE(says(ended.err, "was asked for by other flags")) << ended.err;
+}
+
+TEST_F(Repeated, runs_of_one_visit_are_refused_before_anything_is_measured) {
+  const std::string folder = directory_.path().string();
+  struct Once {
+    std::vector<std::string> flags;
+    std::string said;
+  };
+  for (const Once& once : {Once{{"--preset=smoke"}, "--preset=smoke comes once"},
+                           Once{{"--preset", "paper"}, "--preset=paper comes once"},
+                           Once{{"--benchmark_repetitions=1"}, "--benchmark_repetitions=1 comes once"}}) {
+    std::vector<std::string> words = {"repeat", "2", "--out", folder, test::kFewCases};
+    words.insert(words.end(), once.flags.begin(), once.flags.end());
+    const Ended ended = run_program(words);
+    EXPECT_EQ(ended.status, 2) << ended.err;
+    EXPECT_TRUE(says(ended.err, once.said)) << ended.err;
+    EXPECT_TRUE(says(ended.err, "--benchmark_repetitions=3")) << ended.err;
+    EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+  }
+}
+
+TEST_F(Repeated, runs_whose_visits_share_a_process_are_refused_before_anything_is_measured) {
+  auto shared = command("2");
+  shared.push_back("--one-process");
+  const Ended ended = run_program(shared);
+  EXPECT_EQ(ended.status, 2) << ended.err;
+  EXPECT_TRUE(says(ended.err, "leave out --one-process")) << ended.err;
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+}
+
+TEST_F(Repeated, runs_without_a_measured_row_are_said_to_be_no_type_b) {
+  const Ended ended =
+      run_program({"repeat", "2", "--out", directory_.path().string(), "--benchmark_repetitions=2",
+                   "--preset=smoke", "--benchmark_filter=^model/gather/.*pcie4x16"});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_TRUE(says(ended.err, "2 of 2 runs have no measured row")) << ended.err;
+  EXPECT_TRUE(says(ended.err, "no type B")) << ended.err;
+  EXPECT_FALSE(says(ended.err, "--type-b")) << ended.err;
+}
+
+// A run with a row of visits that are busy or not.
+json visited(const std::vector<std::vector<bool>>& rows) {
+  json run = run_of(std::vector<double>(rows.size(), 1.0), 3);
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    for (const bool busy : rows[at]) {
+      json visit = {{"median_s", 1.0}};
+      if (busy) {
+        visit["busy"] = true;
+      }
+      run["benchmarks"][at]["visits"].push_back(visit);
+    }
+  }
+  return run;
+}
+
+TEST(WhyNoTypeB, says_nothing_of_two_runs_with_a_row_of_two_visits) {
+  EXPECT_EQ(why_no_type_b({visited({{false}, {false, false}}), visited({{false, true, false}})}), "");
+  // Of a row whose visits are all busy, all stand.
+  EXPECT_EQ(why_no_type_b({visited({{true, true}}), visited({{true, true}}), visited({{false}})}), "");
+}
+
+TEST(WhyNoTypeB, counts_runs_of_whose_rows_one_visit_stands) {
+  EXPECT_TRUE(says(why_no_type_b({visited({{false, true, true}}), visited({{false, false}})}),
+                   "1 of 2 runs have a row of two visits on quiet CPUs"));
+  EXPECT_TRUE(says(why_no_type_b({visited({{false, true}}), visited({{true, false}, {false}})}),
+                   "0 of 2 runs have a row of two visits on quiet CPUs"));
+}
+
+TEST(WhyNoTypeB, is_that_a_run_has_no_measured_row) {
+  json skipped = visited({{false, false}});
+  skipped["benchmarks"][0]["status"] = "skipped";
+  json modelled = visited({{false, false}});
+  modelled["benchmarks"][0]["label"] = "modelled";
+  const json sound = visited({{false, false}});
+  for (const json& without : {skipped, modelled, json::object()}) {
+    EXPECT_TRUE(says(why_no_type_b({sound, sound, without}), "1 of 3 runs have no measured row"));
+  }
 }
 
 TEST_F(Repeated, runs_need_a_number_and_a_folder) {
