@@ -301,7 +301,7 @@ def _differences(
     counts = Counter(row.verdict.verdict for row in rows)
     likely = [row for row in rows if row.verdict.verdict in verdicts.LIKELIES]
     shown = [row for row in rows if row.verdict.verdict in (verdicts.FASTER, verdicts.SLOWER)]
-    chance = round(2 * (1 - verdicts.LIKELY) * len(rows))
+    chance = verdicts.by_chance([(row.base, row.new) for row in rows], SAME)
     ways = [f"{word} in {counts[word]}" for word in (verdicts.FASTER, verdicts.SLOWER) if counts[word]]
     left = len(rows) - sum(counts[one] for one in verdicts.CERTAIN)
     said = (
@@ -312,7 +312,9 @@ def _differences(
     if all(row.verdict.why == verdicts.TYPE_B_UNKNOWN for row in rows):
         said += " What runs of such a machine differ by is not known: `grainscope repeat 3 --out DIR` tells."
     elif likely:
-        said += f" {len(likely)} are likely to differ; where nothing does, about {chance} look so by chance."
+        said += (
+            f" {len(likely)} are likely to differ; where nothing does, about {chance:.0f} look so by chance."
+        )
     yield out.wrap(said, "")
     shown = shown or (likely if len(likely) > chance else [])
     if shown := sorted(shown, key=lambda row: -abs(math.log(row.verdict.ratio)))[:most]:
