@@ -418,6 +418,16 @@ def test_each_gpu_needs_rows_of_two_nodes(check, nodes, said):
         assert check(rules, file, arguments=arguments)[0] == (5 if said else 0)
 
 
+def test_a_node_without_cpus_is_none_to_be_measured(check):
+    """As GPUs' own memory is one, and memory behind CXL."""
+    rules = COPY.replace(', locality = "local"', "") + "every_gpu = false\n"
+    file = seen((0, 0), (1, 0), near=0)
+    assert check(rules, file)[0] == 1
+    for node, cpus in zip(file.context["environment"]["memory"]["nodes"], ([0, 1], []), strict=True):
+        node["cpus"] = cpus
+    assert check(rules, file)[0] == 0
+
+
 def test_of_a_gpu_whose_nearest_node_is_unknown_rows_of_two_nodes_are_needed(check):
     rules = COPY.replace(', locality = "local"', "") + "every_gpu = false\n"
     file = seen((0, 1), (1, 0), (1, 1))

@@ -262,11 +262,14 @@ def _of_run(name: str, text: str, wrong: str, then: str, status: str = FAILED) -
 
 
 def _nodes(result: Result) -> int:
-    """How many NUMA nodes have memory that may be used."""
+    """How many NUMA nodes have CPUs, and memory that may be used: others, as a GPU's own, are not measured."""
     memory = result.environment.raw.get("memory")
     nodes = memory.get("nodes") if isinstance(memory, Mapping) else None
     there = [one for one in nodes if isinstance(one, Mapping)] if isinstance(nodes, list) else []
-    return sum(bool(one.get("memory_bytes")) and one.get("memory_allowed") is not False for one in there)
+    return sum(
+        bool(one.get("memory_bytes")) and one.get("memory_allowed") is not False and one.get("cpus") != []
+        for one in there
+    )
 
 
 def _nodes_seen(result: Result) -> dict[int, set[int]]:
