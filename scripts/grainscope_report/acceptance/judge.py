@@ -262,7 +262,7 @@ def _of_run(name: str, text: str, wrong: str, then: str, status: str = FAILED) -
 
 
 def _nodes(result: Result) -> int:
-    """How many NUMA nodes have CPUs, and memory that may be used: others, as a GPU's own, are not measured."""
+    """How many NUMA nodes have CPUs, and memory that may be used: a GPU's own is not measured."""
     memory = result.environment.raw.get("memory")
     nodes = memory.get("nodes") if isinstance(memory, Mapping) else None
     there = [one for one in nodes if isinstance(one, Mapping)] if isinstance(nodes, list) else []
