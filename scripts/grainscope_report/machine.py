@@ -64,6 +64,7 @@ CAUSES = {
     "NUMA balancing": ("memory.numa_balancing",),
 }
 
+SETUP = {"GPU memory clock", "GPU clocks", "GPU power limit", "GPU ECC", "driver", "CPU model", "CPU cores"}
 UNITS = {"_hz": (1e-6, "MHz"), "_mhz": (1, "MHz"), "_mw": (1e-3, "W")}
 
 
@@ -283,6 +284,12 @@ def facts(context: Mapping[str, Any]) -> dict[str, str]:
     rest = {key: context[key] for key in ("grainscope", "run", "links") if key in context}
     rest["links"] = _links(rest.get("links", ()))
     return dict(_flat("", {"host": context.get("host_name"), **rest, **environment}))
+
+
+def setup(context: Mapping[str, Any]) -> tuple[tuple[str, str | None], ...]:
+    """What of a machine is known to move its times and can be set otherwise: driver, CPUs, clocks, limits."""
+    found = facts(context)
+    return tuple((name, found[name]) for name in sorted(found) if Difference(name, None, None).cause in SETUP)
 
 
 def gpu_ids(gpus: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -348,6 +348,36 @@ def test_who_else_is_offered_changes_nothing_between_two_prices_of_one_machine(t
         assert document["cost"]["flips"][0]["over_first"]["value"] == pytest.approx(1.1)
 
 
+def test_the_reference_stays_as_it_was_measured_whoever_offers_its_gpu(tmp_path):
+    """A host with a faster link makes another machine of a card, and so does a higher power limit."""
+    files = {"r": machine(), "X": machine(2.0, 2.0, "node-x"), "Z": machine(1.5, 1.5, "node-z")}
+    for name in ("r", "X"):
+        files[name].context["environment"]["gpus"][0]["uuid"] = "GPU-1"
+    _, document = evaluate(tmp_path, workload(candidates="X Z"), **files)
+    assert document["verdict"]["first"] == "X"
+    assert candidate(document, "X")["time"]["value"] == pytest.approx(0.5)
+
+
+def test_a_card_with_another_power_limit_is_another_machine(tmp_path):
+    files = {name: machine(ratio, ratio, f"node-{name}") for name, ratio in (("X", 1.0), ("Y", 1.3))}
+    for watts, file in zip((300_000, 700_000), files.values(), strict=True):
+        gpu = file.context["environment"]["gpus"][0]
+        gpu |= {"uuid": "GPU-1", "nvml": (gpu.get("nvml") or {}) | {"power_limit_mw": watts}}
+    _, document = evaluate(tmp_path, workload(candidates="X Y"), **files)
+    assert (document["verdict"]["kind"], document["verdict"]["first"]) == ("winner", "Y")
+
+
+def test_what_another_run_of_a_machine_lacks_takes_nothing_from_a_candidate(tmp_path):
+    files = {name: machine(2.0, 2.0, f"node-{name}", date=f"2026-11-2{at}T10:15:00+00:00")
+             for at, name in enumerate(("X", "Y"))}  # fmt: skip
+    for file in files.values():
+        file.context["environment"]["gpus"][0]["uuid"] = "GPU-1"
+    files["Y"].lose("skipped", "no room", "transfer/memcpy", pinned_copy(SIZE), {"gpu": 1, "numa": 0})
+    _, document = evaluate(tmp_path, workload(candidates="X Y Z"), Z=machine(0.5, 0.5, "node-z"), **files)
+    assert document["verdict"]["first"] == "X"
+    assert candidate(document, "Y")["rank"] is None
+
+
 def test_a_gpu_under_another_host_name_is_no_second_node(tmp_path):
     """Containers have names of their own."""
     files = {f"X{at}": machine(host=f"container-{at}", date=f"2026-11-2{at}T10:15:00+00:00") for at in (1, 2)}

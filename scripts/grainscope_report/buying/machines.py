@@ -85,13 +85,16 @@ class Machine:
         return tuple(sorted(result.run.id for result in self.results))
 
     def is_same(self, other: "Machine") -> bool:
-        """Whether it is the same runs, or by its GPUs' identifiers the same nodes under the same driver."""
+        """Whether it is the same runs, or by the GPUs' identifiers the same nodes, set up alike."""
         return self.key == other.key or bool(self._hardware and self._hardware == other._hardware)
 
     @property
-    def _hardware(self) -> frozenset[tuple[str, ...]] | None:
-        found = {(result.environment.driver_version, *_gpus(result)) for result in self.results}
-        return frozenset(found) if all(len(one) > 1 and all(one[1:]) for one in found) else None
+    def _hardware(self) -> frozenset[tuple] | None:
+        gpus = [_gpus(result) for result in self.results]
+        if not all(of and all(of) for of in gpus):
+            return None
+        setups = [machine.setup(result.context.raw) for result in self.results]
+        return frozenset((*of, setup) for of, setup in zip(gpus, setups, strict=True))
 
 
 def read(workload: Workload, tables: Sequence[TypeB] = ()) -> tuple[Machine, list[Machine]]:
@@ -124,17 +127,6 @@ def _machine(
         cases += there
         results.append(result)
     return Machine(name, _nodes(results), tuple(cases), hosts)
-
-
-def with_all_runs(one: Machine, every: Sequence[Machine]) -> Machine:
-    """The machine with what others ran on it, too: whoever names its runs, all count."""
-    same = {other.key: other for other in every if other.is_same(one)}.values()
-    results = {result.run.id: result for other in same for result in other.results}
-    if len(results) == len(one.results):
-        return one
-    cases = tuple(case for other in same for case in other.cases)
-    hosts = {run: shared for other in same for run, shared in other.hosts.items()}
-    return Machine(one.name, _nodes([results[run] for run in sorted(results)]), cases, hosts)
 
 
 def counted_together(every: Sequence[Machine]) -> Iterator[list[str]]:

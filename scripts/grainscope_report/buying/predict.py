@@ -306,6 +306,20 @@ class Prediction:
     geometric: Estimates
 
 
+def together(own: Prediction, same: Sequence[Prediction]) -> Prediction:
+    """The prediction with the times that all these predictions of one machine have in the middle."""
+    parts = tuple(
+        replace(
+            part,
+            time=_geometric([one.parts[at].time for one in same]),
+            log_ratio=_weighted(np.full(len(same), 1 / len(same)), [one.parts[at].log_ratio for one in same]),
+        )
+        for at, part in enumerate(own.parts)
+    )
+    time = _weighted(own.shares, [part.time for part in parts])
+    return replace(own, parts=parts, time=time, geometric=_geometric([one.geometric for one in same]))
+
+
 class Predictor:
     """Holds the reference's side and the draws that all machines share."""
 
@@ -482,3 +496,11 @@ def _weighted(weights: Array, found: Sequence[Estimates]) -> Estimates:
     """The weighted sum."""
     value = float(sum(weight * one.value for weight, one in zip(weights, found, strict=True)))
     return Estimates(value, sum(weight * one.draws for weight, one in zip(weights, found, strict=True)))
+
+
+def _geometric(found: Sequence[Estimates]) -> Estimates:
+    """The geometric mean."""
+    values = np.log([one.value for one in found])
+    return Estimates(
+        float(np.exp(values.mean())), np.exp(np.mean([np.log(one.draws) for one in found], axis=0))
+    )

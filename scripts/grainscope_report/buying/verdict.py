@@ -8,7 +8,7 @@ of a node, or where the workload says `price_per = "gpu"` of each of its GPUs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from grainscope_report.buying.predict import (
     Part,
     Prediction,
     Predictor,
+    together,
     with_predictions,
 )
 from grainscope_report.buying.words import NONE, TIED, UNKNOWN, WINNER
@@ -40,7 +41,7 @@ SHARED_HOST = (
     "others took CPUs of its host while it was measured, and hardly any of another's: all rows of the two "
     "are less certain, most those on the host's clock"
 )
-ONE_MACHINE = "one machine, by its GPUs and driver: each is as fast as the runs of all say together"
+ONE_MACHINE = "one machine, by its GPUs and settings: each is as fast as the runs of all say together"
 
 
 @dataclass(frozen=True)
@@ -61,18 +62,16 @@ def judge(
     workload: Workload, count: int, seed: int, tables: Sequence[TypeB] = ()
 ) -> tuple[dict[str, Any], list[Result]]:
     """The verdict, and all files that it is of; `tables` of type B go before the one at hand."""
-    reference, offered = machines.read(workload, tables)
-    whole = [machines.with_all_runs(one, [reference, *offered]) for one in (reference, *offered)]
-    workload, base, found, substitutes = with_predictions(workload, whole[0], whole[1:])
-    shared = machines.on_shared_hosts([base, *found])
-    predictor = Predictor(workload, base, Draws(count, seed, shared=shared), found)
-    judged = [_judge(predictor, workload, *each) for each in zip(offered, found, strict=True)]
+    workload, reference, found, substitutes = with_predictions(workload, *machines.read(workload, tables))
+    shared = machines.on_shared_hosts([reference, *found])
+    predictor = Predictor(workload, reference, Draws(count, seed, shared=shared), found)
+    judged = _judged(predictor, workload, found)
     unknown = _unknown(judged)
     if unknown:
         # What some machines' runs differ by does not mix with what others' visits do.
         shared = frozenset()
-        predictor = Predictor(workload, base, Draws(count, seed, runs=False), found)
-        judged = [_judge(predictor, workload, *each) for each in zip(offered, found, strict=True)]
+        predictor = Predictor(workload, reference, Draws(count, seed, runs=False), found)
+        judged = _judged(predictor, workload, found)
     ranked = [judgement for judgement in judged if judgement.prediction]
     times = [Ranked(one.machine.name, one.prediction) for one in ranked]
     speed = decide(times, [one.machine for one in ranked], known=not unknown)
@@ -121,17 +120,32 @@ def judge(
         ],
     }
     add_costs(document, ranked, predictor.shares, workload, known=not unknown)
-    files = [result for one in (reference, *offered) for result in one.results]
+    files = [result for one in (reference, *found) for result in one.results]
     return words.with_sentences(document), files
 
 
-def _judge(predictor: Predictor, workload: Workload, one: Machine, whole: Machine) -> Judged:
-    """Judges a candidate by all runs of its machine."""
+def _judged(predictor: Predictor, workload: Workload, found: Sequence[Machine]) -> list[Judged]:
+    """Judges all candidates; those that are one machine have one time."""
+    judged = [_judge(predictor, workload, one) for one in found]
+    ranked = [one for one in judged if one.prediction]
+
+    def with_all(one: Judged) -> Judged:
+        same = [other for other in ranked if other.machine.is_same(one.machine)]
+        if not one.prediction or len({other.machine.key for other in same}) < 2:
+            return one
+        # Where the reference is among them, they are all as fast as it.
+        counted = [other for other in same if other.machine.key == predictor.reference.key] or same
+        return replace(one, prediction=together(one.prediction, [other.prediction for other in counted]))
+
+    return [with_all(one) for one in judged]
+
+
+def _judge(predictor: Predictor, workload: Workload, one: Machine) -> Judged:
     broken = machines.of_machine(one, workload)
     if broken:
         return Judged(one, tuple(broken), None)
     try:
-        prediction = predictor.predict(whole)
+        prediction = predictor.predict(one)
     except LackingError as error:
         return Judged(one, (f"evidence: {error}",), None)
     used = [row for part in prediction.parts for row in part.rows]
@@ -212,8 +226,8 @@ def _warnings(
         for said in machines.cautions(one):
             names.setdefault(said, {})[one.name] = None
     found = [f"{', '.join(of)}: {said}" for said, of in names.items()]
-    for runs in machines.counted_together([*apart, *offered]):
-        found.append(f"{', '.join(runs)}: {ONE_MACHINE}")
+    for of in machines.counted_together([one.machine for one in ranked]):
+        found.append(f"{', '.join(of)}: {ONE_MACHINE}")
     if of := [one.name for one in [*apart, *offered] if shared & one.hosts.keys()]:
         found.append(f"{', '.join(of)}: {SHARED_HOST}")
     found += [said for one in ranked for part in one.prediction.parts for said in part.left_out]
