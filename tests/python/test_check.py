@@ -75,6 +75,10 @@ def of(document: dict, rule: str, at: int = 0) -> list[dict]:
     return [one for one in document["files"][at]["judged"] if one["rule"] == rule]
 
 
+def of_all(document: dict, rule: str) -> list[str]:
+    return [one["status"] for one in of(document, rule)]
+
+
 def test_a_machine_that_keeps_its_limits_is_accepted(check):
     status, said, document = check(RUN + COPY, machine())
     assert status == 0
@@ -109,6 +113,94 @@ def test_a_value_fails_only_with_its_whole_interval(check):
     assert status == 1
     assert "got 71 GB/s" in said
     assert check(RUN + COPY, machine([62.5, 63.0, 63.2, 63.4, 64.0]))[0] == 0
+
+
+QUIETER = "measure again on a quiet machine"
+
+
+@pytest.mark.parametrize(("rates", "said"), [
+    ([25.0, 12.0, 30.0, 40.0, 60.0], "its visits contradict each other: 12 to 60 GB/s"),
+    ([55.0, 12.0, 30.0, 20.0, 110.0], "its visits contradict each other: 12 to 110 GB/s"),
+    ([32.0, 38.0, 42.0, 48.0, 60.0], "its visits contradict each other: 32 to 60 GB/s"),
+    # The middle keeps the limits, by chance.
+    ([18.0, 55.0, 160.0], "its visits contradict each other: 18 to 160 GB/s"),
+    ([55.0, 55.0, 55.0, 55.0, 27.0], "its visits contradict each other: 27 to 55 GB/s"),
+])  # fmt: skip
+def test_what_only_its_own_noise_saves_is_not_decided(check, rates, said):
+    rules = COPY.replace("upper = 63.0\n", "")
+    for arguments in ([], ["--any-run"]):
+        status, text, document = check(rules, machine(rates), arguments=arguments)
+        assert (status, text.partition(":")[0]) == (5, "NOT DECIDED")
+        [one] = of(document, "to-gpu")
+        assert (one["status"], one["message"]) == ("not decided", f"{said}; {QUIETER}")
+        text = " ".join(text.split())
+        assert f"not decided: to-gpu [timed copy, flush on, GPU 0, node 0]: {said}; {QUIETER} exp" in text
+        assert "likely: nothing in the file tells next: grainscope --preset acceptance --bench" in text
+
+
+def test_a_time_that_only_noise_saves_is_not_decided(check):
+    times = COPY.replace('unit = "GB/s"\nlower = 50.0\ntarget = 55.0\nupper = 63.0', 'metric = "median_s"')
+    rules = times + 'unit = "ms"\nupper = 5.4\n'
+    assert check(rules, machine([50.0] * VISITS))[0] == 0
+    assert check(rules, machine([30.0] * VISITS))[0] == 1
+    assert check(rules, machine([25.0, 12.0, 30.0, 40.0, 60.0]))[0] == 5
+
+
+def test_visits_on_busy_cpus_contradict_nothing(check):
+    file = machine([56.0, 55.0, 130.0, 54.0, 53.0])
+    assert check(COPY, file)[0] == 5
+    file.rows[2]["visits"][0]["busy"] = True
+    assert check(COPY, file)[0] == 0
+
+
+def test_what_visits_usually_differ_by_saves_a_value(check):
+    """By the table of what visits of the family differ by, though the rules say nothing."""
+    rules = COPY.replace("upper = 63.0\n", "")
+    assert check(rules, machine([46.5, 47.9, 48.5, 50.5, 52.0]))[0] == 0
+    # Of other rules for one visit; of several the table knows better.
+    wide = "[allowance]\ngated = { visit = 50, run = 0 }\n"
+    assert check(wide + rules, machine([30.0]))[0] == 0
+    assert check(wide + rules, machine([25.0, 12.0, 30.0, 40.0, 60.0]))[0] == 5
+
+
+def test_the_samples_of_one_visit_do_not_save_it_by_their_noise(check):
+    for spread, status in ((0.01, 1), (0.99, 5)):
+        file = machine([])
+        file.add("transfer/memcpy", pinned_copy(BIG), SITE, BIG / 40e9, spread=spread)
+        assert check(COPY, file)[0] == status
+    assert "reaches the limit only since it is known less well than is usual; measure" in " ".join(
+        check(COPY, file)[1].split()
+    )
+
+
+def test_a_peak_is_known_no_better_for_the_noise_of_its_copy(check):
+    peak = '[[rule]]\nid = "peak"\nlink = "host_to_gpu"\nunit = "GB/s"\nlower = 52\n'
+    assert check(peak, machine([40.0] * VISITS, peak=40.0))[0] == 1
+    for of in (40.0, 55.0):
+        _, said, document = check(peak, machine([25.0, 12.0, 40.0, 44.0, 60.0], peak=of))
+        assert of_all(document, "peak") == ["not decided"], said
+        low, high = (of * 12 / 40, of * 60 / 40)
+        assert f"its visits contradict each other: {low:g} to {high:g} GB/s" in said
+
+
+def test_the_noise_of_a_reference_saves_nothing(check, tmp_path):
+    rule = COPY.replace('unit = "GB/s"\nlower = 50.0\ntarget = 55.0\nupper = 63.0', "lower = 0.9")
+    for rates, status in (([52.0] * VISITS, 1), ([20.0, 30.0, 52.0, 90.0, 120.0], 5)):
+        reference = machine(rates).write(tmp_path / "reference.json")
+        more = ["--reference", str(reference)]
+        found, said, _ = check(rule + 'relative_to = "reference"\n', machine([30.0] * 5), arguments=more)
+        assert found == status, said
+
+
+def test_what_contradicts_itself_is_said_beside_what_failed(check):
+    rules = COPY.replace("upper = 63.0\n", "") + COPY.replace("to-gpu", "small").replace("256MiB", "1MiB")
+    file = machine([25.0, 12.0, 30.0, 40.0, 60.0])
+    for visit in range(1, VISITS + 1):
+        add(file, 40.0, visit, size=MIB)
+    status, said, _ = check(rules, file)
+    assert status == 1
+    assert said.index("failed: small") < said.index("not decided: to-gpu")
+    assert "no row" not in said
 
 
 def test_what_is_unknown_the_rules_allow_by_clock(check):
@@ -819,6 +911,7 @@ def test_a_set_says_how_many_runs_and_machines_it_rests_on(name):
 def test_every_run_that_a_set_rests_on_keeps_it(name, file):
     judged = judge.judge(documents.read(ROOT / file), [rules.load(name)], None, any_run=True)
     assert [one for one in judged if one.status in judge.BROKEN] == []
+    assert {one.status for one in judged if one.got} == {judge.PASSED}
     assert sum(one.status == judge.PASSED for one in judged) > 5
 
 

@@ -9,6 +9,9 @@ of one visit what visits differ by, and of a machine of which type B is unknown 
 judged by many limits at once. So of m judgements each leaves out 1/20 ÷ m beyond the end that faces the
 limit, and no more than a 95 % interval does: at most one sound run in 20 fails (Bonferroni).
 
+Noise is not rewarded. A value beyond a limit, which only visits that differ more than usual bring back to it,
+is not decided, and neither is one whose visits lie apart by more than a factor of two.
+
 Of the node the machine report tells the run's start; `state` of a visit is what was read around it:
 `governor`, `cpu_mhz`, `gpu_sm_mhz`, `gpu_memory_mhz`, `throttle` (a list), `link_generation`, `link_width`,
 `ecc_errors`, each where the machine tells. What it does not tell, as many virtual machines, is said and
@@ -37,12 +40,14 @@ from grainscope_report.acceptance.rules import (
 )
 from grainscope_report.errors import ReportError
 from grainscope_report.machine import concerns, spoken_site
-from grainscope_report.model import Link, Result, Row
+from grainscope_report.model import Link, Result, Row, Visit
 from grainscope_report.uncertainty import (
     Uncertainty,
+    at_hand,
     clock_of,
     combined,
     expanded,
+    middle_share,
     of_record,
     student_quantile,
 )
@@ -79,6 +84,10 @@ LEAST = 0.975  # of one end of a 95 % interval
 OWN_VISITS = {"acceptance": 5}  # of a preset, without a flag
 LINK_CLOCK = "gated"  # of the copies that measure a link
 EXACT = Uncertainty(0.0, math.inf)
+# What visits differ by, by clock, where neither the suite's table nor the rules say: the table's middle.
+USUAL = {"gated": 0.035, "open": 0.11, "quiet": 0.094, "host": 0.16}
+APART = 2.0  # visits on quiet CPUs that lie further apart contradict each other
+QUIETER = "measure again on a quiet machine"
 _NORMAL = student_quantile(LEAST, math.inf)
 # Of times that are no median, too, the row's uncertainty is the best that is known.
 _TIMES = ("p5_s", "p95_s")
@@ -123,7 +132,11 @@ class Judged:
 
 @dataclass(frozen=True)
 class _Value:
-    """A value before it is held against its limits: None and why, or with its uncertainty."""
+    """A value before it is held against its limits: None and why, or with its uncertainty.
+
+    `usual` is that without what the run's own visits and samples differ by beyond what is usual. `visits` are
+    the values of the visits that stand for it.
+    """
 
     rule: Rule
     what: str
@@ -132,6 +145,8 @@ class _Value:
     why: str = ""
     uncertainty: Uncertainty = EXACT
     row: Row | None = None
+    usual: Uncertainty = EXACT
+    visits: tuple[float, ...] = ()
 
 
 def judge(
@@ -324,14 +339,8 @@ def _of_links(result: Result, rule: Rule, rules: RuleSet) -> list[Judged | _Valu
         value = _link_value(link, rule)
         why = "the run does not tell" if value is None else ""
         measured = (Measurement(1, value, why),)
-        peak = rule.metric == "peak_gb_s"
-        row = metrics.peak_row(result, link)
-        known = (
-            _uncertainty(row, rule, rules)
-            if row
-            else _known(None, None, _of_interval(link.within_gb_s), rules.allowance.get(LINK_CLOCK))
-        )
-        found.append(_Value(rule, _link_name(link), measured, value, why, known if peak else EXACT))
+        drawn = _Value(rule, _link_name(link), measured, value, why)
+        found.append(_of_peak(result, link, drawn, rules) if rule.metric == "peak_gb_s" else drawn)
     again = _again(result, rules)
     for gpu in sorted({link.gpu for link in there} - {link.gpu for link in links}):
         why = f"no link {rule.link} of GPU {gpu} and node {near[gpu]}, the nearest to it, was measured"
@@ -339,6 +348,21 @@ def _of_links(result: Result, rule: Rule, rules: RuleSet) -> list[Judged | _Valu
         found.append(replace(lacking, remedy="numactl --show", again=again))
     why = f"no link {rule.link} was measured"
     return found + _missing_gpus(result, rule, {link.gpu for link in there}, why, again)
+
+
+def _of_peak(result: Result, link: Link, drawn: _Value, rules: RuleSet) -> _Value:
+    """A link's peak with the uncertainty of the row of the same copy; without one it is of one visit."""
+    if row := metrics.peak_row(result, link):
+        known = _uncertainty(row, drawn.rule, rules)
+        usual = _uncertainty(row, drawn.rule, rules, result)
+        longer = [visit.median_s / row.median_s for visit in _standing(row)]
+        visits = () if drawn.value is None else tuple(drawn.value / one for one in longer)
+        return replace(drawn, uncertainty=known, usual=usual, visits=visits)
+    allowed, within = rules.allowance.get(LINK_CLOCK), _of_interval(link.within_gb_s)
+    known, usual = (
+        _known(None, None, one, allowed) for one in (within, _least(within, _by_clock(LINK_CLOCK, allowed)))
+    )
+    return replace(drawn, uncertainty=known, usual=usual)
 
 
 def _nearest(result: Result, links: Sequence[Link]) -> list[Link]:
@@ -409,7 +433,7 @@ class _Reference:
     """The same questions in the reference: the median over its sites, with the uncertainty of the worst."""
 
     def __init__(self, result: Result | None, rule: Rule) -> None:
-        self.rule = rule
+        self.rule, self.result = rule, result
         self.versions = {row.case.family: row.case.version for row in result.rows} if result else {}
         self.found: Mapping[tuple, list[tuple[float, Row]]] = defaultdict(list)
         for row in result.rows if result else ():
@@ -430,15 +454,18 @@ class _Reference:
         values = [value for value, _ in self.found.get(row.case.without(), ())]
         return statistics.median(values) if values else None, "the reference has no such row"
 
-    def uncertainty(self, row: Row, rules: RuleSet) -> Uncertainty:
-        known = [_uncertainty(other, self.rule, rules) for _, other in self.found.get(row.case.without(), ())]
-        return max(known, key=expanded, default=EXACT)
+    def uncertainty(self, row: Row, rules: RuleSet, usual: bool) -> Uncertainty:
+        of = self.result if usual else None
+        rows = (other for _, other in self.found.get(row.case.without(), ()))
+        return max((_uncertainty(other, self.rule, rules, of) for other in rows), key=expanded, default=EXACT)
 
 
 def _case(result: Result, rule: Rule, row: Row, rules: RuleSet, expected: _Reference | None) -> _Value:
     site = spoken_site(sorted(row.case.site.items()))
     what = f"{_axes(row, rule)}{site}"
     measured = [_measurement(result, rule, one, expected) for one in metrics.by_visit(row)]
+    stands = {visit.round for visit in _standing(row)}
+    visits = tuple(one.value for one in measured if one.visit in stands and one.value is not None)
     asked = rules.run.visits or 0
     # Where the whole run came to its cases too seldom, that is one failure, not one a row.
     missing = range(len(measured) + 1, asked + 1) if row.ok and result.run.visits >= asked else ()
@@ -450,16 +477,28 @@ def _case(result: Result, rule: Rule, row: Row, rules: RuleSet, expected: _Refer
         why = f"{len(missing)} of {asked} visits: the visit is missing"
     elif value is not None:
         why = ""
-    known = _uncertainty(row, rule, rules)
-    if rule.relative_to == LINK and (link := result.link(row.case.ends)):
-        known = _together(known, _of_interval(link.within_gb_s))
-    if expected:
-        known = _together(known, expected.uncertainty(row, rules))
-    return _Value(rule, what, tuple(measured), value, why, known, row)
+    parts = []
+    for usual in (False, True):
+        known = _uncertainty(row, rule, rules, result if usual else None)
+        if rule.relative_to == LINK and (link := result.link(row.case.ends)):
+            within = _of_interval(link.within_gb_s)
+            allowed = _by_clock(LINK_CLOCK, rules.allowance.get(LINK_CLOCK))
+            known = _together(known, _least(within, allowed) if usual else within)
+        parts.append(_together(known, expected.uncertainty(row, rules, usual)) if expected else known)
+    known, usual = parts
+    return _Value(rule, what, tuple(measured), value, why, known, row, usual, visits)
 
 
-def _uncertainty(row: Row, rule: Rule, rules: RuleSet) -> Uncertainty:
-    """What is known of a row's quantity; of one that does not follow its time nothing is."""
+def _standing(row: Row) -> Sequence[Visit]:
+    """The visits that stand for a row: those on quiet CPUs where there is any."""
+    return [visit for visit in row.visits if not visit.busy] or row.visits
+
+
+def _uncertainty(row: Row, rule: Rule, rules: RuleSet, of: Result | None = None) -> Uncertainty:
+    """What is known of a row's quantity; of one that does not follow its time nothing is.
+
+    With the result that it is of, its visits and samples differ by no more than is usual.
+    """
     if not metrics.follows_median(row, rule.metric) and rule.metric not in _TIMES:
         return EXACT
     a, b = (
@@ -467,9 +506,26 @@ def _uncertainty(row: Row, rule: Rule, rules: RuleSet) -> Uncertainty:
         for part in ((row.uncertainty.a, row.uncertainty.b) if row.uncertainty else (None, None))
     )
     within = _of_interval(row.within_s) if row.within_s else EXACT
-    clock = clock_of({"timing": vars(row.timing)} if row.timing else {})
+    told = {"timing": vars(row.timing)} if row.timing else {}
+    clock = clock_of(told)
     allowance = rules.allowance.get(clock) or (rules.allowance.get("host") if clock == "quiet" else None)
+    if of:
+        # What visits of its family differ by, on machines of its kind or else on the table's first.
+        told |= {"case": {"family": row.case.family, "version": row.case.version}}
+        usual = at_hand().of(told, "visit", of.context.raw) or _by_clock(clock, allowance)
+        within, count = _least(within, usual), len(_standing(row))
+        if a and count > 1:
+            a = _least(a, Uncertainty(usual.standard * math.sqrt(middle_share(count)), usual.freedom))
     return _known(a, b, within, allowance)
+
+
+def _by_clock(clock: str, allowed: Allowance | None) -> Uncertainty:
+    """What visits differ by where the suite's table does not say: by the rules, else by their clock."""
+    return allowed.visit if allowed and allowed.visit.standard else Uncertainty(USUAL[clock], math.inf)
+
+
+def _least(one: Uncertainty, other: Uncertainty) -> Uncertainty:
+    return min(one, other, key=expanded)
 
 
 def _known(
@@ -537,8 +593,24 @@ def _decided(result: Result, value: _Value, level: float) -> Judged:
     got = "" if value.value is None else rule.limits.around(value.value, shown)
     wrong = value.why or ("" if value.value is None else rule.limits.broken_by(value.value, half, shown))
     status = PASSED if not wrong else MISSING if value.value is None and _all_missing(value) else FAILED
+    if not wrong and (wrong := _contradiction(value, min(half, _half(value.usual, level)), got)):
+        status = UNDECIDED
     judged = replace(_judged(rule, value.what, status, wrong, value.measurements), got=got)
     return judged if status == PASSED else replace(judged, **_explained(result, value))
+
+
+def _contradiction(value: _Value, usual: float, got: str) -> str:
+    """Why a value that keeps its limits decides nothing: only noise saves it, or its visits lie far apart."""
+    if not value.uncertainty.standard or value.value is None:
+        return ""
+    limits, visits = value.rule.limits, value.visits or (value.value,)
+    low, high = min(visits), max(visits)
+    if high <= APART * low and not limits.broken_by(value.value, usual, 0.0):
+        return ""
+    if high > low * math.exp(usual):
+        spread = f"{limits.unit.number(low)} to {limits.unit.text(high)}"
+        return f"its visits contradict each other: {spread}; {QUIETER}"
+    return f"{got} reaches the limit only since it is known less well than is usual; {QUIETER}"
 
 
 def _all_missing(value: _Value) -> bool:

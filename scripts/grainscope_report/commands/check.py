@@ -131,22 +131,33 @@ def _one(
         head += _unjudged(report, out)
     if every:
         return head, [(1, "\n".join(_alone(one, out)).split("\n")) for one in report.judged]
-    broken = [judgement for judgement in report.judged if judgement.status in BROKEN]
-    # What failed with a value comes before what merely is not there.
+    shown = [judgement for judgement in report.judged if judgement.status in BROKEN or _is_read(judgement)]
+    # What failed with a value comes before what merely is not there, and that before what is not decided.
+    order = [FAILED, MISSING, UNDECIDED]
     parts = [
         (len(there), "\n".join(_together(there, out)).split("\n"))
-        for there in sorted(_by_cause(broken), key=lambda there: there[0].status == MISSING)
+        for there in sorted(_by_cause(shown), key=lambda there: order.index(there[0].status))
     ]
     if report.broken and (said := _unjudged(report, out)):
-        parts.append((sum(one.status == UNDECIDED for one in report.judged), said))
+        left = sum(one.status == UNDECIDED and not _is_read(one) for one in report.judged)
+        parts.append((left, said))
     return head, parts
+
+
+def _is_read(judged: Judged) -> bool:
+    """Whether something has a value that decides nothing."""
+    return judged.status == UNDECIDED and bool(judged.got)
 
 
 def _unjudged(report: Report, out: Terminal) -> list[str]:
     """What no row answers, in a sentence for what is not decided and one for what is left out."""
     found = []
     for word, status in ((UNDECIDED, UNDECIDED), ("left out", NOT_APPLICABLE)):
-        there = [one for one in report.judged if one.status == status and one.again and one.what != "node"]
+        there = [
+            one
+            for one in report.judged
+            if one.status == status and one.again and one.what != "node" and not _is_read(one)
+        ]
         if there:
             said = [one.message for one in there if one.what == "run"]
             places: dict[tuple[str, ...], list[str]] = {}
@@ -183,7 +194,7 @@ def _together(there: Sequence[Judged], out: Terminal) -> Iterator[str]:
         return
     if first.got:
         for one in there[:NAMED]:
-            yield _headline(one, out, f": {_expected(one)}")
+            yield _headline(one, out, f": {one.message if _is_read(one) else _expected(one)}")
         if left := [f"{one.rule}{_where(one)}" for one in there[NAMED:]]:
             yield out.wrap(f"{first.status}, too: {some(left, NAMED)} (--full shows them)", "  ")
     else:
