@@ -6,14 +6,15 @@ The environment is also a list of flat facts, each under its path: `gpus.cuda.sm
 import fnmatch
 import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
 from grainscope_report import metrics
-from grainscope_report.model import Concern, Ends, Link, Result
+from grainscope_report.model import Concern, Ends, Link, Result, Row
+from grainscope_report.statistics import median
 from grainscope_report.uncertainty import SHARED_CPUS
 from grainscope_report.units import format_bytes, format_duration, format_interval, format_percent
 
@@ -34,12 +35,16 @@ PASSING = (
 )  # fmt: skip
 # What decides most numbers comes first, in this order.
 FIRST = (
-    "gpus.count", "gpus.name", "cpu.model", "cpu.sockets", "cpu.cores", "memory.nodes*", "driver.version",
-    "grainscope.*", "run.preset", "run.filter", "run.flags", "links*", "kernel.*", "gpus.nvml.link*",
-    "warnings", "driver.*", "cpu.frequency*", "cpu.*", "memory.*", "gpus.*",
+    "gpus.count", "gpus.name", "cpu.model", "visits.*", "cpu.sockets", "cpu.cores", "memory.nodes*",
+    "driver.version", "grainscope.*", "run.preset", "run.filter", "run.flags", "links*", "kernel.*",
+    "gpus.nvml.link*", "warnings", "driver.*", "cpu.frequency*", "cpu.*", "memory.*", "gpus.*",
 )  # fmt: skip
 # What is known to move times, and the facts that tell it.
 CAUSES = {
+    "what held clocks down": ("visits.held_down",),
+    "GPU clock while measured": ("visits.gpu_sm_mhz",),
+    "GPU memory clock while measured": ("visits.gpu_memory_mhz",),
+    "CPU clock while measured": ("visits.cpu_mhz",),
     "GPUs": ("gpus.count",),
     "GPU model": ("gpus.name",),
     "GPU firmware": ("*vbios*", "*firmware*"),
@@ -64,6 +69,7 @@ CAUSES = {
     "NUMA balancing": ("memory.numa_balancing",),
 }
 
+CLOCKS_APART = 0.03
 SETUP = {"GPU memory clock", "GPU clocks", "GPU power limit", "GPU ECC", "driver", "CPU model", "CPU cores"}
 UNITS = {"_hz": (1e-6, "MHz"), "_mhz": (1, "MHz"), "_mw": (1e-3, "W")}
 
@@ -286,6 +292,27 @@ def facts(context: Mapping[str, Any]) -> dict[str, str]:
     return dict(_flat("", {"host": context.get("host_name"), **rest, **environment}))
 
 
+def readings(rows: Iterable[Row]) -> dict[str, str]:
+    """What was read around visits: the clocks of the slowest GPU and of the CPUs, and what held them down.
+
+    A clock is the middle of a GPU's readings; a reason counts where a visit in twenty gives it.
+    """
+    clocks: dict[str, dict[int | None, list[float]]] = defaultdict(lambda: defaultdict(list))
+    reasons, told = Counter[str](), 0
+    for row in rows:
+        for state in (visit.state for visit in row.visits if visit.state):
+            told += isinstance(held := state.get("throttle"), list)
+            reasons.update(held or ())
+            for name in ("gpu_sm_mhz", "gpu_memory_mhz", "cpu_mhz"):
+                if isinstance(mhz := state.get(name), int | float):
+                    clocks[name][row.case.site.get("gpu")].append(mhz)
+    found = {f"visits.{name}": f"{min(map(median, gpus.values())):.0f}" for name, gpus in clocks.items()}
+    if told:
+        held = sorted(one for one, times in reasons.items() if one != "gpu_idle" and 20 * times >= told)
+        found["visits.held_down"] = ", ".join(held) or "nothing"
+    return found
+
+
 def setup(context: Mapping[str, Any]) -> tuple[tuple[str, str | None], ...]:
     """What of a machine is known to move its times and can be set otherwise: driver, CPUs, clocks, limits."""
     found = facts(context)
@@ -321,12 +348,24 @@ def _links(links: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 def differences(base: Facts, new: Facts, passing: bool = False) -> list[Difference]:
     """The facts that differ, those that decide most numbers first; what passes only where asked for."""
     names = base.keys() | new.keys()
+    for kind, model in (("gpu", "gpus.name"), ("cpu", "cpu.model")):
+        if base.get(model) != new.get(model):  # another model has other clocks
+            names -= {name for name in names if name.startswith(f"visits.{kind}_")}
     found = [
         Difference(name, base.get(name), new.get(name))
         for name in names
-        if base.get(name) != new.get(name) and (passing or not _is(name, PASSING))
+        if _apart(name, base.get(name), new.get(name)) and (passing or not _is(name, PASSING))
     ]
     return sorted(found, key=lambda one: (_rank(one.fact), one.fact))
+
+
+def _apart(name: str, one: str | None, two: str | None) -> bool:
+    """Whether a fact differs; of readings, which a run of other cases may lack, by more than they scatter."""
+    if not name.startswith("visits.") or one == two:
+        return one != two
+    if one is None or two is None:
+        return False
+    return not name.endswith("_mhz") or abs(math.log(float(one) / float(two))) > CLOCKS_APART
 
 
 def _is(name: str, patterns: Sequence[str]) -> bool:

@@ -179,13 +179,65 @@ def test_runs_that_are_too_short_say_what_would_decide(tmp_path, capsys):
     assert f"this would: {runs} runs of each side, compared with `--pool`" in said
 
 
-def test_two_runs_of_one_machine_are_not_sent_to_pool(tmp_path, capsys):
-    """It would make one side of them and refuse."""
+def test_two_runs_of_one_machine_are_sent_to_repeat_and_its_folders_decide(tmp_path, capsys):
+    """`--pool` would make one side of them and refuse; a folder of repeated runs is one side."""
     files = written(tmp_path, node(visits=3), node(seed=2, visits=3))
     assert main(["compare", *files, "--threshold", "0.4%"]) == 5
     said = " ".join(capsys.readouterr().out.split())
-    assert "`grainscope-report trend` tells" in said
-    assert "compared with `--pool`" not in said
+    runs = compared(capsys, *files, "--threshold", "0.4%")["new"][0]["power"][0]["runs"]
+    assert f"this would: `grainscope repeat {runs} --out DIR` before and after" in said
+    for folder, slower in (("before", 1.0), ("after", 1.02)):
+        for run in range(runs):
+            file = node(seed=10 * run + len(folder), visits=3, slow=dict.fromkeys(SIZES, slower))
+            file.context["run"]["id"] = f"{folder} {run}"
+            file.write(tmp_path / folder / f"run{run}" / "result.json")
+    folders = [str(tmp_path / name) for name in ("before", "after")]
+    [new] = compared(capsys, *folders, "--threshold", "0.4%", status=1)["new"]
+    assert {row["verdict"] for row in new["rows"]} == {"slower"}
+    assert main(["compare", folders[0], *folders, "--threshold", "0.4%"]) == 1
+
+
+def test_a_folder_of_several_machines_is_no_side(tmp_path, capsys):
+    for name in ("node-a", "node-b"):
+        node(name).write(tmp_path / "fleet" / name / "result.json")
+    assert main(["compare", *written(tmp_path, node("node-c")), str(tmp_path / "fleet")]) == 2
+    assert "holds runs of several machines" in capsys.readouterr().err
+
+
+def test_a_run_that_is_not_complete_passes_no_gate(tmp_path):
+    cut = node("node-b", 2)
+    cut.context["run"] |= {"complete": False, "why_incomplete": "stopped by signal 15"}
+    files = written(tmp_path, node(), cut)
+    assert main(["compare", *files]) == 5
+    assert main(["compare", *files, "--fail-on", "none"]) == 0
+
+
+def test_clocks_that_were_read_while_measuring_are_a_likely_cause(tmp_path, capsys):
+    files = []
+    for name, mhz, held in (("a", 1980, []), ("b", 1965, ["gpu_idle"]), ("c", 1200, ["hw_thermal_slowdown"])):
+        file = node(f"node-{name}", seed=ord(name))
+        for row in file.rows:
+            for visit in row["visits"]:
+                visit["state"] = {"gpu_sm_mhz": mhz, "throttle": held}
+        files.append(str(file.write(tmp_path / name / "result.json")))
+
+    def causes(new: str) -> dict[str, tuple[str, str]]:
+        [found] = compared(capsys, files[0], new)["new"]
+        return {
+            one["fact"]: (one["base"], one["new"])
+            for one in found["differences"]
+            if one["fact"].startswith("visits.")
+        }
+
+    assert causes(files[1]) == {}
+    assert causes(files[2]) == {
+        "visits.gpu_sm_mhz": ("1980", "1200"), "visits.held_down": ("nothing", "hw_thermal_slowdown")
+    }  # fmt: skip
+    main(["compare", files[0], files[2]])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "GPU clock while measured: 1980 MHz → 1200 MHz" in said
+    assert main(["env", "diff", files[0], files[2]]) == 1
+    assert "hw_thermal_slowdown" in capsys.readouterr().out
 
 
 def test_the_plan_holds(tmp_path, capsys):
@@ -257,7 +309,7 @@ def test_modelled_rows_are_held_against_modelled_ones_apart(tmp_path, capsys):
     assert document["new"][0]["counts"]["slower"] == 0
     assert [family["family"] for family in document["new"][0]["families"]] == ["transfer/memcpy"]
     assert main(["compare", *files]) == 0
-    assert "Beside these 1 modelled and not measured (1 slower)" in capsys.readouterr().out
+    assert "Beside these 1 modelled (1 slower)" in capsys.readouterr().out
     assert main(["compare", *files, "--all"]) == 0
     assert "of 1 rows that were computed and not measured 1 slower" in capsys.readouterr().out
 

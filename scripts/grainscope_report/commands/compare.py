@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grainscope_report import loading, refusing, selecting, visits, writing
+from grainscope_report import loading, reader, refusing, selecting, visits, writing
 from grainscope_report.commands import files
 from grainscope_report.comparison import document, sides, verdicts
 from grainscope_report.comparison.sides import Side
 from grainscope_report.comparison.verdicts import Comparison
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_UNDECIDED, ReportError
-from grainscope_report.machine import Facts, differences, facts, machines
+from grainscope_report.machine import Facts, differences, facts, machines, readings
 from grainscope_report.uncertainty import TypeB
 from grainscope_report.writing import Column, Terminal, json_text, terminal
 
@@ -21,13 +21,15 @@ FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
 MOST_ROWS = 20
 ROWS, FEWEST_ROWS = 5, 3  # of a screen: that other parts leave room for, and the fewest
 MOST_LINES = 30
-# Parts that are left out, the fewest rows, and whether rows say of how many questions they are.
+# Parts that are left out, the fewest rows, whether rows say of how many questions they are, and whether what
+# could have been shown is a sentence.
 TRIES = (
-    (0, ROWS, True), (1, ROWS, True), (1, ROWS, False), (1, FEWEST_ROWS, True), (1, FEWEST_ROWS, False),
-    (2, ROWS, True), (2, FEWEST_ROWS, False), (2, 0, False),
+    (0, ROWS, True, False), (0, ROWS, True, True), (0, ROWS, False, True), (0, FEWEST_ROWS, True, True),
+    (0, FEWEST_ROWS, False, True), (1, ROWS, True, True), (1, FEWEST_ROWS, False, True), (1, 0, False, True),
 )  # fmt: skip
 # More machines than this in one picture cannot be told apart.
 MOST_DRAWN = 6
+SIDE = f"{files.A_FILE}, or a folder of repeated ones, which count together"
 
 
 def add_compare(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
@@ -39,10 +41,10 @@ def add_compare(commands: argparse._SubParsersAction) -> argparse.ArgumentParser
         "discovery rate of 5 % over all questions. Google Benchmark's own JSON is compared by name.",
         epilog="Exit status: 0 something was decided and nothing of --fail-on found, 1 something of it, 2 "
         "usage or an unreadable file, 3 a NEW answers no question that BASE answers, 4 questions that cannot "
-        "be told where --fail-on has unclear, 5 of a NEW nothing could be decided where --fail-on has slower "
-        "or faster.",
+        "be told where --fail-on has unclear, 5 of a NEW nothing could be decided, or a run is not complete, "
+        "where --fail-on has slower or faster.",
     )
-    parser.add_argument("base", type=files.path, metavar="BASE", help=files.A_FILE)
+    parser.add_argument("base", type=files.path, metavar="BASE", help=SIDE)
     parser.add_argument(
         "new", nargs="+", type=files.path, metavar="NEW", help="one or more to hold against it"
     )
@@ -75,7 +77,8 @@ def add_compare(commands: argparse._SubParsersAction) -> argparse.ArgumentParser
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Compares, writes and draws what was asked for, and prints."""
-    files.keep([arguments.base, *arguments.new], arguments.out)
+    given = [run for path in (arguments.base, *arguments.new) for run in sides.runs_in(path)]
+    files.keep(given, arguments.out)
     tables = visits.type_b_tables(arguments.type_b)
     found = _chosen(sides.read(arguments.base, arguments.new, tables), arguments.filter)
     if arguments.pool:
@@ -114,9 +117,9 @@ def _text(comparison: Comparison, everything: bool) -> str:
         return "\n".join(shown) + "\n"
     # The parts that matter least stand last, but for the line on what else there is: one goes before rows do,
     # then counts, then rows go down to the fewest.
-    for gone, fewest, counted in TRIES:
+    for gone, fewest, counted, brief in TRIES:
         for most in range(MOST_ROWS, fewest - 1, -1):
-            parts = document.sections(comparison, most, counted)
+            parts = document.sections(comparison, most, counted, brief)
             del parts[max(2, len(parts) - 1 - gone) : -1]
             lines = _lines(parts, out)
             if sum(map(out.height, lines)) <= MOST_LINES:
@@ -138,7 +141,8 @@ def _status(comparison: Comparison, kinds: Sequence[str]) -> int:
     if there - {"unclear"}:
         return EXIT_FOUND
     asks = {"slower", "faster"} & {*kinds}
-    if asks and not all(against.decided for against in comparison.against):
+    whole = all(side.complete for side in comparison.sides)
+    if asks and not (whole and all(against.decided for against in comparison.against)):
         return EXIT_UNDECIDED
     return EXIT_INCONCLUSIVE if there else EXIT_OK
 
@@ -243,4 +247,6 @@ def _facts(path: Path) -> Facts:
     context = loading.load_environment(path)
     if {"schema_version", "environment"} & context.keys():  # what Google Benchmark says has no format
         refusing.require_context(path, context, refusing.MachineReport)
-    return facts(context)
+    if "schema_version" not in context:
+        return facts(context)
+    return facts(context) | readings(reader.read(path).rows)

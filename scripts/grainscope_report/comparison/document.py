@@ -4,6 +4,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from grainscope_report import naming, statistics
@@ -104,10 +105,11 @@ def undecided(against: Against, comparison: Comparison) -> str:
     runs = [one.runs for one in against.power]
     if None not in visits:
         return f"{said}, this would: `grainscope --benchmark_repetitions={max(visits)} --out DIR` on both."
-    if comparison.base.setup == against.new.setup:
+    if None not in runs and comparison.base.setup == against.new.setup:
+        # `--pool` would make one side of them.
         return (
-            f"{small}. Both are runs of one machine with one software, which `--pool` makes one side; what "
-            "changed on it in the course of many runs `grainscope-report trend` tells."
+            f"{said}, this would: `grainscope repeat {max(runs)} --out DIR` before and after what changed on "
+            "the machine, and the two folders compared."
         )
     if None not in runs:
         return f"{said}, this would: {max(runs)} runs of each side, compared with `--pool`."
@@ -146,24 +148,29 @@ def likely(against: Against, comparison: Comparison) -> list[str]:
         source = (
             "two runs of one machine may differ as much"
             if unknown == asked
-            else f"by chance about {round(against.by_chance)} of {asked} look so where nothing differs"
+            else f"by chance about {against.by_chance / 2:.0f} each way of {asked}"
         )
         faster, slower = (counts[name] for name in LIKELIES)
         said.append(f"Likely but not certain: {faster} faster, {slower} slower; {source}.")
     if unknown and against.decided:
-        where = _unknown_machines(against, comparison)
-        hint = f"`grainscope repeat 3 --out DIR` on {where} and `--type-b DIR` here would tell."
+        where = "it" if _unknown_machines(against, comparison) == ONE_MACHINE else "each"
+        hint = f"`grainscope repeat 3 --out DIR` on {where}, `--type-b DIR` here."
         said.append(
             f"Of {unknown} questions {unknown_type_b(against, comparison)}"
             if comparison.base.foreign
-            else f"Of {unknown} questions what runs differ by (type B) is not known: {hint}"
+            else f"Type B of {unknown} questions is unknown: {hint}"
         )
     return said
 
 
 def more_than_chance(against: Against) -> bool:
-    """Whether what is likely is worth a look: more than chance makes so, or nobody knows what it makes."""
-    return _unknown(against) > 0 or sum(against.counts[name] for name in LIKELIES) > against.by_chance
+    """Whether what is likely is worth a look: nobody knows what chance makes so, or it hardly makes so many.
+
+    Chance makes as many faster as slower, and more than two roots above that once in 40 comparisons.
+    """
+    usual = against.by_chance / 2
+    most = max(against.counts[name] for name in LIKELIES)
+    return _unknown(against) > 0 or most > usual + 2 * math.sqrt(usual)
 
 
 def _unknown(against: Against) -> int:
@@ -215,20 +222,25 @@ def overall(rows: Sequence[Row]) -> str:
     return f"{statistics.geometric_mean([row.verdict.ratio for row in rows]):.3f}" if rows else "-"
 
 
-def sections(comparison: Comparison, most: int | None, counted: bool = True) -> list[Section]:
+def sections(
+    comparison: Comparison, most: int | None, counted: bool = True, brief: bool = False
+) -> list[Section]:
     """The report, verdict first; at most `most` of the rows that differ, None for all there is to say.
 
-    `counted`: a row that stands for its family says for how many of its questions.
+    `counted`: a row that stands for its family says for how many of its questions. `brief`: what could have
+    been shown is a sentence, not a table.
     """
     several = len(comparison.against) > 1
     if most is not None and not several:
         # One screen: what differs first, then what may be the cause.
         (against,) = comparison.against
         changed = _changed(comparison, against, "", most, counted)
-        parts = [_verdicts(comparison), _sides(comparison, most), *changed]
-        parts += _differences(comparison, most)
-        parts += [*_power(comparison, against, ""), *_unmatched(against, "", (FAILED,))]
-        return [*parts, *_rest(comparison)]
+        first = _verdicts(comparison)
+        if brief:
+            first = replace(first, paragraphs=(*first.paragraphs, *_power_said(comparison, against)))
+        parts = [first, _sides(comparison, most), *changed, *_differences(comparison, most)]
+        parts += [] if brief else _power(comparison, against, "")
+        return [*parts, *_unmatched(against, "", (FAILED,)), *_rest(comparison)]
     parts = [_verdicts(comparison), _sides(comparison, most), *_outliers(comparison)]
     parts += _differences(comparison, most)
     if most is None:
@@ -447,6 +459,18 @@ def _how_many(shown: int, families: int, rows: int) -> str:
     return f", the largest change of each family{more}{some_of} (--full shows all {rows})"
 
 
+def _power_said(comparison: Comparison, against: Against) -> Iterator[str]:
+    """What this pair could have shown, and what the threshold needs, in a sentence."""
+    goal, parts = f"{share(comparison.threshold)}: ", []
+    for one in against.power:
+        _, _, change, _, visits, runs = _power_cells(one)
+        takes = f"{runs} runs" if runs != "none" else "no number of runs"
+        takes = takes if visits == "none" else "1 visit" if visits == "1" else f"{visits} visits"
+        parts.append(f"{one.clock} {change} ({goal if not parts else ''}{takes})")
+    if parts:
+        yield f"Half of the questions could show {', '.join(parts)}."
+
+
 def _power(comparison: Comparison, against: Against, where: str) -> Iterator[Section]:
     """What this pair could have shown, and what the threshold needs."""
     if not against.power:
@@ -478,12 +502,12 @@ def _rest(comparison: Comparison) -> Iterator[Section]:
     names = {FAILED: "failed", MISSING: "missing", NEW_ONLY: "only new"}
     told = [f"{counts[kind]} {name}" for kind, name in names.items() if counts[kind]]
     told += [
-        f"{len(against.modelled)} modelled and not measured ({_modelled_verdicts(against)})"
+        f"{len(against.modelled)} modelled ({_modelled_verdicts(against)})"
         for against in comparison.against
         if against.modelled
     ]
     left = f"Beside these {', '.join(told)}; --full" if told else "--full"
-    yield Section(f"{left} shows every row by family with its reason, --format json all numbers.")
+    yield Section(f"{left} shows every row with its reason.")
 
 
 def _families(against: Against, where: str) -> Iterator[Section]:

@@ -310,7 +310,7 @@ class Side:
     `machine` identifies the machine, `software` what runs on it that may change its numbers; runs that
     share both may be counted together. `warnings` are sentences about the files, `versions` those of what
     families measure: 1 where a file does not say. `shared` is whether others took CPUs of its host, None
-    where that is not clear.
+    where that is not clear. `complete`: none of its runs ended before its end.
     """
 
     paths: tuple[Path, ...]
@@ -327,6 +327,7 @@ class Side:
     answers: Answers
     versions: Mapping[str, int] = field(default_factory=dict)
     shared: bool | None = None
+    complete: bool = True
 
     @property
     def setup(self) -> tuple:
@@ -358,13 +359,17 @@ def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> li
 
     Of a machine that one of `tables`, or else the package's own, knows, uncertainties are by that table.
     The base among the others, as `fleet/*` has it, is left out there. Files of one run that differ, as
-    before and after `--resume` or where one was edited, are taken with a warning.
+    before and after `--resume` or where one was edited, are taken with a warning. A folder of repeated runs
+    (`grainscope repeat`) is one side, of which all runs count together.
     """
-    first = loading.locate(base).resolve()
-    rest = [path for path in others if loading.locate(path).resolve() != first]
-    if not rest:
+    first, *rest = ((path, runs_in(path)) for path in (base, *others))
+    given = [each for each in rest if _located(each[1]) != _located(first[1])]
+    if not given:
         raise ReportError(f"{base} is all there is to compare with itself: give another run, too")
-    sides = _of_hosts(_distinct(_all([base, *rest], tables)))
+    every = [first, *given]
+    found = iter(_all([run for _, runs in every for run in runs], tables))
+    whole = [_of_folder(path, list(itertools.islice(found, len(runs)))) for path, runs in every]
+    sides = _of_hosts(_distinct(whole))
     for at, side in enumerate(sides):
         twins = [one for one in sides[:at] if set(one.runs) & set(side.runs)]
         if same := next((twin for twin in twins if twin.answers == side.answers), None):
@@ -373,6 +378,28 @@ def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> li
             said = f"{side.paths[0]} is of the same run as {twins[0].paths[0]}, but their numbers differ"
             sides[at] = replace(side, warnings=(*side.warnings, said))
     return sides
+
+
+def runs_in(path: Path) -> list[Path]:
+    """The file or run that is meant, or those in a folder of repeated runs."""
+    kept = (loading.RESULT, loading.JOURNAL)
+    if not path.is_dir() or loading.is_bundle(path) or any((path / name).is_file() for name in kept):
+        return [path]
+    return sorted(run.parent for run in path.glob(f"*/{loading.RESULT}")) or [path]
+
+
+def _located(runs: Sequence[Path]) -> list[Path]:
+    return [loading.locate(run).resolve() for run in runs]
+
+
+def _of_folder(path: Path, runs: Sequence[Side]) -> Side:
+    """The runs of a folder as one side; ReportError where they cannot count together."""
+    if any(run.setup != runs[0].setup for run in runs):
+        raise ReportError(
+            f"{path} holds runs of several machines, or of several versions of what runs on one: "
+            f"give each by itself ({path}/*)"
+        )
+    return _pooled_side(runs)
 
 
 def _of_hosts(sides: list[Side]) -> list[Side]:
@@ -444,7 +471,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
             str(kernel.get("release", "")),
         ),
         foreign=False,
-        facts=facts(context),
+        facts=facts(context) | machine.readings(result.rows),
         warnings=tuple(warnings),
         answers={
             asked: replace(answer, shared=shared)
@@ -452,6 +479,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         },
         versions={row.case.family: row.case.version for row in result.rows},
         shared=shared,
+        complete=result.run.complete,
     )
 
 
@@ -527,6 +555,7 @@ def _pooled_side(group: Sequence[Side]) -> Side:
         warnings=tuple(warning for side in group for warning in side.warnings),
         answers=together([side.answers for side in group]),
         versions={name: one for side in group for name, one in side.versions.items()},
+        complete=all(side.complete for side in group),
     )
 
 
