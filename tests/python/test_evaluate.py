@@ -12,6 +12,7 @@ from grainscope_report.buying import workload as planned
 from grainscope_report.cli import main
 from planted import FAR, SITE, pinned_copy
 from planted_purchase import (
+    FAMILIES,
     GPU,
     KERNELS,
     KNOWN,
@@ -193,6 +194,15 @@ def test_a_tie_says_below_which_price_each_wins_and_does_when_tried(xy, run):
             assert again["first"] == name or kind == "tie"
 
 
+def test_a_tie_whose_interval_reaches_far_beyond_it_is_not_within_it(xy):
+    near = machine(2.0, 1.019, "node-n")
+    for run, said in ((0.001, ", within 2.0 %"), (0.2, ", which cannot be told apart")):
+        _, document = xy(candidates="X N", N=near, type_b=table(run=run))
+        assert document["verdict"]["kind"] == "tie"
+        assert document["sentences"]["verdict"].startswith(f"A tie of N and X{said}: X takes")
+        assert document["tie"] == 0.02
+
+
 def test_who_is_ahead_by_what_runs_differ_by_is_tied(xy):
     near = machine(2.0, 1.08, "node-n")
     status, document = xy("--fail-on-tie", candidates="X N", N=near, type_b=table(run=0.05, visit=0.01))
@@ -239,6 +249,59 @@ def test_where_runs_are_not_known_nobody_is_first(xy, tmp_path):
     for name in ("verdict.md", "verdict.html"):
         assert "is first" not in (tmp_path / "out" / name).read_text()
     assert document["cost"]["kind"] == "unknown"
+
+
+def test_an_unknown_verdict_has_a_status_of_its_own(xy):
+    for gate in ("", "[gates]\nmin_link_fraction = 0.8\n"):
+        for given, status in (((), 5), (("--fail-on-tie",), 4)):
+            assert xy(*given, type_b=None, X=machine(**X, peak=50.0), tail=gate)[0] == status
+
+
+def test_runs_of_one_visit_are_said_as_compare_says_it(xy, tmp_path):
+    """Most files of schema 1 are such runs."""
+    x, y = machine(**X), machine(**Y)
+    for number in (2, 3):
+        visit(y, 1.0, 1.5, number=number)
+    _, document = xy(X=x, Y=y)
+    said = [one for one in document["warnings"] if "one visit a row" in one]
+    assert [one.partition(" has ")[0] for one in said] == [
+        f"the reference: {tmp_path / 'r.json'}",
+        f"X: {tmp_path / 'X.json'}",
+    ]
+    _, document = xy(X=x, Y=y, candidates="Y", r=y)
+    assert not [one for one in document["warnings"] if "one visit a row" in one]
+    out = tmp_path / "compared.json"
+    main(["compare", str(tmp_path / "r.json"), str(tmp_path / "X.json"), "-o", str(out)])
+    assert said[1].removeprefix("X: ") in out.read_text()
+
+
+def test_visits_that_contradict_each_other_are_said(xy):
+    def thrice(*ratios: float, busy=(), **more) -> File:
+        file = machine(**more)
+        file.rows.clear()
+        for number, ratio in enumerate(ratios, 1):
+            visit(file, ratio, 1.0, number=number)
+            for row in file.rows[-2:] if number in busy else ():
+                row["visits"][0]["busy"] = True
+        return file
+
+    good = thrice(1.0, 1.01, 0.99, host="node-y")
+    for x, many in (
+        (thrice(2.0, 1.0, 0.3, host="node-x"), "1 of 2 rows"),
+        (thrice(2.0, 1.8, 1.9, host="node-x"), None),
+        (thrice(2.0, 1.8, 0.3, busy=(3,), host="node-x"), None),
+    ):
+        _, document = xy(X=x, Y=good, candidates="X", r=good)
+        found = [one for one in document["warnings"] if "contradict" in one]
+        assert len(found) == (many is not None)
+        for said in found:
+            assert said.startswith(f"X: visits contradict each other in {many} that are used")
+            assert "transfer/memcpy" in said
+            assert "6.67 times" in said
+            assert said.endswith("measure again on a quiet machine")
+    # The reference's rows count as well.
+    _, document = xy(Y=good, candidates="Y", r=thrice(2.0, 1.0, 0.3))
+    assert any(one.startswith("the reference: visits contradict") for one in document["warnings"])
 
 
 def test_the_interval_between_visits_is_called_so(tmp_path):
@@ -901,6 +964,56 @@ def test_prices_of_a_node_and_of_a_gpu(tmp_path):
     assert candidate(gpu, "X")["price"] == candidate(gpu, "X")["price_gpu"] == 10000
     assert candidate(gpu, "X")["price_node"] == 80000
     assert candidate(gpu, "X")["cost_per_speed"]["value"] == pytest.approx(7500)
+
+
+def of_gpus(folder: Path, a: int = 8, b: int = 1, offers="A=240000,5600 B=31000,700", **more) -> dict:
+    """A and B, as fast but for a thousandth, with so many GPUs and their node's price and power."""
+    text = workload(candidates=offers, head=f'price_per = "{more.pop("per", "node")}"')
+    text = text.replace(KERNELS, more.pop("rows", KERNELS))
+    for name, gpus in (("A", a), ("B", b)):
+        text = text.replace(f'name = "{name}"', f'name = "{name}"\ngpus = {gpus}')
+    files = {"A": machine(host="node-a"), "B": machine(1.001, host="node-b")} | more
+    return evaluate(folder, text, type_b=table(families=(*FAMILIES, "transfer/peer")), **files)[1]
+
+
+def test_a_node_whose_other_gpus_do_nothing_is_said_to_be_judged_so(tmp_path):
+    said = "f only one of a node's 1 to 8 GPUs works"
+    document = of_gpus(tmp_path)
+    speed, *others = document["sentences"]["headline"]
+    assert said not in speed
+    for line in others:
+        assert line.endswith(f'i{said}; `price_per = "gpu"` counts all.')
+    assert document["sentences"]["buy"].startswith(f"I{said}, buy B for w (the least cost for its speed)")
+    assert document["sentences"]["cost"][0] == f"All of this holds i{said}."
+    assert document["warnings"][0].startswith("A has 8 GPUs, B has 1 GPU, and what is measured keeps one")
+    # Where each GPU is paid for and works, the order turns.
+    document = of_gpus(tmp_path, per="gpu")
+    assert document["cost"]["first"] == "A"
+    assert document["sentences"]["buy"].startswith("Buy A for w")
+    assert said not in json.dumps(document)
+    # Nobody's offers differ in a tie, which says it, too.
+    document = of_gpus(tmp_path, offers="A=31000,700 B=31000,700")
+    assert document["cost"]["kind"] == document["power"]["kind"] == "tie"
+    for line in document["sentences"]["headline"][1:]:
+        assert said in line
+
+
+def test_what_several_gpus_do_is_said_of_so_many(tmp_path):
+    files = {name: machine(host=f"node-{name}") for name in "rAB"}
+    for file in files.values():
+        axes = {"method": "copy_engine", "bytes": SIZE, "link": "nvlink"}
+        file.add("transfer/peer", axes, {"gpu": 0, "peer": 1}, seconds(1.0))
+    for most, said in ((8, True), (2, False)):
+        document = of_gpus(tmp_path, most, 2, rows='{ family = "transfer/peer" }', **files)
+        line = document["sentences"]["headline"][1]
+        assert ("if only 2 of a node's 2 to 8 GPUs work; " in line) == said
+        assert ("GPU" in line) == said
+
+
+def test_nodes_of_as_many_gpus_or_without_price_and_power_have_no_idle_ones(tmp_path):
+    assert of_gpus(tmp_path)["gpus_at_work"] == {"at_work": 1, "fewest": 1, "most": 8}
+    assert of_gpus(tmp_path, 8, 8)["gpus_at_work"] is None
+    assert of_gpus(tmp_path, offers="A B")["gpus_at_work"] is None
 
 
 def test_power_is_the_mean_over_the_time_that_sizes_take(tmp_path):

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,10 +18,11 @@ from grainscope_report.model import MODEL, Case, Counts, Result, Row
 from grainscope_report.selecting import Where
 from grainscope_report.toml_file import Value
 from grainscope_report.uncertainty import TypeB
-from grainscope_report.units import format_bytes, format_percent
+from grainscope_report.units import format_bytes, format_percent, plural
 
 REFERENCE = "the reference"
 MOST_DIFFERENCES = 6
+APART = 2  # visits to one case that differ by more than this factor contradict each other
 Cache = dict[Path, tuple[Result, list[Case], bool | None]]
 # How a thing is done, of which a program may choose the fastest. Every other axis is what is asked.
 HOW = {
@@ -237,11 +238,40 @@ def cautions(named: Machine) -> Iterator[str]:
     if len(named.nodes) == 1:
         yield "between-node variance not seen, one node was measured"
     for result in named.results:
+        if result.run.visits == 1 and {row.label for row in result.rows} != {"modelled"}:
+            yield (
+                f"{result.path} has one visit a row, as files of schema 1 mostly do: it does not tell what "
+                "visits differ by"
+            )
         if not result.run.complete:
             yield f"{result.path} is not complete ({result.run.why_incomplete})"
         for concern in concerns(result):
             if concern.severity in ("severe", "warning"):
                 yield f"{'severe: ' if concern.severity == 'severe' else ''}{concern.finding}"
+
+
+def contradictions(rows: Iterable[Row]) -> Iterator[str]:
+    """A sentence on those of the rows whose visits, but for those on busy CPUs, lie too far apart."""
+    used = {id(row): row for row in rows if row.visits}.values()
+    apart = []
+    for row in used:
+        medians = [visit["median_s"] for visit in uncertainty.standing([*map(vars, row.visits)])]
+        apart.append((max(medians) / min(medians), row.name))
+    if found := [one for one in apart if one[0] > APART]:
+        factor, name = max(found)
+        yield (
+            f"visits contradict each other in {len(found)} of {plural(len(used), 'row')} that are used, most "
+            f"in {name}, where one takes {factor:.3g} times as long as another: measure again on a quiet "
+            "machine"
+        )
+
+
+def gpus_at_work(row: Row) -> int:
+    """How many GPUs a row keeps at work, as far as its axes and its site tell; 0 of a row of CPUs."""
+    axes, site = row.case.axes, row.case.site
+    pair = "peer" in site or axes.get("between") == "gpu_gpu"
+    counts = (axes.get("gpus", 0), axes.get("over", 0), axes.get("neighbours", -1) + 1)
+    return max("gpu" in site, 2 * pair, *counts)
 
 
 @dataclass(frozen=True)

@@ -279,9 +279,9 @@ class Part:
     """A component on one machine: its time over the reference's, and for each size ratio and way.
 
     `ratios` are how many times faster than the reference, as measured; `log_ratio` is their weighted mean
-    logarithm. `rows` are all that were used. `unknown` is what is not known of whose uncertainty: by machine
-    name `RUNS` or `SPREAD`. `left_out` says which rows do not count. `watts` is the mean power of a GPU's
-    board over the component's time, where all rows have it.
+    logarithm. `rows` are all that were used, `base_rows` those of the reference. `unknown` is what is not
+    known of whose uncertainty: by machine name `RUNS` or `SPREAD`. `left_out` says which rows do not count.
+    `watts` is the mean power of a GPU's board over the component's time, where all rows have it.
     """
 
     time: Estimates
@@ -289,6 +289,7 @@ class Part:
     ratios: dict[float | None, Estimates]
     ways: dict[float | None, Way]
     rows: tuple[Row, ...] = field(repr=False)
+    base_rows: tuple[Row, ...] = field(default=(), repr=False)
     unknown: tuple[tuple[str, str], ...] = ()
     left_out: tuple[str, ...] = ()
     watts: float | None = None
@@ -367,7 +368,7 @@ class Predictor:
 
     def _part(self, machine: Machine, at: int) -> Part:
         component = self.workload.components[at]
-        ratios, chosen, rows = {}, {}, []
+        ratios, chosen, rows, base_rows = {}, {}, [], []
         lacking: dict[tuple[str, str], None] = {}
         left_out: list[tuple[str, Row]] = []
         for size in component.sizes:
@@ -376,6 +377,7 @@ class Predictor:
             chosen[size], found = self._fastest(machine, there, at, size)
             ratios[size] = self._ratio(at, found, base)
             rows += [row for one in chosen[size].around(size) for row in chosen[size].rows(one)]
+            base_rows += [row for one in base_way.around(size) for row in base_way.rows(one)]
             for one, way in ((self.reference, base_way), (machine, chosen[size])):
                 used = way.around(size)
                 left_out += [
@@ -393,7 +395,8 @@ class Predictor:
             for size, weight in component.sizes.items()
             for one, part in chosen[size].around(size).items()
         )
-        return Part(times, logs, ratios, chosen, tuple(rows), tuple(lacking), tuple(_said(left_out)), watts)
+        more = tuple(lacking), tuple(_said(left_out)), watts
+        return Part(times, logs, ratios, chosen, tuple(rows), tuple(base_rows), *more)
 
     def _unknown(self, way: Way, at: int, size: float | None) -> Iterator[str]:
         for one in way.around(size):

@@ -7,7 +7,7 @@ on arrays whose last axis is the component, for the measured answer and for each
 of a node, or where the workload says `price_per = "gpu"` of each of its GPUs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,9 +27,9 @@ from grainscope_report.buying.predict import (
     with_predictions,
 )
 from grainscope_report.buying.words import NONE, TIED, UNKNOWN, WINNER
-from grainscope_report.buying.workload import GPU, Candidate, Workload
+from grainscope_report.buying.workload import GPU, NODE, Candidate, Workload
 from grainscope_report.errors import ReportError
-from grainscope_report.model import Result
+from grainscope_report.model import Result, Row
 from grainscope_report.uncertainty import TypeB
 
 TIE = 0.02
@@ -120,6 +120,7 @@ def judge(
         ],
     }
     add_costs(document, ranked, predictor.shares, workload, known=not unknown)
+    document["gpus_at_work"] = _gpus_at_work(document, ranked, workload)
     files = [result for one in (reference, *found) for result in one.results]
     return words.with_sentences(document), files
 
@@ -225,6 +226,9 @@ def _warnings(
     for one in [*apart, *offered]:
         for said in machines.cautions(one):
             names.setdefault(said, {})[one.name] = None
+    for name, rows in _used(ranked, reference):
+        for said in machines.contradictions(rows):
+            names.setdefault(said, {})[name] = None
     found = [f"{', '.join(of)}: {said}" for said, of in names.items()]
     for of in machines.counted_together([one.machine for one in ranked]):
         found.append(f"{', '.join(of)}: {ONE_MACHINE}")
@@ -239,6 +243,15 @@ def _warnings(
                     "by the weighted geometric mean behind it"
                 )
     return list(dict.fromkeys(found))
+
+
+def _used(ranked: Sequence[Judged], reference: Machine) -> Iterator[tuple[str, list[Row]]]:
+    """The rows that are used of the reference, where it is not ranked itself, and of each candidate."""
+    parts = {one.machine.name: one.prediction.parts for one in ranked}
+    if all(one.machine.key != reference.key for one in ranked):
+        yield reference.name, [row for every in parts.values() for part in every for row in part.base_rows]
+    for name, every in parts.items():
+        yield name, [row for part in every for row in part.rows]
 
 
 def flip_share(shares: Array, lead: Array, component: int) -> Array:
@@ -558,6 +571,22 @@ def _add_costs(
         if decided
         else [],
     }
+
+
+def _gpus_at_work(
+    document: dict[str, Any], ranked: Sequence[Judged], workload: Workload
+) -> dict[str, int] | None:
+    """Where a price or the power is of nodes of unlike numbers of GPUs, how many of these the rows use.
+
+    None where a verdict does not hang on it.
+    """
+    counts = [one["gpus"] for one in document["candidates"] if one["passed"]]
+    rows = [row for one in ranked for part in one.prediction.parts for row in part.rows]
+    at_work = max((machines.gpus_at_work(row) for row in rows), default=0)
+    by_node = workload.per == NODE and ("cost" in document or not document["power"]["why_not"])
+    if not by_node or len({*counts}) < 2 or not 0 < at_work < max(counts):
+        return None
+    return {"at_work": at_work, "fewest": min(counts), "most": max(counts)}
 
 
 def _per_watt(offer: _Offer, time: Any) -> dict[str, Any] | None:

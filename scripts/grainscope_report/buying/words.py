@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from grainscope_report import naming
-from grainscope_report.units import cut, format_interval, format_percent, significant
+from grainscope_report.units import cut, format_interval, format_percent, plural, significant
 from grainscope_report.writing import in_markdown, markdown_row
 
 WINNER, TIED, UNKNOWN, NONE = "winner", "tie", "unknown", "none"
@@ -28,6 +28,7 @@ BETWEEN_VISITS = (
     "Intervals are 95 % of draws from the type A uncertainty alone: what visits of one run differ by. Runs "
     "differ by more."
 )
+FAR = 2  # so many times as far as a tie reaches, an interval is no tie's
 Table = tuple[str, list[str], list[list[str]]]
 # Colour-blind safe, after Okabe and Ito.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999")
@@ -47,6 +48,7 @@ svg { width: 100%; height: auto; }
 
 def with_sentences(document: dict[str, Any]) -> dict[str, Any]:
     """The verdict with `sentences`: the headline, why, how it flips, what it costs, what was excluded."""
+    document = document | {"warnings": [*_idle(document), *document["warnings"]]}
     said = {
         "verdict": _sentence(document, _verdict(document)),
         "headline": list(_headline(document)),
@@ -108,8 +110,38 @@ def _tie(document: dict[str, Any], found: dict[str, Any]) -> str:
     ranked = {one["name"]: one["time"]["value"] for one in _ranked(document)}
     times = [ranked[name] for name in found["tied"]]
     near = max(times) <= min(times) * (1 + document["tie"])
-    why = f"within {format_percent(document['tie'])}" if near else "no further apart than runs may be"
+    most = 1 + FAR * document["tie"]
+    over = [flip["over_first"] for flip in document["flips"] if flip["rival"] in found["tied"]]
+    if not near:
+        why = "no further apart than runs may be"
+    elif any(one["low"] is not None and not 1 / most <= one["low"] <= one["high"] <= most for one in over):
+        why = "which cannot be told apart"
+    else:
+        why = f"within {format_percent(document['tie'])}"
     return f"a tie of {_and(found['tied'])}, {why}"
+
+
+def _if_idle(document: dict[str, Any]) -> str:
+    """`if only one of a node's 1 to 8 GPUs works`; nothing where nodes do not differ in it."""
+    found = document["gpus_at_work"]
+    if not found:
+        return ""
+    many = "one" if found["at_work"] == 1 else str(found["at_work"])
+    work = "works" if found["at_work"] == 1 else "work"
+    return f"if only {many} of a node's {found['fewest']} to {found['most']} GPUs {work}"
+
+
+def _idle(document: dict[str, Any]) -> Iterator[str]:
+    """The warning of GPUs that are paid for and that no row keeps at work."""
+    found = document["gpus_at_work"]
+    if found:
+        nodes = sorted(_ranked(document), key=lambda one: -one["gpus"])
+        has = ", ".join(f"{one['name']} has {plural(one['gpus'], 'GPU')}" for one in nodes)
+        many = "one" if found["at_work"] == 1 else str(found["at_work"])
+        yield (
+            f"{has}, and what is measured keeps {many} at work: the others of a node cost and do nothing; "
+            'where the program uses all, set `price_per = "gpu"`'
+        )
 
 
 def _lacking(document: dict[str, Any]) -> str:
@@ -154,10 +186,11 @@ def _won(document: dict[str, Any], found: dict[str, Any], does: str) -> str:
         return "unknown, as the speed is."
     if len(names) == 1:
         return f"{found['first']} alone is ranked."
+    idle = f', {said}; `price_per = "gpu"` counts all' if (said := _if_idle(document)) else ""
     if found["kind"] == TIED:
-        return f"a tie of {_and(found['tied'])}{_unless_cheaper(document, found)}."
+        return f"a tie of {_and(found['tied'])}{_unless_cheaper(document, found)}{idle}."
     chance = "" if document["same_machine"] else f", in {_chance(found, found['first'])} of draws"
-    return f"{found['first']} {does}{chance}."
+    return f"{found['first']} {does}{chance}{idle}."
 
 
 def _unless_cheaper(document: dict[str, Any], found: dict[str, Any]) -> str:
@@ -189,7 +222,7 @@ def _what_decides(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _buy(document: dict[str, Any]) -> str:
-    """`Buy X for W, unless …`; nothing where nothing decides."""
+    """`Buy X for W, unless …`, behind an `if` where GPUs do nothing; nothing where nothing decides."""
     ranked = _ranked(document)
     if not ranked or document["verdict"]["kind"] == UNKNOWN:
         return ""
@@ -205,6 +238,8 @@ def _buy(document: dict[str, Any]) -> str:
     unless = [f"{_nearest(flip)}, then {flip['rival']}" for flip in flips if _nearest(flip)]
     reason = "the least cost for its speed" if by is cost else "the least time"
     said = f"Buy {first} for {what} ({reason})"
+    if idle := _if_idle(document):
+        said = f"{idle[0].upper()}{idle[1:]}, b{said[1:]}"
     if by is cost and speed["kind"] == WINNER and speed["first"] != first:
         said += f", or {speed['first']} if only time counts"
     return f"{said}, unless {'; '.join(unless)}." if unless else f"{said}, at any mix of these components."
@@ -277,6 +312,8 @@ def _cost(document: dict[str, Any]) -> Iterator[str]:
     ranked = {one["name"]: one for one in _ranked(document)}
     first = cost["first"]
     per = "GPU" if cost["per"] == "gpu" else "node"
+    if idle := _if_idle(document):
+        yield f"All of this holds {idle}."
     if cost["kind"] == TIED:
         for name in cost["tied"]:
             even = ranked[name]["break_even_price"]

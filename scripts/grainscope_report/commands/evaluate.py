@@ -7,7 +7,7 @@ from grainscope_report import visits
 from grainscope_report.buying import words, workload
 from grainscope_report.commands import files, plot
 from grainscope_report.commands.files import write
-from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, ReportError
+from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_UNDECIDED, ReportError
 from grainscope_report.figures import table
 from grainscope_report.model import Result
 from grainscope_report.writing import json_text, terminal
@@ -27,8 +27,9 @@ def add_evaluate(commands: argparse._SubParsersAction) -> argparse.ArgumentParse
         "which share and price the choice flips. Writes verdict.json, verdict.md and verdict.html, and with "
         "--format figure 15.",
         epilog="Exit status: 0 judged, 1 a candidate did not pass the gates, 2 the workload or a file "
-        "cannot be used, 3 the machines are not comparable, 4 with --fail-on-tie a tie, or nothing tells "
-        "what runs differ by. The keys of a workload are in docs/procurement.md.",
+        "cannot be used, 3 the machines are not comparable, 4 with --fail-on-tie nobody is first in speed, "
+        "5 unknown, since nothing tells what runs, or values of a metric, differ by. The keys of a workload "
+        "are in docs/procurement.md.",
     )
     parser.add_argument(
         "workload",
@@ -143,4 +144,6 @@ def _verdict(arguments: argparse.Namespace) -> tuple[dict, list[Result]]:
 def _status(document: dict, fail_on_tie: bool) -> int:
     if fail_on_tie and document["verdict"]["kind"] != "none" and not document["verdict"]["certain"]:
         return EXIT_INCONCLUSIVE
+    if document["verdict"]["kind"] == words.UNKNOWN:
+        return EXIT_UNDECIDED
     return EXIT_OK if all(candidate["passed"] for candidate in document["candidates"]) else EXIT_FOUND
