@@ -3,6 +3,8 @@
 import gzip
 import json
 import re
+import shutil
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -22,9 +24,10 @@ def fleet(folder: Path, nodes: int) -> Path:
     return folder
 
 
-def altered(nodes: Path, node: int, alter) -> None:
-    """Writes the digest of a node again, with what `alter` makes of its context and rows."""
-    path = nodes / f"node-{node:05}" / sources.DIGEST
+def altered(nodes: Path, node: int | str, alter) -> None:
+    """Writes the digest of a node, or of a folder, again, with what `alter` makes of its context and rows."""
+    folder = node if isinstance(node, str) else f"node-{node:05}"
+    path = nodes / folder / sources.DIGEST
     head, *rows = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
     alter(head["context"], rows)
     lines = (json.dumps(line, sort_keys=True, separators=(",", ":")) for line in (head, *rows))
@@ -148,4 +151,74 @@ def test_a_node_of_another_cpu_or_gpu_has_lost_no_gpu(tmp_path, capsys):
     altered(nodes, 4, lambda context, _: [
         gpu.update(name="Another GPU") for gpu in context["environment"]["gpus"]
     ])  # fmt: skip
+    assert odd_of(capsys, nodes) == (0, {})
+
+
+def again(nodes: Path, node: int, days: int, count: int) -> Path:
+    """Another run of a node so many days later, which sees so many of its GPUs; its folder."""
+    folder = nodes / f"node-{node:05}"
+    other = nodes / f"{folder.name}-{days:+}"
+    shutil.copytree(folder, other)
+
+    def alter(context: dict, _: list) -> None:
+        run = context["run"]
+        run["id"] += other.name
+        for moment in ("started", "ended"):
+            at = datetime.fromisoformat(run[moment]) + timedelta(days=days)
+            run[moment] = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        context["environment"]["gpus"] = context["environment"]["gpus"][:count]
+
+    altered(nodes, other.name, alter)
+    return other
+
+
+def lost(odd: dict[str, str]) -> list[str]:
+    return [name for name, why in odd.items() if "it may have lost" in why]
+
+
+@pytest.mark.parametrize("left", [0, 1, 7])
+@pytest.mark.parametrize(("days", "names"), [(-1, []), (1, ["node-00003 (node-00003-+1)"])])
+def test_gpus_that_a_later_run_of_a_node_has_are_not_lost(tmp_path, capsys, left, days, names):
+    nodes = fleet(tmp_path / "nodes", 6)
+    for node in range(6):
+        altered(nodes, node, with_gpus(8))
+    again(nodes, 3, days, left)
+    assert lost(odd_of(capsys, nodes)[1]) == names
+
+
+def test_gpus_of_a_later_machine_of_the_same_name_are_no_others(tmp_path, capsys):
+    nodes = fleet(tmp_path / "nodes", 7)
+    for node in range(7):
+        altered(nodes, node, with_gpus(7 if node == 3 else 8))
+    for node in range(7):
+        altered(nodes, node, lambda context, _: context.update(host_name="localhost"))
+    assert lost(odd_of(capsys, nodes)[1]) == ["localhost (node-00003)"]
+
+
+def without_driver(context: dict, _: list) -> None:
+    context["environment"] |= {"gpus": [], "driver": {"version": None}}
+    context["links"] = []
+
+
+def test_a_login_node_without_gpus_and_driver_has_lost_none(tmp_path, capsys):
+    nodes = fleet(tmp_path / "nodes", 6)
+    for node in range(6):
+        altered(nodes, node, without_driver if node == 5 else with_gpus(8))
+    assert odd_of(capsys, nodes) == (0, {})
+
+
+def test_a_node_whose_driver_went_with_its_gpus_has_lost_them(tmp_path, capsys):
+    nodes = fleet(tmp_path / "nodes", 6)
+    for node in range(6):
+        altered(nodes, node, with_gpus(8))
+    altered(nodes, again(nodes, 3, 1, 0).name, without_driver)
+    assert lost(odd_of(capsys, nodes)[1]) == ["node-00003 (node-00003-+1)"]
+
+
+def test_login_nodes_of_one_name_have_lost_none(tmp_path, capsys):
+    nodes = fleet(tmp_path / "nodes", 6)
+    for node in range(6):
+        altered(nodes, node, without_driver if node == 5 else with_gpus(8))
+    for node in range(6):
+        altered(nodes, node, lambda context, _: context.update(host_name="localhost"))
     assert odd_of(capsys, nodes) == (0, {})

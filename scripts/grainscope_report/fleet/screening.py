@@ -188,6 +188,9 @@ WITH few AS (SELECT run, kind, row_number() OVER (PARTITION BY kind ORDER BY mac
     GROUP BY ALL)
 SELECT run, count(*), min(family || ': ' || reason)
 FROM skipped JOIN timed USING (kind, row) WHERE 2 * times > n GROUP BY run"""
+# A run with fewer GPUs than others has lost some, unless a later run of its node has more, and its own too.
+# One without any has where it has a driver, or its node had some before: a login node has none to lose.
+_UUIDS = "({}.environment ->> '$.gpus[*].uuid')"
 _ODD = f"""
 WITH last AS (SELECT r.*, concat_ws(' ', preset, flags) AS asked, version || ' ' || "commit" AS suite,
     epoch(r.started) AS began FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
@@ -196,14 +199,22 @@ WITH last AS (SELECT r.*, concat_ws(' ', preset, flags) AS asked, version || ' '
   whole AS (SELECT few.kind, max(u.n) AS n, arg_max(u.gpus, u.n) AS gpus
     FROM usual few JOIN usual u ON u.cpu = few.cpu AND u.gpus > few.gpus
       AND (u.gpu = few.gpu OR few.gpus = 0 AND few.cpu <> '')
-    WHERE u.n >= {OFTEN} * few.n AND few.n <= greatest({OFTEN - 1}, {FEW} * u.n) GROUP BY few.kind)
+    WHERE u.n >= {OFTEN} * few.n AND few.n <= greatest({OFTEN - 1}, {FEW} * u.n) GROUP BY few.kind),
+  alike AS (SELECT node FROM chosen GROUP BY node HAVING count(DISTINCT machine) > 2),
+  short AS (SELECT l.run, any_value(w.gpus) AS gpus, any_value(w.n) AS n
+    FROM last l JOIN whole w USING (kind) LEFT JOIN runs o ON o.node = l.node AND o.cpu = l.cpu
+      AND o.gpus > l.gpus AND list_has_all({_UUIDS.format("o")}, {_UUIDS.format("l")})
+      AND (l.gpus > 0 OR l.node NOT IN (SELECT node FROM alike))
+    GROUP BY l.run, l.started
+    HAVING (any_value(l.gpus) > 0 OR any_value(l.driver) <> '' OR count(o.run) > 0)
+      AND coalesce(max(o.started) < l.started, true))
 SELECT l.machine, l.node, l.source, l.run, epoch(l.ended) - l.began, l.wall_s, l.started, l.asked, u.asked,
-  l.suite, u.suite, l.began - u.began, u.n, l.complete, l.gpus, whole.gpus, whole.n
-FROM last l JOIN usual u USING (kind) LEFT JOIN whole USING (kind)
+  l.suite, u.suite, l.began - u.began, u.n, l.complete, l.gpus, short.gpus, short.n
+FROM last l JOIN usual u USING (kind) LEFT JOIN short USING (run)
 WHERE u.n >= {OFTEN} AND (l.asked <> u.asked OR l.suite <> u.suite
     OR abs(l.began - u.began) > {STRAY_DAYS * DAY_S})
   OR epoch(l.ended) < l.began OR epoch(l.ended) - l.began < l.wall_s - {CLOCK_S} OR l.started > ?
-  OR NOT l.complete OR whole.n > 0 OR list_contains(?, l.run)
+  OR NOT l.complete OR short.n > 0 OR list_contains(?, l.run)
 ORDER BY l.kind, l.node, l.run"""
 _FAILED = """
 SELECT c.kind, c.machine, c.node, count(*), any_value(x.family), any_value(x.reason)
