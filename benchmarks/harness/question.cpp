@@ -27,6 +27,7 @@ constexpr std::size_t kShown = 4;
 const char* const kCrossover = "crossover";
 const char* const kBy = "by";      // what a word is about: who works
 const char* const kEnds = "ends";  // where bytes lie
+const char* const kHostMemory = "host memory";
 const char* const kPeer = "peer";
 const char* const kGraph = "graph";
 
@@ -712,7 +713,7 @@ Subjects Question::subjects() const {
   for (const AskedWord& word : words_) {
     // Of a crossover kinds of memory and ways to move bytes are what is compared.
     const bool compared = want_ == kCrossover && word.about == "way";
-    const std::string about = compared ? "memory" : either_ && word.about == kBy ? kEnds : word.about;
+    const std::string about = compared ? "memory" : word.about;
     const auto place = std::find(names.begin(), names.end(), about);
     if (place == names.end()) {
       names.push_back(about);
@@ -763,6 +764,18 @@ std::vector<std::string> Question::families_of_all() const {
   return left;
 }
 
+void Question::take_host_memory() {
+  const AskedWord& host = words().phrases.at(kHostMemory);
+  std::vector<AskedWord> all;
+  for (const AskedWord& word : words_) {
+    const AskedWord& meant = word.about == kBy ? host : word;
+    if (meant == word || std::find(words_.begin(), words_.end(), host) == words_.end()) {
+      all.push_back(meant);
+    }
+  }
+  words_ = std::move(all);
+}
+
 void Question::choose_families() {
   const auto is_asked = [&](const char* about) {
     return std::any_of(words_.begin(), words_.end(),
@@ -771,7 +784,7 @@ void Question::choose_families() {
   const Groups held_together = groups();
   Texts left = families_of_all();
   if (left.empty() && is_asked(kBy) && is_asked(kEnds)) {
-    either_ = true;
+    take_host_memory();
     left = families_of_all();
   }
   if (left.empty()) {

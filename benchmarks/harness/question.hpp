@@ -6,9 +6,9 @@
 //
 // A sentence is words, sizes and AXIS=VALUE, in any order. Words about one thing are alternatives, words
 // about different things hold together. So do who works (`cpu`) and where bytes lie (`host memory`), but
-// where no family has both, as of `cpu or gpu memory`, they are alternatives. Each word has meanings:
-// families, and values of their axes. Where one of the families left is what people usually mean by a word of
-// the sentence, it is meant.
+// where no family has both, as of `cpu or gpu memory`, `cpu` is host memory, and they are alternatives. Each
+// word has meanings: families, and values of their axes. Where one of the families left is what people
+// usually mean by a word of the sentence, it is meant.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -80,6 +80,8 @@ class Question {
   [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::string>>> groups() const;
   // The families that can have all that it is of.
   [[nodiscard]] std::vector<std::string> families_of_all() const;
+  // Puts host memory in the place of who works: it is said as an alternative to where bytes lie.
+  void take_host_memory();
   void choose_families();
 
   std::string want_;  // what is to be done with rows: of no matter here
@@ -87,7 +89,6 @@ class Question {
   std::vector<Size> sizes_;
   std::vector<std::pair<std::string, std::vector<std::string>>> axes_;
   std::vector<std::string> families_;
-  bool either_ = false;  // whether who works and where bytes lie are alternatives
 };
 
 // The first word of a command line that asks, and its flag.

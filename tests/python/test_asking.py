@@ -16,6 +16,7 @@ from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
 from grainscope_report.model import Case
 from grainscope_report.reader import read
+from grainscope_report.units import plural
 from planted import SITE, pinned_copy
 from stored import hold
 from synthetic import MIB, File
@@ -811,10 +812,30 @@ def test_who_does_it_and_where_the_bytes_lie_hold_together():
     assert "mapped" not in {store for (store,) in meant("gather cpu host memory", "gather", "store")}
 
 
-def test_who_does_it_and_where_are_alternatives_where_no_case_is_of_both():
-    assert meant("sampling cpu or gpu memory", "sampling/neighbours", "placement") == {("host",), ("device",)}
+@pytest.mark.parametrize("places", ["cpu or gpu memory", "gpu memory or cpu"])
+@pytest.mark.parametrize(
+    ("family", "axis"),
+    [("sampling", "placement"), ("bfs", "placement"), ("training", "store"), ("gather", "store")],
+)
+def test_the_cpu_beside_another_place_is_host_memory(family, axis, places):
+    named = understand(family).families[0]
+    host = places.replace("cpu", "host memory")
+    assert meant(f"{family} {places}", named, axis) == meant(f"{family} {host}", named, axis)
+
+
+def test_host_memory_is_said_once_where_the_cpu_is_meant_as_well():
+    said = understand("embedding bags cpu, host memory or gpu memory").text
+    assert said == "gather/bag, embedding bags, host memory, the GPU's own memory"
+
+
+def test_who_does_it_and_where_are_alternatives_where_no_case_is_of_both(capsys):
+    assert ("host",) in meant("sampling cpu or gpu memory", "sampling/neighbours", "placement")
     [subject] = [words for words in understand("ping-pong peer or cpu").subjects if len(words) > 1]
-    assert [word.says for word in subject] == ["between GPUs", "the CPU"]
+    assert [word.says for word in subject] == ["between GPUs", "host memory"]
+    said = in_one_line(capsys, "bfs cpu or gpu memory", run=RUNS / "h100-quick-after.json.gz")
+    assert said.startswith("traversal/bfs, host memory, the GPU's own memory: 24 rows")
+    verdict = "the GPU's own memory is faster than host memory in both pairs of rows, 4.7 to 7.9 ×"
+    assert verdict in said
 
 
 def test_to_the_device_is_every_gather_but_the_one_that_brings_nothing_there():
@@ -851,3 +872,20 @@ def test_where_only_the_cpu_gathers_that_is_ranked(capsys):
         assert "not ranked" not in said
     said = in_one_line(capsys, "best gather rows of 1028 B", run=NO_GPU)
     assert "fastest is cpu_gather" in said
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("best gather pageable 128 B rows", 1),
+        ("slowest gather pageable 128B rows", 1),
+        ("best gather 128 B rows from a 256 MiB table", 1),
+        ("best gather pageable rows 128 B 1028 B", 2),
+    ],
+)
+def test_a_size_at_which_only_the_cpu_gathers_was_measured(capsys, question, rows):
+    said = in_one_line(capsys, question, run=RUNS / "h100-quick-after.json.gz")
+    assert f": {plural(rows, 'row')} " in said
+    assert re.search(r"est is cpu_gather( pageable)?, 31 GB/s", said)
+    assert "was not measured" not in said
+    assert "not ranked" not in said

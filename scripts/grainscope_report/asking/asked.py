@@ -70,10 +70,9 @@ class Asked:
         self.matching = [row for row in machine.result.rows if sentence.matches(row.case, sizes=False)]
         self.usable = [row for row in self.matching if row.ok and row.time]
         self.staying = self._staying()
-        if self.staying:
-            self.matching, self.usable = (
-                [row for row in rows if not _stays(row)] for rows in (self.matching, self.usable)
-            )
+        self.matching, self.usable = (
+            [row for row in rows if row.name not in self.staying] for rows in (self.matching, self.usable)
+        )
         self.exact = [row for row in self.usable if sentence.matches_size(row.case)]
         said = {word.says for word in sentence.words}
         self.by_time = "latency" in said
@@ -87,19 +86,31 @@ class Asked:
         if self.by_share:
             self.usable = [row for row in self.usable if row.link_fraction]
 
-    def _staying(self) -> bool:
-        """Whether ways are ranked without the gather that brings no rows to a GPU.
+    def _staying(self) -> set[str]:
+        """The names of rows of the gather that brings no rows to a GPU, where ways are ranked without it.
 
-        It has its place where it is asked for, and where there is nothing else.
+        It has its place where it is asked for, and where there is nothing else of a size asked for.
         """
         named = "mode" in self.sentence.axes or any(word.about == BY for word in self.sentence.words)
-        stay = set(map(_stays, self.usable))
-        return self.sentence.want in RANKED and not named and stay == {True, False}
+        others = {self._sizes_met(row) for row in self.usable if not _stays(row)}
+        if self.sentence.want not in RANKED or named or not others:
+            return set()
+        staying = [row for row in self.matching if _stays(row)]
+        return {row.name for row in staying if self._sizes_met(row) in (None, *others)}
+
+    def _sizes_met(self, row: Row) -> tuple[Sizes, ...] | None:
+        """Which of the sizes asked for a row has; None where it lacks one."""
+        if not self.sentence.matches_size(row.case):
+            return None
+        asked = self.sentence.sizes_of(row.case.family).items()
+        return tuple(
+            size for axis, sizes in asked for size in sizes if _is_within(_number(row, axis), [size])
+        )
 
     @property
     def left_out(self) -> list[str]:
         """Which way is not ranked, and how it is asked for."""
-        return [LEFT_OUT] if self.staying else []
+        return [LEFT_OUT] if self.staying and not any(map(_stays, self.exact)) else []
 
     @cached_property
     def rows(self) -> list[Row]:

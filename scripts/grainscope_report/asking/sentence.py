@@ -3,9 +3,9 @@
 The grammar is in `words.json`, which the program has compiled in, too. A sentence is words, sizes and
 `AXIS=VALUE`, in any order. Words about one thing are alternatives (`bfs sssp`), words about different
 things hold together (`bfs kron`). So do who works (`cpu`) and where bytes lie (`host memory`), but where no
-family has both, as of `cpu or gpu memory`, they are alternatives. Each word has meanings: families, and
-values of their axes. Where one of the families left is what people usually mean by a word of the sentence,
-it is meant.
+family has both, as of `cpu or gpu memory`, `cpu` is host memory, and they are alternatives. Each word has
+meanings: families, and values of their axes. Where one of the families left is what people usually mean by a
+word of the sentence, it is meant.
 """
 
 import itertools
@@ -28,6 +28,7 @@ PEER = "peer"
 # Of a crossover kinds of memory and ways to move bytes are what is compared.
 COMPARED = ("memory", "way")
 BY, ENDS = "by", "ends"
+HOST_MEMORY = "host memory"
 COMPARING = ("best", "slowest", CROSSOVER)
 SHOWN = 4  # families by name
 LARGEST_ROW = 64 << 10  # a size that is no larger, and no word is beside, is of rows where there are any
@@ -83,7 +84,6 @@ class Sentence:
     sizes: list[tuple[Sizes, Sequence[str]]] = field(default_factory=list)
     axes: dict[str, list[str]] = field(default_factory=dict)
     families: list[str] = field(default_factory=list)
-    either: bool = False  # whether who works and where bytes lie are alternatives
 
     @property
     def subjects(self) -> list[list[Word]]:
@@ -91,8 +91,7 @@ class Sentence:
         found: dict[str, list[Word]] = {}
         for word in self.words:
             compared = self.want == CROSSOVER and word.about in COMPARED
-            about = ENDS if self.either and word.about == BY else word.about
-            found.setdefault(COMPARED[0] if compared else about, []).append(word)
+            found.setdefault(COMPARED[0] if compared else word.about, []).append(word)
         return list(found.values())
 
     def sizes_of(self, family: str) -> dict[str, list[Sizes]]:
@@ -363,7 +362,7 @@ def _choose_families(sentence: Sentence) -> None:
     groups = _groups(sentence)
     left = _left(sentence, groups)
     if not left and {BY, ENDS} <= {word.about for word in sentence.words}:
-        sentence.either = True
+        sentence.words = list(_with_host_memory(sentence.words))
         left = _left(sentence, _groups(sentence))
     if not left:
         raise ReportError(_contradiction(groups))
@@ -376,6 +375,16 @@ def _choose_families(sentence: Sentence) -> None:
         or word.usually
     }
     sentence.families = [name for name in left if name in usual] or left
+
+
+def _with_host_memory(words: Sequence[Word]) -> Iterator[Word]:
+    """The words, where who works is said as an alternative to where bytes lie: `cpu` is host memory."""
+    host = phrases()[HOST_MEMORY]
+    for word in words:
+        if word.about != BY:
+            yield word
+        elif host not in words:
+            yield host
 
 
 def _groups(sentence: Sentence) -> list[tuple[str, list[str]]]:

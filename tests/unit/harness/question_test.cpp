@@ -144,7 +144,14 @@ TEST(Question, host_memory_is_where_bytes_lie_and_the_cpu_is_who_works) {
   EXPECT_EQ(meant("gather cpu", "gather", "mode"), (Values{"cpu_gather", "cpu_gather_dma"}));
   EXPECT_EQ(meant("gather cpu host memory", "gather", "mode"), (Values{"cpu_gather", "cpu_gather_dma"}));
   EXPECT_EQ(meant("training cpu", "pipeline/graphsage", "mode"), Values{"cpu_only"});
-  EXPECT_EQ(meant("sampling cpu or gpu memory", sampling, "placement"), (Values{"device", "host"}));
+}
+
+TEST(Question, the_cpu_beside_another_place_is_host_memory) {
+  using Values = std::set<std::string>;
+  EXPECT_EQ(meant("sampling cpu or gpu memory", "sampling/neighbours", "placement"),
+            (Values{"device", "host", "mapped"}));
+  EXPECT_EQ(meant("bfs cpu or gpu memory", "traversal/bfs", "placement"),
+            (Values{"device", "managed", "mapped", "subway"}));
 }
 
 TEST(Question, to_the_device_is_every_gather_but_the_one_that_brings_nothing_there) {
