@@ -15,8 +15,8 @@ from typing import Any
 from grainscope_report import metrics
 from grainscope_report.model import Concern, Ends, Link, Result, Row
 from grainscope_report.statistics import median
-from grainscope_report.uncertainty import SHARED_CPUS
-from grainscope_report.units import format_bytes, format_duration, format_interval, format_percent
+from grainscope_report.uncertainty import SHARED_CPUS, standing
+from grainscope_report.units import format_bytes, format_duration, format_interval, format_percent, plural
 
 # Visits that took so many times a run's time were not all of its last part.
 SEVERAL_PARTS = 1.01
@@ -70,6 +70,7 @@ CAUSES = {
 }
 
 CLOCKS_APART = 0.03
+VISITS_APART = 2  # visits to one case that differ by more than this factor contradict each other
 SETUP = {"GPU memory clock", "GPU clocks", "GPU power limit", "GPU ECC", "driver", "CPU model", "CPU cores"}
 UNITS = {"_hz": (1e-6, "MHz"), "_mhz": (1, "MHz"), "_mw": (1e-3, "W")}
 
@@ -311,6 +312,24 @@ def readings(rows: Iterable[Row]) -> dict[str, str]:
         held = sorted(one for one, times in reasons.items() if one != "gpu_idle" and 20 * times >= told)
         found["visits.held_down"] = ", ".join(held) or "nothing"
     return found
+
+
+def contradictions(rows: Iterable[Row], what: str = "", often: float = 0.0) -> Iterator[str]:
+    """A sentence where of more than such a share of the rows visits lie too far apart, but for busy ones.
+
+    `what` says which rows these are.
+    """
+    used = {id(row): row for row in rows if row.visits}.values()
+    apart = []
+    for row in used:
+        medians = [visit["median_s"] for visit in standing([*map(vars, row.visits)])]
+        apart.append((max(medians) / min(medians), row.name))
+    if len(found := [one for one in apart if one[0] > VISITS_APART]) > often * len(used):
+        factor, name = max(found)
+        yield (
+            f"visits contradict each other in {len(found)} of {plural(len(used), 'row')}{what}, most in "
+            f"{name}, where one takes {factor:.3g} times as long as another: measure again on a quiet machine"
+        )
 
 
 def setup(context: Mapping[str, Any]) -> tuple[tuple[str, str | None], ...]:

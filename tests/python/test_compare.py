@@ -204,6 +204,23 @@ def test_a_folder_of_several_machines_is_no_side(tmp_path, capsys):
     assert "holds runs of several machines" in capsys.readouterr().err
 
 
+def test_visits_that_contradict_each_other_are_warned_of(tmp_path, capsys):
+    wild = node("node-b", 2)
+    for row in wild.rows:
+        number = row["visits"][0]["round"]
+        factor = {1: 3.0, 2: 0.4}.get(number, 1.0)
+        for visit in row["visits"]:
+            visit["median_s"] *= factor
+            visit["samples_s"] = [one * factor for one in visit["samples_s"]]
+            visit["within_s"] = [one * factor for one in visit["within_s"]]
+    main(["compare", *written(tmp_path, node(), wild)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        f"visits contradict each other in {len(SIZES)} of {len(SIZES)} rows, most in transfer/memcpy" in said
+    )
+    assert "times as long as another: measure again on a quiet machine" in said
+
+
 def test_a_run_that_is_not_complete_passes_no_gate(tmp_path):
     cut = node("node-b", 2)
     cut.context["run"] |= {"complete": False, "why_incomplete": "stopped by signal 15"}

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,11 +18,10 @@ from grainscope_report.model import MODEL, Case, Counts, Result, Row
 from grainscope_report.selecting import Where
 from grainscope_report.toml_file import Value
 from grainscope_report.uncertainty import TypeB
-from grainscope_report.units import format_bytes, format_percent, plural
+from grainscope_report.units import format_bytes, format_percent
 
 REFERENCE = "the reference"
 MOST_DIFFERENCES = 6
-APART = 2  # visits to one case that differ by more than this factor contradict each other
 Cache = dict[Path, tuple[Result, list[Case], bool | None]]
 # How a thing is done, of which a program may choose the fastest. Every other axis is what is asked.
 HOW = {
@@ -248,22 +247,6 @@ def cautions(named: Machine) -> Iterator[str]:
         for concern in concerns(result):
             if concern.severity in ("severe", "warning"):
                 yield f"{'severe: ' if concern.severity == 'severe' else ''}{concern.finding}"
-
-
-def contradictions(rows: Iterable[Row]) -> Iterator[str]:
-    """A sentence on those of the rows whose visits, but for those on busy CPUs, lie too far apart."""
-    used = {id(row): row for row in rows if row.visits}.values()
-    apart = []
-    for row in used:
-        medians = [visit["median_s"] for visit in uncertainty.standing([*map(vars, row.visits)])]
-        apart.append((max(medians) / min(medians), row.name))
-    if found := [one for one in apart if one[0] > APART]:
-        factor, name = max(found)
-        yield (
-            f"visits contradict each other in {len(found)} of {plural(len(used), 'row')} that are used, most "
-            f"in {name}, where one takes {factor:.3g} times as long as another: measure again on a quiet "
-            "machine"
-        )
 
 
 def gpus_at_work(row: Row) -> int:

@@ -227,7 +227,7 @@ def _warnings(
         for said in machines.cautions(one):
             names.setdefault(said, {})[one.name] = None
     for name, rows in _used(ranked, reference):
-        for said in machines.contradictions(rows):
+        for said in machine.contradictions(rows, " that are used"):
             names.setdefault(said, {})[name] = None
     found = [f"{', '.join(of)}: {said}" for said, of in names.items()]
     for of in machines.counted_together([one.machine for one in ranked]):
