@@ -245,8 +245,22 @@ def is_foreign(document: Mapping[str, Any]) -> bool:
 
 def locate(path: Path) -> Path:
     """The result file meant by `path`, which may be a run directory; a bundle's folder is itself."""
-    try:
+    with _readable(path):
         return _located(path)
+
+
+def runs_in(path: Path) -> list[Path]:
+    """The file or run directory itself, or the run directories in a folder of repeated runs."""
+    with _readable(path):
+        if not path.is_dir() or is_bundle(path) or any((path / name).is_file() for name in (RESULT, JOURNAL)):
+            return [path]
+        return sorted(run.parent for run in path.glob(f"*/{RESULT}")) or [path]
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise ReportError(f"{path} cannot be read ({error.strerror}): check the path") from None
 

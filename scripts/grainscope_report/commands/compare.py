@@ -77,7 +77,7 @@ def add_compare(commands: argparse._SubParsersAction) -> argparse.ArgumentParser
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Compares, writes and draws what was asked for, and prints."""
-    given = [run for path in (arguments.base, *arguments.new) for run in sides.runs_in(path)]
+    given = [run for path in (arguments.base, *arguments.new) for run in loading.runs_in(path)]
     files.keep(given, arguments.out)
     tables = visits.type_b_tables(arguments.type_b)
     found = _chosen(sides.read(arguments.base, arguments.new, tables), arguments.filter)

@@ -362,7 +362,7 @@ def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> li
     before and after `--resume` or where one was edited, are taken with a warning. A folder of repeated runs
     (`grainscope repeat`) is one side, of which all runs count together.
     """
-    first, *rest = ((path, runs_in(path)) for path in (base, *others))
+    first, *rest = ((path, loading.runs_in(path)) for path in (base, *others))
     given = [each for each in rest if _located(each[1]) != _located(first[1])]
     if not given:
         raise ReportError(f"{base} is all there is to compare with itself: give another run, too")
@@ -378,14 +378,6 @@ def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> li
             said = f"{side.paths[0]} is of the same run as {twins[0].paths[0]}, but their numbers differ"
             sides[at] = replace(side, warnings=(*side.warnings, said))
     return sides
-
-
-def runs_in(path: Path) -> list[Path]:
-    """The file or run that is meant, or those in a folder of repeated runs."""
-    kept = (loading.RESULT, loading.JOURNAL)
-    if not path.is_dir() or loading.is_bundle(path) or any((path / name).is_file() for name in kept):
-        return [path]
-    return sorted(run.parent for run in path.glob(f"*/{loading.RESULT}")) or [path]
 
 
 def _located(runs: Sequence[Path]) -> list[Path]:
