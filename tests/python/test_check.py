@@ -806,6 +806,99 @@ def test_a_node_is_ruled_on(check, rule, good, bad, message):
     assert check(COPY, bad)[0] == 0
 
 
+def several(gpus: int, states: list[tuple[dict, dict]], nvml=()) -> File:
+    """A machine with rows of each GPU, beside these sites with what was read around their visits."""
+    file = machine([], gpus=gpus)
+    for gpu, told in enumerate(nvml):
+        file.context["environment"]["gpus"][gpu]["nvml"] = told
+    for gpu in range(gpus):
+        add(file, 55.0, 1, {"gpu": gpu, "numa": 0})
+    for at, (site, state) in enumerate(states):
+        for visit in (1, 2, 3):
+            row = add(file, 50.0, visit, site, size=MIB + at)
+            row["visits"][0]["state"] = state
+    return file
+
+
+@pytest.mark.parametrize(("rule", "good", "bad", "message"), [
+    ("gpu_sm_mhz = 1500", {"gpu_sm_mhz": 1980}, {"gpu_sm_mhz": 345},
+     "GPU 1: middle of 3 readings is 345 MHz"),
+    ("gpu_memory_mhz = 1500", {"gpu_memory_mhz": 1980}, {"gpu_memory_mhz": 345},
+     "GPU 1: middle of 3 readings is 345 MHz"),
+    ('throttle = ["hw_slowdown", "sw_power_cap"]', {"throttle": []}, {"throttle": ["hw_slowdown"]},
+     "GPU 1: clocks were held down: hw_slowdown (3)"),
+    ("link_width = 16", {"link_width": 16}, {"link_width": 8}, "GPU 1: it was 8"),
+    ("link_generation = 4", {"link_generation": 5}, {"link_generation": 3}, "GPU 1: it was 3"),
+    ("ecc_errors = 0", {"ecc_errors": 0}, {"ecc_errors": 2}, "GPU 1: there were 2"),
+])  # fmt: skip
+def test_each_gpu_is_judged_by_itself_and_named(check, rule, good, bad, message):
+    """Readings of many sound GPUs do not hide one that is slow."""
+    sites = [{"gpu": gpu, "numa": 0} for gpu in (0, 2, 3, 1)]
+    assert check(ruled(rule), several(4, [(site, good) for site in sites]))[0] == 0
+    states = [(site, bad if site["gpu"] == 1 else good) for site in sites]
+    status, said, document = check(ruled(rule), several(4, states))
+    assert status == 1
+    assert of_node(document, rule.split()[0])["message"] == message
+    assert f"{message} (expected" in " ".join(said.split())
+    # What is read of two is of the one that is so alone, or of either.
+    shared = [({"gpu": 0, "peer": 1}, bad), *states]
+    assert "GPU 0" not in of_node(check(ruled(rule), several(4, shared))[2], rule.split()[0])["message"]
+    both = [(site, good) for site in sites] + [({"gpu": 2, "peer": 1}, bad)]
+    found = of_node(check(ruled(rule), several(4, both))[2], rule.split()[0])
+    of_both = message.replace("GPU 1", "GPU 1 or GPU 2")
+    assert found["message"] == ("" if rule.startswith("gpu_") else of_both)
+    # Without rows of a GPU alone its clock is that of rows of it first.
+    pairs = [({"gpu": 0, "peer": 1}, good), ({"gpu": 1, "peer": 0}, bad)]
+    found = of_node(check(ruled(rule), several(2, pairs))[2], rule.split()[0])
+    assert found["message"] == (message if rule.startswith("gpu_") else message.replace("1:", "0 or GPU 1:"))
+
+
+def test_what_the_report_says_of_gpus_is_said_of_each(check):
+    sound = {"clock_event_reasons": [], "ecc": True}
+    file = several(3, [], [sound, sound, {"clock_event_reasons": ["hw_slowdown"], "ecc": False}])
+    _, _, document = check(ruled('throttle = ["hw_slowdown"]\necc = true'), file)
+    assert of_node(document, "throttle")["message"] == "GPU 2: clocks were held down: hw_slowdown (1)"
+    assert of_node(document, "ecc")["message"] == "GPU 2: it is off"
+    file.links.clear()
+    for gpu, width in enumerate((16, 16, 8)):
+        file.link("host_to_gpu", 55.2, gpu=gpu, gen=5)
+        file.links[-1]["width"] = width
+    _, _, document = check(ruled("link_width = 16"), file)
+    assert of_node(document, "link_width")["message"] == "GPU 2: it was 8"
+
+
+@pytest.mark.parametrize(("rule", "bad", "likely"), [
+    ("", node([{"governor": "powersave"}]), "the system's default, or a power profile ("),
+    ('throttle = ["hw_thermal_slowdown"]', node(throttle=["hw_thermal_slowdown"]), "the GPU is far too hot"),
+    ('throttle = ["bit_12"]', node(throttle=["bit_12"]), "the driver's reason bit_12, which has no name yet"),
+    ("gpu_sm_mhz = 1900", node(gpu_sm_mhz=1200), "its clocks were set or capped, or it had nothing to do"),
+    ("gpu_sm_mhz = 1900", node(gpu_sm_mhz=1200, throttle=["gpu_idle", "sw_power_cap"]),
+     "clocks were held down (sw_power_cap): the GPU is at its power limit"),
+    ("cpu_mhz = 3000", node(cpu_mhz=800), "a cap on the CPUs' frequency, heat, or a power profile"),
+    ('governor = ["powersave"]\ncpu_mhz = 3000', node(cpu_mhz=800, governor="powersave"),
+     "the CPUs' governor is powersave"),
+    ("link_generation = 5", machine(gen=4), "the card or its riser sits badly, or the slot"),
+    ("link_width = 16", node(link_width=8), "the card or its riser sits badly, or the slot"),
+    ("ecc = true", node(nvml={"ecc": False}), "someone switched it off, or"),
+    ("ecc_errors = 0", node(ecc_errors=2), "memory of the GPU fails"),
+])  # fmt: skip
+def test_what_is_wrong_with_a_node_has_a_likely_cause_and_a_command(check, rule, bad, likely):
+    status, said, _ = check(ruled(rule), bad)
+    assert status == 1
+    [failure] = re.findall(r"failed: node\.\S+ \[node\]: .*?next: \S+", said, re.DOTALL)
+    assert f"likely: {likely}" in " ".join(failure.split())
+
+
+@pytest.mark.parametrize(("rule", "name", "bad"), [
+    ("link_width = 16", "gpu.link_width", node(link_width=8)),
+    ("gpu_sm_mhz = 1900", "gpu.clocks_set", node(gpu_sm_mhz=1200)),
+    ("cpu_mhz = 3000", "cpu.frequency_cap", node(cpu_mhz=800)),
+])  # fmt: skip
+def test_a_likely_cause_of_a_node_is_what_its_report_finds(check, rule, name, bad):
+    bad.context["environment"]["warnings"] = [{**HOT, "id": name, "severity": "warning"}]
+    assert "likely: hot\n" in check(ruled(rule), bad)[1]
+
+
 @pytest.mark.parametrize("state", [
     {"governor": 3, "throttle": "hw_slowdown", "gpu_sm_mhz": "fast", "link_width": None, "ecc_errors": True},
     {"unheard_of": {"of": []}},

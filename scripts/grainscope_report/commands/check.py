@@ -179,7 +179,8 @@ def _by_cause(broken: Sequence[Judged]) -> list[list[Judged]]:
     found: dict[tuple, list[Judged]] = {}
     for at, one in enumerate(broken):
         # A value beyond its limit has limits and a value of its own; what is not there has only a sentence.
-        said = (one.cause, one.remedy) if one.cause else (one.message, one.again) if not one.got else (at,)
+        said = (one.message, one.cause, one.again) if not one.got else (one.cause, one.remedy)
+        said = said if one.cause or not one.got else (at,)
         found.setdefault((one.status, *said), []).append(one)
     return list(found.values())
 
