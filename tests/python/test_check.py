@@ -770,7 +770,8 @@ def test_one_cpu_of_many_with_powersave_fails(check):
 
 
 def test_what_the_machine_does_not_tell_is_said_and_accepted(check):
-    text = ruled('throttle = "hw_slowdown"\ngpu_sm_mhz = 1\nlink_width = 16\necc = true\necc_errors = 0')
+    text = 'throttle = "hw_slowdown"\ngpu_sm_mhz = 1\nlink_width = 16\necc = true\necc_errors = 0'
+    text = ruled(f"{text}\nwhere_told = true")
     status, said, document = check(text, node([{"governor": None}]))
     assert status == 0
     assert of_node(document, "governor")["status"] == "not applicable"
@@ -804,6 +805,57 @@ def test_a_node_is_ruled_on(check, rule, good, bad, message):
     assert message in said
     # Without the rule nothing is asked.
     assert check(COPY, bad)[0] == 0
+
+
+UNTOLD = "the machine does not tell; look for yourself, and accept that by `where_told = true` under [node]"
+
+
+@pytest.mark.parametrize(("rule", "look"), [
+    ('governor = ["performance"]', "cpupower frequency-info"), ("cpu_mhz = 2000", "cpupower frequency-info"),
+    ("gpu_sm_mhz = 1500", "nvidia-smi -q -d PERF"), ("gpu_memory_mhz = 1500", "nvidia-smi -q -d PERF"),
+    ("ecc = true", "nvidia-smi -q -d ECC"), ("ecc_errors = 0", "nvidia-smi -q -d ECC"),
+    ('throttle = ["hw_slowdown"]', "nvidia-smi -q -d PERF"),
+])  # fmt: skip
+def test_what_rules_name_and_a_machine_does_not_tell_is_not_decided(check, rule, look):
+    for arguments in ([], ["--any-run"]):
+        status, said, document = check(ruled(rule), machine(), arguments=arguments)
+        assert (status, said.partition(":")[0]) == (5, "NOT DECIDED")
+        one = of_node(document, rule.split()[0])
+        assert (one["status"], one["message"]) == ("not decided", UNTOLD)
+        said = " ".join(said.split())
+        assert f"not decided: {one['rule']} [node]: {UNTOLD} likely: no row reads it" in said
+        assert f"next: {look}" in said
+        assert check(ruled(f"{rule}\nwhere_told = true"), machine(), arguments=arguments)[0] == 0
+    slow = machine([40.0] * VISITS)
+    status, said, _ = check(ruled(rule), slow)
+    assert status == 1
+    assert said.index("failed: to-gpu") < said.index("not decided: node.")
+
+
+def test_a_virtual_machine_hides_what_its_cpus_do(check):
+    file = machine()
+    file.context["environment"]["kernel"] = {"virtual_machine": True}
+    said = " ".join(check(ruled('governor = ["performance"]\ncpu_mhz = 2000'), file)[1].split())
+    assert f"not decided: node.governor, node.cpu_mhz [node]: {UNTOLD}" in said
+    assert "likely, of all 2: a virtual machine hides it from its guests" in said
+    assert "next: cpupower frequency-info on the host; then grainscope --preset acceptance --out DIR" in said
+
+
+def test_one_gpu_that_nothing_is_told_of_is_not_decided_and_named(check):
+    read = {"gpu_sm_mhz": 1980, "throttle": [], "ecc_errors": 0}
+    states = [({"gpu": gpu, "numa": 0}, read) for gpu in (0, 2)]
+    for rule in ("gpu_sm_mhz = 1500", 'throttle = ["hw_slowdown"]', "ecc_errors = 0"):
+        status, _, document = check(ruled(rule), several(3, states))
+        assert status == 5
+        assert of_node(document, rule.split()[0])["message"] == UNTOLD.replace("tell;", "tell of GPU 1;")
+        assert check(ruled(f"{rule}\nwhere_told = true"), several(3, states))[0] == 0
+        assert check(ruled(rule), several(3, [*states, ({"gpu": 1, "numa": 0}, read)]))[0] == 0
+    slow = [*states, ({"gpu": 0, "numa": 0}, {"ecc_errors": 1})]
+    assert of_node(check(ruled("ecc_errors = 0"), several(3, slow))[2], "ecc_errors")["status"] == "failed"
+
+
+def test_the_shipped_sets_ask_of_a_node_what_it_tells():
+    assert all(load(name).node.where_told for name in rules.shipped())
 
 
 def several(gpus: int, states: list[tuple[dict, dict]], nvml=()) -> File:
@@ -904,10 +956,13 @@ def test_a_likely_cause_of_a_node_is_what_its_report_finds(check, rule, name, ba
     {"unheard_of": {"of": []}},
 ])  # fmt: skip
 def test_a_state_of_other_kinds_is_as_if_it_told_nothing(check, state):
-    text = ruled('throttle = "hw_slowdown"\ngpu_sm_mhz = 1\nlink_width = 16\necc_errors = 0')
-    status, _, document = check(text, node(policies="none", **state))
+    text = 'throttle = "hw_slowdown"\ngpu_sm_mhz = 1\nlink_width = 16\necc_errors = 0'
+    status, _, document = check(ruled(f"{text}\nwhere_told = true"), node(policies="none", **state))
     assert status == 0
     assert of_node(document, "ecc_errors")["status"] == "not applicable"
+    status, _, document = check(ruled(text), node(policies="none", **state))
+    assert status == 5
+    assert of_node(document, "ecc_errors")["status"] == "not decided"
 
 
 @pytest.mark.parametrize(("text", "message"), [

@@ -62,6 +62,9 @@ EXPLAIN = (
 PASSED, FAILED, MISSING, NOT_APPLICABLE = "passed", "failed", "missing", "not applicable"
 UNDECIDED = "not decided"
 UNTOLD = "the machine does not tell"
+ACCEPT = "look for yourself, and accept that by `where_told = true` under [node]"
+HIDDEN = "a virtual machine hides it from its guests"
+UNREAD = "no row reads it, or neither the driver nor the system tells"
 BROKEN = (FAILED, MISSING)
 REJECTED = 0.05  # of sound runs, at most
 LEAST = 0.975  # of one end of a 95 % interval
@@ -243,18 +246,28 @@ def _run(result: Result, rules: RuleSet, any_run: bool) -> Iterator[Judged]:
         text = f"The NUMA node nearest to {gpus}, of whose links the fastest counts"
         yield Judged("node.nearest", text, "node", NOT_APPLICABLE, UNTOLD)
     for verdict in node_rules.verdicts(result, rules.node):
-        status = NOT_APPLICABLE if verdict.wrong is None else FAILED if verdict.wrong else PASSED
-        message = UNTOLD if verdict.wrong is None else verdict.wrong
-        yield Judged(
-            f"node.{verdict.id}",
-            verdict.text,
-            "node",
-            status,
-            message,
-            limits=verdict.limits,
-            cause=verdict.cause if status == FAILED else "",
-            again=verdict.next,
+        asked = not rules.node.where_told and (verdict.id != "governor" or bool(rules.node.governors))
+        found = _of_node(result, verdict, asked)
+        yield replace(found, again=again) if found.status == UNDECIDED else found
+
+
+def _of_node(result: Result, verdict: node_rules.Verdict, asked: bool) -> Judged:
+    """What is not told decides nothing where it was asked for."""
+    found = Judged(f"node.{verdict.id}", verdict.text, "node", PASSED, limits=verdict.limits)
+    if verdict.wrong:
+        return replace(found, status=FAILED, message=verdict.wrong, cause=verdict.cause, again=verdict.next)
+    if asked and (verdict.wrong is None or verdict.untold):
+        virtual = (result.environment.kernel or {}).get("virtual_machine") is True
+        hidden = virtual and verdict.id in node_rules.OF_CPUS
+        of = f" of {verdict.untold}" if verdict.untold else ""
+        return replace(
+            found,
+            status=UNDECIDED,
+            message=f"{UNTOLD}{of}; {ACCEPT}",
+            cause=HIDDEN if hidden else UNREAD,
+            remedy=f"{verdict.look}{' on the host' * hidden}",
         )
+    return replace(found, status=NOT_APPLICABLE, message=UNTOLD) if verdict.wrong is None else found
 
 
 def _of_run(name: str, text: str, wrong: str, then: str, status: str = FAILED) -> Judged:

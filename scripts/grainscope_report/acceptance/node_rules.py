@@ -2,7 +2,8 @@
 
 The machine report tells the run's start; `state` of a visit is what was read around it: `governor`,
 `cpu_mhz`, `gpu_sm_mhz`, `gpu_memory_mhz`, `throttle` (a list), `link_generation`, `link_width`, `ecc_errors`,
-each where the machine tells. What it does not tell, as many virtual machines, is said and accepted.
+each where the machine tells. What it does not tell, as many virtual machines, is not decided where rules name
+it, and else said and accepted.
 
 Each GPU is judged by itself. A state is of the worst of the GPUs at the site of its row, so a clock is that
 of rows of one GPU alone as far as there are any, and what is wrong at two may be of either.
@@ -22,6 +23,8 @@ PERFORMANCE = "sudo cpupower frequency-set --governor performance"
 THROTTLED = "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"
 LINKED = "sudo lspci -vv | grep -e LnkCap: -e LnkSta:"
 MEMORY = "nvidia-smi -q -d ECC,ROW_REMAPPER"
+OF_CPUS = ("governor", "cpu_mhz")
+SPEEDS = "cpupower frequency-info"
 CLOCKS = {"gpu_sm_mhz": "The GPU's clock", "gpu_memory_mhz": "The clock of the GPU's memory"}
 WHY_HELD = {
     "gpu_idle": "the GPU had nothing to do when it was read",
@@ -45,7 +48,10 @@ Gpus = tuple[int, ...]
 
 
 class Verdict(NamedTuple):
-    """What became of a rule about the node: `wrong` is None where the machine does not tell."""
+    """What became of a rule about the node: `wrong` is None where the machine does not tell.
+
+    `untold` are GPUs of which it does not, and `look` is the command that may.
+    """
 
     id: str
     text: str
@@ -53,6 +59,12 @@ class Verdict(NamedTuple):
     limits: str
     cause: str
     next: str
+    untold: str = ""
+
+    @property
+    def look(self) -> str:
+        """The command by which a person sees what the file does not tell."""
+        return SPEEDS if self.id in OF_CPUS else self.next
 
 
 class Reading(NamedTuple):
@@ -64,16 +76,16 @@ class Reading(NamedTuple):
 
 def verdicts(result: Result, rules: NodeRules) -> Iterator[Verdict]:
     """What the rules say of the node."""
-    read, many = _readings(result), len(result.environment.gpu_names) > 1
+    read, count = _readings(result), len(result.environment.gpu_names)
     warned = {concern.id: concern.finding for concern in concerns(result)}
     yield _governor(result, rules)
     if rules.throttle:
-        yield _throttle(_reported(result) + read, rules.throttle, many)
+        yield _throttle(_reported(result) + read, rules.throttle, count)
     if rules.cpu_mhz is not None:
         yield _cpu_clock(result, [one.state for one in read], rules.cpu_mhz, warned)
     for key, text in CLOCKS.items():
         if (least := getattr(rules, key)) is not None:
-            yield _gpu_clock(key, text, read, least, many, warned)
+            yield _gpu_clock(key, text, read, least, count, warned)
     for key, what in (("link_generation", "generation"), ("link_width", "width")):
         if (least := getattr(rules, key)) is not None:
             links = [(link.gpu, getattr(link, what)) for link in result.links if link.peer is None]
@@ -81,20 +93,23 @@ def verdicts(result: Result, rules: NodeRules) -> Iterator[Verdict]:
             low = {gpus: f"it was {min(few):g}" for gpus, few in _blamed(found, lambda one: one < least)}
             cause = "; ".join(warned[one] for one in _EXPLAIN[key] if one in warned) or SLOT
             text = f"The {what} of the GPUs' links under load"
-            yield _verdict(key, text, low if found else None, f"at least {least}", cause, LINKED, many)
+            told = [gpus for gpus, _ in found]
+            yield _verdict(key, text, low, told, f"at least {least}", cause, LINKED, count)
     if rules.ecc is not None:
         words = {True: "on", False: "off"}
         modes = [((number,), mode) for number, gpu in gpus_of(result) if (mode := _ecc(gpu)) is not None]
         off = {gpus: f"it is {words[not rules.ecc]}" for gpus, mode in modes if mode != rules.ecc}
         cause = f"someone switched it {words[not rules.ecc]}, or it came that way"
         text = "ECC of the GPUs' memory"
-        yield _verdict("ecc", text, off if modes else None, words[rules.ecc], cause, MEMORY, many)
+        told = [gpus for gpus, _ in modes]
+        yield _verdict("ecc", text, off, told, words[rules.ecc], cause, MEMORY, count)
     if (most := rules.ecc_errors) is not None:
         found = _told(read, "ecc_errors")
         errors = {gpus: f"there were {max(few):g}" for gpus, few in _blamed(found, lambda one: one > most)}
         cause = "memory of the GPU fails, if their number grows"
         text = "Memory errors of the GPUs"
-        yield _verdict("ecc_errors", text, errors if found else None, f"at most {most}", cause, MEMORY, many)
+        told = [gpus for gpus, _ in found]
+        yield _verdict("ecc_errors", text, errors, told, f"at most {most}", cause, MEMORY, count)
 
 
 # Findings of the machine report that explain a value, and are more than the value itself.
@@ -108,13 +123,24 @@ _EXPLAIN = {
 
 
 def _verdict(
-    name: str, text: str, wrong: Mapping[Gpus, str] | None, limits: str, cause: str, then: str, many: bool
+    name: str,
+    text: str,
+    wrong: Mapping[Gpus, str],
+    told: Iterable[Gpus],
+    limits: str,
+    cause: str,
+    then: str,
+    count: int,
 ) -> Verdict:
-    """With what is wrong at which GPU, where there are several; None where nothing is told."""
-    if wrong is None:
+    """With what is wrong at which GPU, where there are several, and of which nothing is told."""
+    read = set(told)
+    if not read:
         return Verdict(name, text, None, limits, "", then)
-    said = [f"{_name(gpus)}{one.removeprefix('the ')}" if many else one for gpus, one in wrong.items()]
-    return Verdict(name, text, some(said, NAMED), limits, cause, then)
+    said = [f"{_name(gpus)}{one.removeprefix('the ')}" if count > 1 else one for gpus, one in wrong.items()]
+    seen = {gpu for gpus in read for gpu in gpus}
+    # A reading that names no GPU may be of any.
+    untold = [f"GPU {gpu}" for gpu in range(count) if gpu not in seen and () not in read]
+    return Verdict(name, text, some(said, NAMED), limits, cause, then, some(untold, NAMED))
 
 
 def _name(gpus: Gpus) -> str:
@@ -132,7 +158,7 @@ def _governor(result: Result, rules: NodeRules) -> Verdict:
     return Verdict("governor", text, said if found else None, limits, cause, PERFORMANCE)
 
 
-def _throttle(read: Sequence[Reading], asked: Sequence[str], many: bool) -> Verdict:
+def _throttle(read: Sequence[Reading], asked: Sequence[str], count: int) -> Verdict:
     found = _reasons(read)
     held: dict[Gpus, list[str]] = defaultdict(list)
     causes = []
@@ -141,11 +167,10 @@ def _throttle(read: Sequence[Reading], asked: Sequence[str], many: bool) -> Verd
             held[gpus].append(f"{name} ({len(few)})")
             causes.append(_why_held(name))
     wrong = {gpus: f"clocks were held down: {', '.join(few)}" for gpus, few in sorted(held.items())}
-    told = any(isinstance(one.state.get("throttle"), list) for one in read)
+    told = [one.gpus for one in read if isinstance(one.state.get("throttle"), list)]
     text, limits = "What must not hold the GPU's clocks down", f"none of {', '.join(asked)}"
-    return _verdict(
-        "throttle", text, wrong if told else None, limits, "; ".join(dict.fromkeys(causes)), THROTTLED, many
-    )
+    cause = "; ".join(dict.fromkeys(causes))
+    return _verdict("throttle", text, wrong, told, limits, cause, THROTTLED, count)
 
 
 def _why_held(name: str) -> str:
@@ -164,7 +189,7 @@ def _cpu_clock(
 
 
 def _gpu_clock(
-    key: str, text: str, read: Sequence[Reading], least: float, many: bool, warned: Mapping[str, str]
+    key: str, text: str, read: Sequence[Reading], least: float, count: int, warned: Mapping[str, str]
 ) -> Verdict:
     by_gpu = _by_gpu(_told(read, key))
     wrong = {gpus: said for gpus, few in by_gpu.items() if (said := _middle(few, least))}
@@ -173,7 +198,7 @@ def _gpu_clock(
     found = [f"clocks were held down ({name}): {_why_held(name)}" for name, _ in held.most_common(2)]
     found = found or [warned[one] for one in _EXPLAIN[key] if one in warned]
     limits, cause = f"at least {least:g} MHz", "; ".join(found) or CLOCKS_SET
-    return _verdict(key, text, wrong if by_gpu else None, limits, cause, THROTTLED, many)
+    return _verdict(key, text, wrong, by_gpu, limits, cause, THROTTLED, count)
 
 
 def _middle(read: Sequence[float], least: float) -> str:

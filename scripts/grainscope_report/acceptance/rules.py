@@ -106,7 +106,8 @@ class NodeRules:
     """What the node must be, by its report and by what was read around visits; None and () ask nothing.
 
     `governors` are those accepted; without them any but powersave is. `throttle` are reasons that must not
-    hold clocks down. Clocks are the least that the middle reading may be.
+    hold clocks down. Clocks are the least that the middle reading may be. What the machine does not tell is
+    not decided, except with `where_told`; a governor that is not named is accepted then.
     """
 
     governors: Annotated[tuple[str, ...], Bounds(key="governor")] = ()
@@ -118,6 +119,7 @@ class NodeRules:
     link_width: int | None = None
     ecc: bool | None = None
     ecc_errors: Annotated[int | None, Bounds(0)] = None
+    where_told: bool = False
 
 
 class Allowance(NamedTuple):

@@ -145,8 +145,8 @@ def _one(
 
 
 def _is_read(judged: Judged) -> bool:
-    """Whether something has a value that decides nothing."""
-    return judged.status == UNDECIDED and bool(judged.got)
+    """Whether something that is not decided is no matter of rows: a value, or what a node does not tell."""
+    return judged.status == UNDECIDED and (bool(judged.got) or judged.what == "node")
 
 
 def _unjudged(report: Report, out: Terminal) -> list[str]:
@@ -156,7 +156,7 @@ def _unjudged(report: Report, out: Terminal) -> list[str]:
         there = [
             one
             for one in report.judged
-            if one.status == status and one.again and one.what != "node" and not _is_read(one)
+            if one.status == status and one.again and one.what != "node" and not one.got
         ]
         if there:
             said = [one.message for one in there if one.what == "run"]
@@ -205,7 +205,8 @@ def _together(there: Sequence[Judged], out: Terminal) -> Iterator[str]:
         yield _headline(first, out, f": {first.message}", name)
     if first.cause:
         yield out.wrap(f"likely, of all {len(there)}: {first.cause}", "      ")
-    if then := "; then ".join(filter(None, (first.remedy, _whole(first.again)))):
+    remedies = dict.fromkeys(one.remedy for one in there)
+    if then := "; then ".join(filter(None, (*remedies, _whole(first.again)))):
         yield out.wrap(f"next: {then}", "      ")
 
 
