@@ -510,6 +510,16 @@ def test_each_gpu_needs_rows_of_two_nodes(check, nodes, said):
         assert check(rules, file, arguments=arguments)[0] == (5 if said else 0)
 
 
+def test_a_nearest_node_without_memory_is_none_to_be_measured(check):
+    """A socket without modules: the links of the other node are all there is."""
+    file = two_nodes({0: 55.0}, near=1)
+    rules = PEAK + "every_gpu = true\n"
+    assert check(rules, file)[0] == 1
+    nodes = [{"id": 0, "memory_bytes": 8}, {"id": 1, "memory_bytes": 0}]
+    file.context["environment"]["memory"] = {"nodes": nodes}
+    assert check(rules, file)[0] == 0
+
+
 def test_a_node_without_cpus_is_none_to_be_measured(check):
     """As GPUs' own memory is one, and memory behind CXL."""
     rules = COPY.replace(', locality = "local"', "") + "every_gpu = false\n"

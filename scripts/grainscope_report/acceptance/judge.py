@@ -274,14 +274,17 @@ def _of_run(name: str, text: str, wrong: str, then: str, status: str = FAILED) -
     return Judged(f"run.{name}", text, "run", status if wrong else PASSED, wrong, again=then if wrong else "")
 
 
-def _nodes(result: Result) -> int:
-    """How many NUMA nodes have CPUs, and memory that may be used: a GPU's own is not measured."""
+def _node_list(result: Result) -> list[Mapping]:
     memory = result.environment.raw.get("memory")
     nodes = memory.get("nodes") if isinstance(memory, Mapping) else None
-    there = [one for one in nodes if isinstance(one, Mapping)] if isinstance(nodes, list) else []
+    return [one for one in nodes if isinstance(one, Mapping)] if isinstance(nodes, list) else []
+
+
+def _nodes(result: Result) -> int:
+    """How many NUMA nodes have CPUs, and memory that may be used: a GPU's own is not measured."""
     return sum(
         bool(one.get("memory_bytes")) and one.get("memory_allowed") is not False and one.get("cpus") != []
-        for one in there
+        for one in _node_list(result)
     )
 
 
@@ -317,8 +320,9 @@ def _near_nodes(result: Result) -> dict[int, int]:
     if all(number is None for number in numbers):
         numbers = list(range(len(gpus)))
     told = zip(numbers, (gpu.get("numa_node") for gpu in gpus), strict=True)
-    # The kernel's -1 is "not told".
-    return found | {gpu: node for gpu, node in told if type(gpu) is type(node) is int and node >= 0}
+    # The kernel's -1 is "not told", and of a node without memory no run measures a link.
+    none = {-1, *(one.get("id") for one in _node_list(result) if one.get("memory_bytes") == 0)}
+    return found | {gpu: node for gpu, node in told if type(gpu) is type(node) is int and node not in none}
 
 
 def _rule(result: Result, rule: Rule, rules: RuleSet, reference: Result | None) -> list[Judged | _Value]:
