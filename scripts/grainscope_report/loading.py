@@ -254,7 +254,9 @@ def runs_in(path: Path) -> list[Path]:
     with _readable(path):
         if not path.is_dir() or is_bundle(path) or any((path / name).is_file() for name in (RESULT, JOURNAL)):
             return [path]
-        return sorted(run.parent for run in path.glob(f"*/{RESULT}")) or [path]
+        # One that is not finished is refused when it is read.
+        runs = {run.parent for name in (RESULT, JOURNAL) for run in path.glob(f"*/{name}")}
+        return sorted(runs) or [path]
 
 
 @contextmanager

@@ -39,9 +39,10 @@ FIRST = (
     "driver.version", "grainscope.*", "run.preset", "run.filter", "run.flags", "links*", "kernel.*",
     "gpus.nvml.link*", "warnings", "driver.*", "cpu.frequency*", "cpu.*", "memory.*", "gpus.*",
 )  # fmt: skip
+HELD_DOWN, NOTHING = "visits.held_down", "nothing"
 # What is known to move times, and the facts that tell it.
 CAUSES = {
-    "what held clocks down": ("visits.held_down",),
+    "what held clocks down": (HELD_DOWN,),
     "GPU clock while measured": ("visits.gpu_sm_mhz",),
     "GPU memory clock while measured": ("visits.gpu_memory_mhz",),
     "CPU clock while measured": ("visits.cpu_mhz",),
@@ -302,16 +303,29 @@ def readings(rows: Iterable[Row]) -> dict[str, str]:
     reasons, told = Counter[str](), 0
     for row in rows:
         for state in (visit.state for visit in row.visits if visit.state):
-            told += isinstance(held := state.get("throttle"), list)
-            reasons.update(held or ())
+            if isinstance(held := state.get("throttle"), list):
+                told += 1
+                reasons.update(map(str, held))
             for name in ("gpu_sm_mhz", "gpu_memory_mhz", "cpu_mhz"):
-                if isinstance(mhz := state.get(name), int | float):
+                if isinstance(mhz := state.get(name), int | float) and mhz > 0:
                     clocks[name][row.case.site.get("gpu")].append(mhz)
     found = {f"visits.{name}": f"{min(map(median, gpus.values())):.0f}" for name, gpus in clocks.items()}
     if told:
         held = sorted(one for one, times in reasons.items() if one != "gpu_idle" and 20 * times >= told)
-        found["visits.held_down"] = ", ".join(held) or "nothing"
+        found[HELD_DOWN] = ", ".join(held) or NOTHING
     return found
+
+
+def worst_readings(found: Sequence[Facts]) -> dict[str, str]:
+    """Of the readings of several runs the lowest clocks, and all that held clocks down."""
+    told: dict[str, list[str]] = defaultdict(list)
+    for name, value in (item for facts in found for item in facts.items() if item[0].startswith("visits.")):
+        told[name].append(value)
+    worst = {name: min(values, key=float) for name, values in told.items() if name.endswith("_mhz")}
+    if HELD_DOWN in told:
+        held = {one for value in told[HELD_DOWN] for one in value.split(", ")} - {NOTHING}
+        worst[HELD_DOWN] = ", ".join(sorted(held)) or NOTHING
+    return worst
 
 
 def contradictions(rows: Iterable[Row], what: str = "", often: float = 0.0) -> Iterator[str]:
@@ -332,10 +346,20 @@ def contradictions(rows: Iterable[Row], what: str = "", often: float = 0.0) -> I
         )
 
 
-def setup(context: Mapping[str, Any]) -> tuple[tuple[str, str | None], ...]:
-    """What of a machine is known to move its times and can be set otherwise: driver, CPUs, clocks, limits."""
-    found = facts(context)
-    return tuple((name, found[name]) for name in sorted(found) if Difference(name, None, None).cause in SETUP)
+def set_up_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether contexts of one machine agree in what is known to move its times and can be set otherwise.
+
+    That is driver, CPUs, clocks, limits. What only one of them tells, as of a GPU that CUDA was not shown, is
+    no difference.
+    """
+    mine, theirs = (
+        {name: {*value.split(", ")} - {"-"} for name, value in facts(each).items()} for each in (one, other)
+    )
+    return all(
+        mine[name] <= theirs[name] or theirs[name] <= mine[name]
+        for name in mine.keys() & theirs.keys()
+        if Difference(name, None, None).cause in SETUP
+    )
 
 
 def gpu_ids(gpus: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -197,6 +197,30 @@ def test_two_runs_of_one_machine_are_sent_to_repeat_and_its_folders_decide(tmp_p
     assert main(["compare", folders[0], *folders, "--threshold", "0.4%"]) == 1
 
 
+def test_a_folder_counts_each_run_once_and_all_of_what_was_read(tmp_path, capsys):
+    def visited(file: File, mhz: int, held: list[str]) -> File:
+        for row in file.rows:
+            for visit in row["visits"]:
+                visit["state"] = {"gpu_sm_mhz": mhz, "throttle": held}
+        return file
+
+    for run, (mhz, held) in enumerate([(1980, []), (1200, ["hw_thermal_slowdown"]), (1200, [])]):
+        file = visited(node(seed=run), mhz, held)
+        file.context["run"]["id"] = f"base {run}"
+        file.write(tmp_path / "base" / str(run) / "result.json")
+    base, new = str(tmp_path / "base"), visited(node("node-b", 9), 1980, []).write(tmp_path / "new.json")
+    [found] = compared(capsys, base, str(new))["new"]
+    read = {one["fact"]: (one["base"], one["new"]) for one in found["differences"]}
+    assert read["visits.gpu_sm_mhz"] == ("1200", "1980")
+    assert read["visits.held_down"] == ("hw_thermal_slowdown", "nothing")
+    assert main(["compare", base, f"{base}/1"]) == 2
+    assert "give each run once" in capsys.readouterr().err
+    (tmp_path / "base" / "3").mkdir()
+    (tmp_path / "base" / "3" / "journal.jsonl").write_text("{}\n")
+    assert main(["compare", base, str(new)]) == 2
+    assert "holds an unfinished run" in capsys.readouterr().err
+
+
 def test_a_folder_of_several_machines_is_no_side(tmp_path, capsys):
     for name in ("node-a", "node-b"):
         node(name).write(tmp_path / "fleet" / name / "result.json")

@@ -430,6 +430,21 @@ def test_a_card_with_another_power_limit_is_another_machine(tmp_path):
     assert (document["verdict"]["kind"], document["verdict"]["first"]) == ("winner", "Y")
 
 
+def test_a_gpu_that_one_run_was_not_shown_makes_no_other_machine(tmp_path):
+    """CUDA tells nothing of it, the management library does."""
+    files = {name: machine(ratio, ratio, "node-x", date=f"2026-11-2{at}T10:15:00+00:00")
+             for at, (name, ratio) in enumerate({"X": 1.0, "Y": 1.3}.items())}  # fmt: skip
+    for name, file in files.items():
+        one = file.context["environment"]["gpus"][0]
+        for at in range(2):
+            gpu = {**one, "uuid": f"GPU-{at}", "cuda": {"ordinal": at, "memory_clock_hz": 3_201_000_000}}
+            file.context["environment"]["gpus"][at:] = [gpu]
+        if name == "Y":
+            del gpu["cuda"]
+    _, document = evaluate(tmp_path, workload(candidates="X Y"), **files)
+    assert document["verdict"]["kind"] == "tie"
+
+
 def test_what_another_run_of_a_machine_lacks_takes_nothing_from_a_candidate(tmp_path):
     files = {name: machine(2.0, 2.0, f"node-{name}", date=f"2026-11-2{at}T10:15:00+00:00")
              for at, name in enumerate(("X", "Y"))}  # fmt: skip

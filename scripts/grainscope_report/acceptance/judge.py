@@ -602,12 +602,13 @@ def _decided(result: Result, value: _Value, level: float) -> Judged:
 
 
 def _contradiction(value: _Value, usual: float, got: str) -> str:
-    """Why a value that keeps its limits decides nothing: only noise saves it, or its visits lie far apart."""
+    """Why a value that keeps its limits decides nothing: by noise alone, or with visits far apart, one beyond."""
     if not value.uncertainty.standard or value.value is None:
         return ""
     limits, visits = value.rule.limits, value.visits or (value.value,)
     low, high = min(visits), max(visits)
-    if high <= APART * low and not limits.broken_by(value.value, usual, 0.0):
+    apart = high > APART * low and any(limits.broken_by(one, usual, 0.0) for one in visits)
+    if not apart and not limits.broken_by(value.value, usual, 0.0):
         return ""
     if high > low * math.exp(usual):
         spread = f"{limits.unit.number(low)} to {limits.unit.text(high)}"

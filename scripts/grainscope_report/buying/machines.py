@@ -86,15 +86,17 @@ class Machine:
 
     def is_same(self, other: "Machine") -> bool:
         """Whether it is the same runs, or by the GPUs' identifiers the same nodes, set up alike."""
-        return self.key == other.key or bool(self._hardware and self._hardware == other._hardware)
+        if self.key == other.key:
+            return True
+        pairs = [(one, two) for one in self.results for two in other.results if _gpus(one) == _gpus(two)]
+        alike = (machine.set_up_alike(one.context.raw, two.context.raw) for one, two in pairs)
+        return bool(self._gpus) and self._gpus == other._gpus and all(alike)
 
     @property
-    def _hardware(self) -> frozenset[tuple] | None:
-        gpus = [_gpus(result) for result in self.results]
-        if not all(of and all(of) for of in gpus):
-            return None
-        setups = [machine.setup(result.context.raw) for result in self.results]
-        return frozenset((*of, setup) for of, setup in zip(gpus, setups, strict=True))
+    def _gpus(self) -> frozenset[tuple[str, ...]]:
+        """The identifiers of each node's GPUs, none where a node does not tell them."""
+        found = {_gpus(result) for result in self.results}
+        return frozenset(found) if all(of and all(of) for of in found) else frozenset()
 
 
 def read(workload: Workload, tables: Sequence[TypeB] = ()) -> tuple[Machine, list[Machine]]:
@@ -129,13 +131,13 @@ def _machine(
     return Machine(name, _nodes(results), tuple(cases), hosts)
 
 
-def counted_together(every: Sequence[Machine]) -> Iterator[list[str]]:
-    """The names of those that are one machine by different runs."""
+def counted_together(every: Sequence[Machine]) -> Iterator[list[Machine]]:
+    """Those that are one machine by different runs."""
     left = list(every)
     while left:
         same = [one for one in left if one.is_same(left[0])]
         if len({one.key for one in same}) > 1:
-            yield [one.name for one in same]
+            yield same
         left = [one for one in left if one not in same]
 
 

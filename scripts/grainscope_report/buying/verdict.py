@@ -41,7 +41,9 @@ SHARED_HOST = (
     "others took CPUs of its host while it was measured, and hardly any of another's: all rows of the two "
     "are less certain, most those on the host's clock"
 )
-ONE_MACHINE = "one machine, by its GPUs and settings: each is as fast as the runs of all say together"
+ONE_MACHINE = "one machine, by its GPUs and settings: each is as fast as"
+ALL_RUNS = "the runs of all say together"
+THE_REFERENCE = "the reference, whose runs alone count"
 
 
 @dataclass(frozen=True)
@@ -230,8 +232,9 @@ def _warnings(
         for said in machine.contradictions(rows, " that are used"):
             names.setdefault(said, {})[name] = None
     found = [f"{', '.join(of)}: {said}" for said, of in names.items()]
-    for of in machines.counted_together([one.machine for one in ranked]):
-        found.append(f"{', '.join(of)}: {ONE_MACHINE}")
+    for same in machines.counted_together([one.machine for one in ranked]):
+        counted = THE_REFERENCE if reference.key in {one.key for one in same} else ALL_RUNS
+        found.append(f"{', '.join(one.name for one in same)}: {ONE_MACHINE} {counted}")
     if of := [one.name for one in [*apart, *offered] if shared & one.hosts.keys()]:
         found.append(f"{', '.join(of)}: {SHARED_HOST}")
     found += [said for one in ranked for part in one.prediction.parts for said in part.left_out]

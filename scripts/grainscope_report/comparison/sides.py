@@ -374,6 +374,8 @@ def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> li
         twins = [one for one in sides[:at] if set(one.runs) & set(side.runs)]
         if same := next((twin for twin in twins if twin.answers == side.answers), None):
             raise ReportError(f"{same.paths[0]} and {side.paths[0]} are the same run: give each run once")
+        if twins and max(len(side.paths), len(twins[0].paths)) > 1:
+            raise ReportError(f"a run of {twins[0].paths[0]} is also of {side.paths[0]}: give each run once")
         if twins:
             said = f"{side.paths[0]} is of the same run as {twins[0].paths[0]}, but their numbers differ"
             sides[at] = replace(side, warnings=(*side.warnings, said))
@@ -535,15 +537,18 @@ def _pooled_side(group: Sequence[Side]) -> Side:
         return first
     if len(every := [run for side in group for run in side.runs]) > len(set(every)):
         names = ", ".join(str(side.paths[0]) for side in group)
-        raise ReportError(f"{names} hold one run twice: give each run once, or leave out --pool")
+        raise ReportError(f"{names} hold one run twice: give each run once")
     for one, two in itertools.combinations(group, 2):
         for family in changed(one, two):
             raise ReportError(
                 f"{two.paths[0]} has version {two.version(family)} of {family}, {one.paths[0]} version "
-                f"{one.version(family)}, which do not measure the same: leave out --pool"
+                f"{one.version(family)}, which do not measure the same: leave out --pool, give each by itself"
             )
+    shared = {side.shared for side in group}
     return replace(
         first,
+        facts=first.facts | machine.worst_readings([side.facts for side in group]),
+        shared=shared.pop() if len(shared) == 1 else None,
         paths=tuple(path for side in group for path in side.paths),
         runs=tuple(run for side in group for run in side.runs),
         warnings=tuple(warning for side in group for warning in side.warnings),
