@@ -602,7 +602,7 @@ def _decided(result: Result, value: _Value, level: float) -> Judged:
 
 
 def _contradiction(value: _Value, usual: float, got: str) -> str:
-    """Why a value within limits decides nothing: by noise alone, or as visits lie far apart, one beyond them."""
+    """Why a value that keeps its limits decides nothing: by noise alone, or with visits far apart."""
     if not value.uncertainty.standard or value.value is None:
         return ""
     limits, visits = value.rule.limits, value.visits or (value.value,)
