@@ -16,9 +16,8 @@ WHOLE_RUNS = ("smaller/h100-whole-1.json.gz", "smaller/h100-whole-2.json.gz")
 SMALL_RUN = "smaller/h100-4gib.json.gz"
 A_TURN = ("whole", "16gib", "16gib", "whole")
 TURNS = A_TURN * 3
-COPIES_IN_TURNS = (
-    "smaller/h200-copies-turns.gz"  # medians of runs on three machines, named 1-01-whole and so on
-)
+# Medians of runs on three machines, named 1-01-whole and so on.
+COPIES_IN_TURNS = "smaller/h200-copies-turns.gz"
 ON_THE_HOST = ("transfer/memcpy", "quiet")
 SEARCH = "traversal/bfs"
 

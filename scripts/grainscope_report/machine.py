@@ -15,7 +15,7 @@ from typing import Any
 from grainscope_report import metrics
 from grainscope_report.model import Concern, Ends, Link, Result, Row
 from grainscope_report.statistics import median
-from grainscope_report.uncertainty import SHARED_CPUS, standing
+from grainscope_report.uncertainty import SHARED_CPUS
 from grainscope_report.units import format_bytes, format_duration, format_interval, format_percent, plural
 
 # Visits that took so many times a run's time were not all of its last part.
@@ -328,7 +328,7 @@ def worst_readings(found: Sequence[Facts]) -> dict[str, str]:
     return worst
 
 
-def contradictions(rows: Iterable[Row], what: str = "", often: float = 0.0) -> Iterator[str]:
+def visits_apart(rows: Iterable[Row], what: str = "", often: float = 0.0) -> Iterator[str]:
     """A sentence where of more than such a share of the rows visits lie too far apart, but for busy ones.
 
     `what` says which rows these are.
@@ -336,7 +336,7 @@ def contradictions(rows: Iterable[Row], what: str = "", often: float = 0.0) -> I
     used = {id(row): row for row in rows if row.visits}.values()
     apart = []
     for row in used:
-        medians = [visit["median_s"] for visit in standing([*map(vars, row.visits)])]
+        medians = [visit.median_s for visit in row.standing]
         apart.append((max(medians) / min(medians), row.name))
     if len(found := [one for one in apart if one[0] > VISITS_APART]) > often * len(used):
         factor, name = max(found)

@@ -425,6 +425,8 @@ class Row(Record):
     # Whether its trials are of different inputs (sources), not of one input again.
     of_inputs = property(lambda self: any(not trial.label.startswith("trial:") for trial in self.trials))
     both_known = property(lambda self: bool(self.uncertainty and self.uncertainty.combined))
+    # The visits that stand for it: those on quiet CPUs where there is any, else all.
+    standing = property(lambda self: [visit for visit in self.visits if not visit.busy] or self.visits)
     samples_s = property(lambda self: self.visit.samples_s if self.visit else ())
     within_s = property(lambda self: self.visit.within_s if self.visit else None)
     visit_s = property(lambda self: self._sum("visit_s"))

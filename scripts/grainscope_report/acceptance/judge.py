@@ -10,7 +10,7 @@ judged by many limits at once. So of m judgements each leaves out 1/20 ÷ m beyo
 limit, and no more than a 95 % interval does: at most one sound run in 20 fails (Bonferroni).
 
 Noise is not rewarded. A value beyond a limit, which only visits that differ more than usual bring back to it,
-is not decided, and neither is one whose visits lie apart by more than a factor of two.
+is not decided. Neither is one whose visits lie apart by more than a factor of two, where one is beyond.
 """
 
 import math
@@ -33,8 +33,8 @@ from grainscope_report.acceptance.rules import (
     RuleSet,
 )
 from grainscope_report.errors import ReportError
-from grainscope_report.machine import concerns, spoken_site
-from grainscope_report.model import Link, Result, Row, Visit
+from grainscope_report.machine import VISITS_APART, concerns, spoken_site
+from grainscope_report.model import Link, Result, Row
 from grainscope_report.uncertainty import (
     Uncertainty,
     at_hand,
@@ -73,7 +73,6 @@ LINK_CLOCK = "gated"  # of the copies that measure a link
 EXACT = Uncertainty(0.0, math.inf)
 # What visits differ by, by clock, where neither the suite's table nor the rules say: the table's middle.
 USUAL = {"gated": 0.035, "open": 0.11, "quiet": 0.094, "host": 0.16}
-APART = 2.0  # visits on quiet CPUs that lie further apart contradict each other
 QUIETER = "measure again on a quiet machine"
 _NORMAL = student_quantile(LEAST, math.inf)
 # Of times that are no median, too, the row's uncertainty is the best that is known.
@@ -315,14 +314,10 @@ def _near_nodes(result: Result) -> dict[int, int]:
         if row.case.locality == "local" and {"gpu", "numa"} <= row.case.site.keys():
             local[row.case.site["gpu"]].add(row.case.site["numa"])
     found = {gpu: min(nodes) for gpu, nodes in local.items() if len(nodes) == 1}
-    gpus = result.environment.gpus
-    numbers = [cuda.get("ordinal") if isinstance(cuda := gpu.get("cuda"), Mapping) else None for gpu in gpus]
-    if all(number is None for number in numbers):
-        numbers = list(range(len(gpus)))
-    told = zip(numbers, (gpu.get("numa_node") for gpu in gpus), strict=True)
+    told = [(number, gpu.get("numa_node")) for number, gpu in node_rules.gpus_of(result)]
     # The kernel's -1 is "not told", and of a node without memory no run measures a link.
     none = {-1, *(one.get("id") for one in _node_list(result) if one.get("memory_bytes") == 0)}
-    return found | {gpu: node for gpu, node in told if type(gpu) is type(node) is int and node not in none}
+    return found | {gpu: node for gpu, node in told if type(node) is int and node not in none}
 
 
 def _rule(result: Result, rule: Rule, rules: RuleSet, reference: Result | None) -> list[Judged | _Value]:
@@ -357,7 +352,7 @@ def _of_peak(result: Result, link: Link, drawn: _Value, rules: RuleSet) -> _Valu
     if row := metrics.peak_row(result, link):
         known = _uncertainty(row, drawn.rule, rules)
         usual = _uncertainty(row, drawn.rule, rules, result)
-        longer = [visit.median_s / row.median_s for visit in _standing(row)]
+        longer = [visit.median_s / row.median_s for visit in row.standing]
         visits = () if drawn.value is None else tuple(drawn.value / one for one in longer)
         return replace(drawn, uncertainty=known, usual=usual, visits=visits)
     allowed, within = rules.allowance.get(LINK_CLOCK), _of_interval(link.within_gb_s)
@@ -466,7 +461,7 @@ def _case(result: Result, rule: Rule, row: Row, rules: RuleSet, expected: _Refer
     site = spoken_site(sorted(row.case.site.items()))
     what = f"{_axes(row, rule)}{site}"
     measured = [_measurement(result, rule, one, expected) for one in metrics.by_visit(row)]
-    stands = {visit.round for visit in _standing(row)}
+    stands = {visit.round for visit in row.standing}
     visits = tuple(one.value for one in measured if one.visit in stands and one.value is not None)
     asked = rules.run.visits or 0
     # Where the whole run came to its cases too seldom, that is one failure, not one a row.
@@ -491,11 +486,6 @@ def _case(result: Result, rule: Rule, row: Row, rules: RuleSet, expected: _Refer
     return _Value(rule, what, tuple(measured), value, why, known, row, usual, visits)
 
 
-def _standing(row: Row) -> Sequence[Visit]:
-    """The visits that stand for a row: those on quiet CPUs where there is any."""
-    return [visit for visit in row.visits if not visit.busy] or row.visits
-
-
 def _uncertainty(row: Row, rule: Rule, rules: RuleSet, of: Result | None = None) -> Uncertainty:
     """What is known of a row's quantity; of one that does not follow its time nothing is.
 
@@ -515,7 +505,7 @@ def _uncertainty(row: Row, rule: Rule, rules: RuleSet, of: Result | None = None)
         # What visits of its family differ by, on machines of its kind or else on the table's first.
         told |= {"case": {"family": row.case.family, "version": row.case.version}}
         usual = at_hand().of(told, "visit", of.context.raw) or _by_clock(clock, allowance)
-        within, count = _least(within, usual), len(_standing(row))
+        within, count = _least(within, usual), len(row.standing)
         if a and count > 1:
             a = _least(a, Uncertainty(usual.standard * math.sqrt(middle_share(count)), usual.freedom))
     return _known(a, b, within, allowance)
@@ -607,7 +597,7 @@ def _contradiction(value: _Value, usual: float, got: str) -> str:
         return ""
     limits, visits = value.rule.limits, value.visits or (value.value,)
     low, high = min(visits), max(visits)
-    apart = high > APART * low and any(limits.broken_by(one, usual, 0.0) for one in visits)
+    apart = high > VISITS_APART * low and any(limits.broken_by(one, usual, 0.0) for one in visits)
     if not apart and not limits.broken_by(value.value, usual, 0.0):
         return ""
     if high > low * math.exp(usual):

@@ -681,9 +681,7 @@ def of_rows(machine: Machine, rows: Sequence[Row], gates: Gates) -> list[str]:
             cases[node, row.case.family, row.case.without(), site].append(row)
     broken, unknown = [], []
     for there in cases.values():
-        visits = [
-            visit["median_s"] for row in there for visit in uncertainty.standing([*map(vars, row.visits)])
-        ]
+        visits = [visit.median_s for row in there for visit in row.standing]
         if len(visits) > 1:
             found = metrics.cv(visits)
         else:

@@ -308,7 +308,7 @@ class Prediction:
 
 
 def together(own: Prediction, same: Sequence[Prediction]) -> Prediction:
-    """The prediction with the times that all these predictions of one machine have in the middle."""
+    """The prediction with the geometric means of what all these predictions of one machine say."""
     parts = tuple(
         replace(
             part,

@@ -229,7 +229,7 @@ def _warnings(
         for said in machines.cautions(one):
             names.setdefault(said, {})[one.name] = None
     for name, rows in _used(ranked, reference):
-        for said in machine.contradictions(rows, " that are used"):
+        for said in machine.visits_apart(rows, " that are used"):
             names.setdefault(said, {})[name] = None
     found = [f"{', '.join(of)}: {said}" for said, of in names.items()]
     for same in machines.counted_together([one.machine for one in ranked]):
@@ -398,7 +398,7 @@ def decide(scores: Sequence[Ranked], machines: Sequence[Machine], *, known: bool
     """Who is first by factor × time, the least of which is best, or who is tied with it.
 
     One is before another where it is so by more than the tie and in nearly all draws. Candidates of one
-    machine have equal times, all its runs'. Where uncertainties are not `known` nobody is first.
+    machine have equal times. Where uncertainties are not `known` nobody is first.
     """
     nobody = {"first": None, "tied": [], "certain": False, "chance_first": {}}
     if not scores:

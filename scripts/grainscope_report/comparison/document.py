@@ -99,8 +99,7 @@ def undecided(against: Against, comparison: Comparison) -> str:
             f"a GPU or node of the new machine fell behind its others; `grainscope-report summary "
             f"{against.new.paths[0]}` names it."
         )
-    small = "whatever changed is smaller than these runs can show"
-    said = f"{small}; {share(comparison.threshold)} or less"
+    said = f"whatever changed is smaller than these runs can show; {share(comparison.threshold)} or less"
     visits = [one.visits for one in against.power]
     runs = [one.runs for one in against.power]
     if None not in visits:
@@ -166,7 +165,8 @@ def likely(against: Against, comparison: Comparison) -> list[str]:
 def more_than_chance(against: Against) -> bool:
     """Whether what is likely is worth a look: nobody knows what chance makes so, or it hardly makes so many.
 
-    Chance makes as many faster as slower, and more than two roots above that once in 40 comparisons.
+    Chance makes about as many faster as slower. More than two roots above that are seldom by chance, but for
+    rows that one run makes slower together.
     """
     usual = against.by_chance / 2
     most = max(against.counts[name] for name in LIKELIES)

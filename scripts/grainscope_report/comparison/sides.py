@@ -448,7 +448,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
             "differ by"
         )
     # In up to one row of fifty they do on machines of which nothing is wrong.
-    warnings += [f"{path}: {said}" for said in machine.contradictions(result.rows, often=0.1)]
+    warnings += [f"{path}: {said}" for said in machine.visits_apart(result.rows, often=0.1)]
     if not result.run.complete:
         warnings.append(f"{path} is not complete ({result.run.why_incomplete})")
     kernel = context["environment"].get("kernel") or {}
