@@ -25,7 +25,7 @@ from grainscope_report.groups import (
     transfer_duplex,
     traversal_answers,
 )
-from grainscope_report.machine import Machine, between
+from grainscope_report.machine import Machine, asked_for, between
 from grainscope_report.model import Result, Row
 from grainscope_report.statistics import plain
 from grainscope_report.units import format_time
@@ -261,8 +261,7 @@ def _why_not(result: Result, question: Question) -> str:
         return "The run has too few rows to tell"
     if reason := naming.main_reason(row.reason for row in rows if not row.ok):
         return f"Not measured: {reason}"
-    asked = f", filter {result.run.filter}" if result.run.filter else ""
-    return f"Not part of this run (preset {result.run.preset}{asked})"
+    return f"Not part of this run ({asked_for(result.run)})"
 
 
 QUESTIONS = (

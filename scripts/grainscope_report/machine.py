@@ -13,15 +13,23 @@ from string import ascii_uppercase
 from typing import Any
 
 from grainscope_report import metrics
-from grainscope_report.model import Concern, Ends, Link, Result, Row
+from grainscope_report.model import Concern, Ends, Link, Result, Row, Run
 from grainscope_report.statistics import median
 from grainscope_report.uncertainty import SHARED_CPUS
-from grainscope_report.units import format_bytes, format_duration, format_interval, format_percent, plural
+from grainscope_report.units import (
+    cut,
+    format_bytes,
+    format_duration,
+    format_interval,
+    format_percent,
+    plural,
+)
 
 # Visits that took so many times a run's time were not all of its last part.
 SEVERAL_PARTS = 1.01
 # No cache has more bytes: what says so was not read right.
 LARGEST_CACHE = 1 << 36
+LONGEST_FILTER = 70  # letters of one that are shown
 _NOISE = re.compile(r"\((?:R|TM)\)|\s+CPU\b|\s+Processor\b|@.*$|\b\d+-Core\b")
 LINK_NAMES = ("link", "copy peak GB/s", "95 % interval", "at", "theoretical GB/s", "reached", "negotiated")
 LINK_RIGHT = (False, True, False, True, True, True, False)
@@ -128,6 +136,11 @@ def provenance(result: Result) -> list[str]:
 def provenance_line(result: Result, *more: str) -> str:
     """The same as one line, with what else there is to say."""
     return " · ".join(filter(None, [*provenance(result), *more]))
+
+
+def asked_for(run: Run) -> str:
+    """The preset, and the start of the filter where there is one: `preset quick, filter ^transfer/`."""
+    return f"preset {run.preset}" + f", filter {cut(run.filter, LONGEST_FILTER)}" * bool(run.filter)
 
 
 def took(result: Result) -> str:

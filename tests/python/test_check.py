@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -68,7 +69,14 @@ def check(tmp_path: Path, capsys):
     return run
 
 
-HOT = {"id": "x", "severity": "severe", "finding": "hot", "effect": "", "remedy": ""}
+HOT = {
+    "id": "gpu.slowdown", "severity": "severe", "finding": "hot", "effect": "slow", "remedy": "cool it"
+}  # fmt: skip
+
+
+def stopped(why: str) -> Callable[[dict], None]:
+    """What makes a run one that stopped, for that reason."""
+    return lambda context: context["run"].update(complete=False, why_incomplete=why)
 
 
 def of(document: dict, rule: str, at: int = 0) -> list[dict]:
@@ -310,9 +318,10 @@ def test_a_row_that_is_not_ok_fails(check, status):
 def test_a_failed_row_that_no_rule_names_fails(check):
     file = machine()
     file.lose("failed", "impossible", "transfer/memcpy", pinned_copy(MIB), SITE)
-    status, _, document = check(RUN + COPY, file)
+    status, said, document = check(RUN + COPY, file)
     assert status == 1
     assert of(document, "run.no_failed_row")[0]["status"] == "failed"
+    assert "likely: impossible\n" in said
 
 
 def test_modelled_rows_do_not_count(check):
@@ -322,7 +331,7 @@ def test_modelled_rows_do_not_count(check):
 
 
 @pytest.mark.parametrize(("spoil", "rule"), [
-    (lambda context: context["run"].update(complete=False, why_incomplete="lost GPU"), "run.complete"),
+    (stopped("interrupted by signal 15"), "run.complete"),
     (lambda context: context["environment"]["gpus"].clear(), "run.gpus"),
     (lambda context: context["environment"]["warnings"].append(HOT), "run.severe_warnings"),
 ])  # fmt: skip
@@ -331,9 +340,31 @@ def test_the_run_itself_is_judged(check, spoil, rule):
     assert check(text, machine())[0] == 0
     file = machine()
     spoil(file.context)
-    status, _, document = check(text, file)
+    status, said, document = check(text, file)
     assert status == 1
     assert [one["rule"] for one in document["files"][0]["judged"] if one["status"] == "failed"] == [rule]
+    assert all(word in said for word in ("(expected: the ", "\n      likely: ", "\n      next: "))
+
+
+@pytest.mark.parametrize(("why", "likely"), [
+    ("--max-time of 100 us reached", "the cases take longer than that"),
+    ("interrupted by signal 2", "somebody pressed Ctrl-C"),
+    ("interrupted by signal 15", "a batch system's time limit"),
+    ("the process of round 2 was ended by signal 9 (Killed)", "memory ran out"),
+    ("the process of round 2 was ended by signal 11 (Segmentation fault)", "a crash"),
+    ("the GPU was lost while call/malloc ran", "a fault of the GPU (Xid in `dmesg`)"),
+    ("a rank was lost while collective/broadcast ran", "another rank of the run ended"),
+    ("could not write journal.jsonl (No space left on device)", "the disk is full"),
+    ("something else", ""),
+])  # fmt: skip
+def test_a_run_that_is_not_complete_is_failed_with_its_likely_cause(check, why, likely):
+    file = machine()
+    stopped(why)(file.context)
+    status, said, _ = check(RUN + COPY, file)
+    assert status == 1
+    assert f"failed: run.complete [run]: {why} (expected: the run is complete)" in " ".join(said.split())
+    assert f"likely: {likely}" in said if likely else "likely" not in said
+    assert "next: grainscope --resume DIR" in said
 
 
 @pytest.mark.parametrize("run", [

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Collection
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
@@ -98,6 +99,16 @@ def test_a_site_that_failed_beside_a_good_one_is_said(tmp_path, capsys):
     [failed] = [row for row in document["new"][0]["rows"] if row["verdict"] == "failed"]
     assert failed["why"] == "failed at 1 of its sites or runs"
     assert document["new"][0]["counts"]["same"] == 8
+
+
+def test_a_long_filter_is_cut_where_files_have_nothing_in_common(tmp_path, capsys):
+    other = File(host="node-b", gpus=(H100,), date="2026-11-20T11:00:00+00:00")
+    copies(other, 2, site=FAR, locality="remote")
+    other.context["run"]["filter"] = "^" + "transfer/memcpy|" * 400
+    assert main(["compare", *written(tmp_path, node(), other)]) == 3
+    said = capsys.readouterr().err
+    assert "run.filter ^transfer/memcpy|" in said
+    assert len(said) < 600
 
 
 @pytest.mark.parametrize("visits", [(1, 3), (1, 1), (3, 3)])
@@ -228,16 +239,32 @@ def test_a_folder_of_several_machines_is_no_side(tmp_path, capsys):
     assert "holds runs of several machines" in capsys.readouterr().err
 
 
-def test_visits_that_contradict_each_other_are_warned_of(tmp_path, capsys):
-    wild = node("node-b", 2)
-    for row in wild.rows:
-        number = row["visits"][0]["round"]
-        factor = {1: 3.0, 2: 0.4}.get(number, 1.0)
-        for visit in row["visits"]:
+def unsettled(file: File, sizes: Collection[int]) -> File:
+    """The file with visits of these sizes that contradict each other."""
+    for row in file.rows:
+        factor = {1: 3.0, 2: 0.4}.get(row["visits"][0]["round"], 1.0)
+        for visit in row["visits"] if row["case"]["axes"]["bytes"] in sizes else ():
             visit["median_s"] *= factor
-            visit["samples_s"] = [one * factor for one in visit["samples_s"]]
-            visit["within_s"] = [one * factor for one in visit["within_s"]]
-    main(["compare", *written(tmp_path, node(), wild)])
+            for name in ("samples_s", "within_s"):
+                visit[name] = [one * factor for one in visit[name]]
+    return file
+
+
+@pytest.mark.parametrize(
+    ("open_questions", "slow", "status"), [(4, {}, 0), (5, {}, 5), (5, {SIZES[7]: 2.0}, 1)]
+)
+def test_a_gate_does_not_pass_where_most_questions_cannot_be_told(
+    tmp_path, capsys, open_questions, slow, status
+):
+    new = unsettled(node("node-b", 2, slow=slow), SIZES[:open_questions])
+    files = written(tmp_path, node(), new)
+    document = compared(capsys, *files, status=status)
+    assert document["new"][0]["decided"] == len(SIZES) - open_questions
+    assert main(["compare", *files, "--fail-on", "failed"]) == 0
+
+
+def test_visits_that_contradict_each_other_are_warned_of(tmp_path, capsys):
+    main(["compare", *written(tmp_path, node(), unsettled(node("node-b", 2), SIZES))])
     said = " ".join(capsys.readouterr().out.split())
     assert (
         f"visits contradict each other in {len(SIZES)} of {len(SIZES)} rows, most in transfer/memcpy" in said

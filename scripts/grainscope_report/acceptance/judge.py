@@ -33,7 +33,7 @@ from grainscope_report.acceptance.rules import (
     RuleSet,
 )
 from grainscope_report.errors import ReportError
-from grainscope_report.machine import VISITS_APART, concerns, spoken_site
+from grainscope_report.machine import LONGEST_FILTER, VISITS_APART, concerns, spoken_site
 from grainscope_report.model import Link, Result, Row
 from grainscope_report.uncertainty import (
     Uncertainty,
@@ -45,7 +45,7 @@ from grainscope_report.uncertainty import (
     of_record,
     student_quantile,
 )
-from grainscope_report.units import some
+from grainscope_report.units import cut, some
 
 TICKS_S = 0.025
 # CPUs that others took during a row: from so many on that may be why it is worse.
@@ -73,6 +73,29 @@ LINK_CLOCK = "gated"  # of the copies that measure a link
 EXACT = Uncertainty(0.0, math.inf)
 # What visits differ by, by clock, where neither the suite's table nor the rules say: the table's middle.
 USUAL = {"gated": 0.035, "open": 0.11, "quiet": 0.094, "host": 0.16}
+LIST_GPUS = "nvidia-smi -L"
+HIDDEN_GPU = "a GPU is lost, or hidden from the run (CUDA_VISIBLE_DEVICES, a container, a batch system)"
+MORE_GPUS = "another kind of machine than the rules are for"
+CONFINED = "a container or a batch system keeps the run on the memory of one node (`cpuset.mems`)"
+# Why a run stopped, by words of what it says of that.
+STOPPED = {
+    "--max-time": "the cases take longer than that",
+    "interrupted by signal 2": "somebody pressed Ctrl-C",
+    "interrupted by signal": "a batch system's time limit, or `kill`",
+    "ended by signal 9": "memory ran out (`dmesg` names the process), or `kill -9`",
+    "ended by signal": "a crash: the last case in the journal is where it happened",
+    "GPU was lost": "a fault of the GPU (Xid in `dmesg`), or an illegal access of the case",
+    "rank was lost": "another rank of the run ended, or its network did",
+    "No space left": "the disk is full (`df -h`)",
+}
+# Where severe warnings of the machine report come from, by their names.
+WARNED = {
+    "gpu.link_width": "the card or its riser is not well seated, or the slot has fewer lanes",
+    "gpu.link_generation": "the firmware limits the slot, or card and riser are not well seated",
+    "gpu.slowdown": "too little cooling or power",
+    "gpu.compute_mode": "somebody set it",
+    "driver.confidential_computing": "the host was set up so",
+}
 QUIETER = "measure again on a quiet machine"
 _NORMAL = student_quantile(LEAST, math.inf)
 # Of times that are no median, too, the row's uncertainty is the best that is known.
@@ -205,40 +228,44 @@ def _run(result: Result, rules: RuleSet, any_run: bool) -> Iterator[Judged]:
     asked, run = rules.run, result.run
     again = _again(result, rules)
     wrong = "" if run.complete else str(run.why_incomplete)
-    yield _of_run("complete", "the run is complete", wrong, "grainscope --resume DIR")
-    failed = [row.name for row in result.rows if row.status == "failed"]
+    yield _of_run("complete", "the run is complete", wrong, "grainscope --resume DIR", _why_stopped(wrong))
+    failed = [row for row in result.rows if row.status == "failed"]
     then = f"grainscope-report list {shlex.quote(str(result.path))}"
-    yield _of_run("no_failed_row", "no row of the run failed", some(failed, 1), then)
+    reasons = some(list(dict.fromkeys(row.reason for row in failed if row.reason)), 1)
+    wrong = some([row.name for row in failed], 1)
+    yield _of_run("no_failed_row", "no row of the run failed", wrong, then, reasons)
     if asked.preset and not any_run:
         wrong = [f"the preset is {run.preset}"] * (run.preset != asked.preset)
-        wrong += [f"only part of it was run (filter {run.filter!r})"] * bool(run.filter)
+        wrong += [f"only part of it was run (filter {cut(run.filter, LONGEST_FILTER)!r})"] * bool(run.filter)
         wrong += [f"it is part {run.shard.index} of {run.shard.count}"] * (run.shard.count > 1)
         text = f"the run is all of the preset {asked.preset}"
-        yield _of_run("preset", text, ", ".join(wrong), again, UNDECIDED)
+        yield _of_run("preset", text, ", ".join(wrong), again, status=UNDECIDED)
     if asked.visits and run.visits < asked.visits and not any_run:
         wrong = f"{run.visits} of {asked.visits} visits were asked for"
         text = f"the run comes to each case {asked.visits} times"
-        yield _of_run("visits", text, wrong, again, UNDECIDED)
+        yield _of_run("visits", text, wrong, again, status=UNDECIDED)
     nodes, seen = _nodes(result), _nodes_seen(result)
     if nodes > 1 and seen:
         wrong = _one_node(result, seen)
         text = f"each GPU was measured with the memory of one of the {nodes} nodes and of another"
-        yield _of_run("remote_node", text, wrong, again, MISSING if _is_whole(result, rules) else UNDECIDED)
+        status = MISSING if _is_whole(result, rules) else UNDECIDED
+        yield _of_run("remote_node", text, wrong, again, CONFINED, status)
+    gpus = len(result.environment.gpu_names)
     least = min((rule.needs_gpus for rule in rules.rules), default=0)
-    if (gpus := len(result.environment.gpu_names)) < least:
+    if gpus < least:
         wrong = f"there is {gpus or 'none'}: no rule of {rules.name} is for this machine"
-        yield _of_run(
-            "needs_gpus", f"the machine has {least} GPUs or more", wrong, "nvidia-smi -L", UNDECIDED
-        )
+        text = f"the machine has {least} GPUs or more"
+        yield _of_run("needs_gpus", text, wrong, LIST_GPUS, HIDDEN_GPU, UNDECIDED)
     if asked.gpus is not None:
-        there = len(result.environment.gpu_names)
-        wrong = "" if there == asked.gpus else f"there are {there}"
-        yield _of_run("gpus", f"the machine has {asked.gpus} GPUs", wrong, "nvidia-smi -L")
+        wrong = "" if gpus == asked.gpus else f"there are {gpus}"
+        cause = HIDDEN_GPU if gpus < asked.gpus else MORE_GPUS
+        yield _of_run("gpus", f"the machine has {asked.gpus} GPUs", wrong, LIST_GPUS, cause)
     if not asked.severe_warnings:
         severe = [concern for concern in concerns(result) if concern.severity == "severe"]
-        then = severe[0].remedy if severe else ""
+        then = "; ".join(dict.fromkeys(one.remedy for one in severe))
         wrong = "; ".join(one.finding for one in severe)
-        yield _of_run("severe_warnings", "the machine report has no severe warning", wrong, then)
+        cause = "; ".join(dict.fromkeys(WARNED.get(one.id, one.finding) for one in severe))
+        yield _of_run("severe_warnings", "the machine report has no severe warning", wrong, then, cause)
     asked_links = [link for link in result.links if any(rule.link == link.direction for rule in rules.rules)]
     if chosen := _chosen_by_rate(result, asked_links):
         gpus = some([f"GPU {gpu}" for gpu in chosen], node_rules.NAMED)
@@ -269,8 +296,14 @@ def _of_node(result: Result, verdict: node_rules.Verdict, asked: bool) -> Judged
     return replace(found, status=NOT_APPLICABLE, message=UNTOLD) if verdict.wrong is None else found
 
 
-def _of_run(name: str, text: str, wrong: str, then: str, status: str = FAILED) -> Judged:
-    return Judged(f"run.{name}", text, "run", status if wrong else PASSED, wrong, again=then if wrong else "")
+def _of_run(name: str, text: str, wrong: str, then: str, cause: str = "", status: str = FAILED) -> Judged:
+    if not wrong:
+        return Judged(f"run.{name}", text, "run", PASSED)
+    return Judged(f"run.{name}", text, "run", status, wrong, cause=cause, again=then)
+
+
+def _why_stopped(why: str) -> str:
+    return next((cause for words, cause in STOPPED.items() if words in why), "")
 
 
 def _node_list(result: Result) -> list[Mapping]:

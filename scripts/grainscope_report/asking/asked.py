@@ -26,7 +26,7 @@ from grainscope_report.figures import parts
 from grainscope_report.figures.parts import select
 from grainscope_report.fits import shape
 from grainscope_report.groups import gather, reach, transfer
-from grainscope_report.machine import Machine, spoken_site
+from grainscope_report.machine import Machine, asked_for, spoken_site
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case, Row, Uncertainty
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import (
@@ -239,8 +239,7 @@ class Asked:
         if told := naming.main_reason(row.reason for row in self.matching):
             return f"Not measured: {told}."
         there = [row for row in result.rows if row.case.family in self.sentence.families]
-        asked = f", filter {result.run.filter}" if result.run.filter else ""
-        run = f"preset {result.run.preset}{asked}"
+        run = asked_for(result.run)
         if not there:
             return f"Not part of this run ({run}): `grainscope ask` runs it."
         few = f"The run ({run}) has {plural(len(there), 'row')} of these families"

@@ -223,7 +223,8 @@ def _headline(judged: Judged, out: Terminal, told: str | None = None, name: str 
     )
     if told is None:
         told = f": {judged.message or judged.got}" if judged.status not in BROKEN or not judged.got else ""
-    told += f" (expected {judged.limits})" * (judged.what == "node" and judged.status in BROKEN)
+    if judged.status in BROKEN and judged.what in ("run", "node"):
+        told += f" (expected{f' {judged.limits}' if judged.limits else f': {judged.text}'})"
     line = out.wrap(f"{judged.status}: {name or f'{judged.rule}{_where(judged)}'}{told}", "  ")
     return line.replace(judged.status, out.paint(judged.status, shade), 1)
 

@@ -39,10 +39,10 @@ def add_compare(commands: argparse._SubParsersAction) -> argparse.ArgumentParser
         description="Compares every NEW with BASE, question by question: family and axes join rows, not "
         "names or places. Faster and slower are certain beyond what visits and runs differ by, at a false "
         "discovery rate of 5 % over all questions. Google Benchmark's own JSON is compared by name.",
-        epilog="Exit status: 0 something was decided and nothing of --fail-on found, 1 something of it, 2 "
-        "usage or an unreadable file, 3 a NEW answers no question that BASE answers, 4 questions that cannot "
-        "be told where --fail-on has unclear, 5 of a NEW nothing could be decided, or a run is not complete, "
-        "where --fail-on has slower or faster.",
+        epilog="Exit status: 0 most questions are decided and nothing of --fail-on found, 1 something of it, "
+        "2 usage or an unreadable file, 3 a NEW answers no question that BASE answers, 4 questions that "
+        "cannot be told where --fail-on has unclear, 5 most questions of a NEW cannot be told, or a run is "
+        "not complete, where --fail-on has slower or faster.",
     )
     parser.add_argument("base", type=files.path, metavar="BASE", help=SIDE)
     parser.add_argument(
@@ -142,7 +142,7 @@ def _status(comparison: Comparison, kinds: Sequence[str]) -> int:
         return EXIT_FOUND
     asks = {"slower", "faster"} & {*kinds}
     whole = all(side.complete for side in comparison.sides)
-    if asks and not (whole and all(against.decided for against in comparison.against)):
+    if asks and not (whole and all(against.mostly_decided for against in comparison.against)):
         return EXIT_UNDECIDED
     return EXIT_INCONCLUSIVE if there else EXIT_OK
 

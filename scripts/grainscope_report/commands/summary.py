@@ -17,7 +17,7 @@ from grainscope_report.groups import contention, grain, reach, traversal_answers
 from grainscope_report.loading import JOURNAL, RESULT
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Link, Result, Row
 from grainscope_report.naming import name, number
-from grainscope_report.units import format_bytes, format_percent, format_rate, format_time, plural
+from grainscope_report.units import cut, format_bytes, format_percent, format_rate, format_time, plural
 from grainscope_report.writing import Column, Terminal, json_text, terminal
 
 MOST_LINES = 40
@@ -165,11 +165,10 @@ def _parts(result: Result, run: Analysis, out: Terminal) -> Iterator[Part]:
 def _machine(result: Result, out: Terminal) -> Part:
     gpus, cpu, host, *more = machine.provenance(result)
     took = f", {length}" if (length := machine.took(result)) else ""
-    filtered = f", filter {_short(result.run.filter, SHORT)}" if result.run.filter else ""
     head = [
         *(out.paint(line, "bold") for line in _wrapped(" · ".join((gpus, cpu, host)), out, "")),
         *_wrapped(" · ".join(more), out),
-        *_wrapped(f"{result.path}: preset {result.run.preset}{filtered}{took}; {_counted(result)}", out),
+        *_wrapped(f"{result.path}: {machine.asked_for(result.run)}{took}; {_counted(result)}", out),
     ]
     if not result.run.complete:
         said = _wrapped(f"The run is not complete: {result.run.why_incomplete}", out, "")
@@ -323,7 +322,7 @@ def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
 def _odd(result: Result, run: Analysis, out: Terminal) -> tuple[Part, str]:
     """What is odd, worst first, and the command that looks at the first curve of an unknown cause."""
     failed = [
-        f"failed: {reason.count} of {', '.join(reason.families)}: {_short(reason.text, LONG)}"
+        f"failed: {reason.count} of {', '.join(reason.families)}: {cut(reason.text, LONG)}"
         for reason in run.reasons
         if reason.status == "failed"
     ]
@@ -384,14 +383,10 @@ def _next(result: Result, odd: str, out: Terminal) -> Part:
     return Part([out.paint("Next", "bold")], entries, min(len(entries), 2), more=False)
 
 
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
-
-
 def _part(text: str, most: int) -> str:
     """At most so many letters of a sentence, cut between its parts where it has any."""
     end = max(text.rfind(mark, most // 3, most) for mark in ("; ", ", "))
-    return text if len(text) <= most else f"{text[:end]} …" if end > 0 else _short(text, most)
+    return text if len(text) <= most else f"{text[:end]} …" if end > 0 else cut(text, most)
 
 
 def _item(text: str, out: Terminal) -> Block:

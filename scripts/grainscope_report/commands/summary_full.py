@@ -192,8 +192,7 @@ def _machine(result: Result, out: Terminal) -> Iterator[str]:
     yield out.paint(str(result.path), "bold")
     yield out.wrap(machine.provenance_line(result), "  ")
     wall = f", {took}" if (took := machine.took(result)) else ""
-    asked = f", filter {result.run.filter}" if result.run.filter else ""
-    yield out.wrap(f"preset {result.run.preset}{asked}, started {result.run.started}{wall}", "  ")
+    yield out.wrap(f"{machine.asked_for(result.run)}, started {result.run.started}{wall}", "  ")
 
 
 def _links(result: Result, out: Terminal) -> Iterator[str]:

@@ -25,9 +25,9 @@ from grainscope_report import naming, statistics, uncertainty
 from grainscope_report.comparison import sides as sides_of
 from grainscope_report.comparison.sides import MEASURED, Answer, Answers, Question, Side
 from grainscope_report.errors import NotComparableError
-from grainscope_report.machine import Difference, differences
+from grainscope_report.machine import LONGEST_FILTER, Difference, differences
 from grainscope_report.uncertainty import Uncertainty, student_above
-from grainscope_report.units import plural
+from grainscope_report.units import cut, plural
 
 ALPHA = 0.05
 LIKELY = 0.9  # a probability above it is worth a word
@@ -425,6 +425,11 @@ class Against:
         return sum(row.verdict.verdict in CERTAIN for row in self.rows)
 
     @property
+    def mostly_decided(self) -> bool:
+        """Whether no more measured rows are left open than are decided."""
+        return 2 * self.decided >= len(self.rows) > 0
+
+    @property
     def families(self) -> list[Family]:
         """The measured rows by family."""
         named: dict[str, list[Row]] = defaultdict(list)
@@ -590,7 +595,8 @@ def _why_not(base: Side, new: Side, unmatched: Sequence[Unmatched]) -> str:
     found = naming.counted_reasons(one.reason for one in unmatched if one.kind != NEW_ONLY)
     most = f"; of the base's {found.total()} most: {found.most_common(1)[0][0]}" if found else ""
     differ = [
-        f"{difference.fact} {difference.new or '-'}, not {difference.base or '-'}"
+        f"{difference.fact} {cut(difference.new or '-', LONGEST_FILTER)}, "
+        f"not {cut(difference.base or '-', LONGEST_FILTER)}"
         for difference in differences(base.facts, new.facts)
         if difference.fact.startswith(("run.preset", "run.filter", "grainscope.version"))
     ]

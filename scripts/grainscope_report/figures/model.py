@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from grainscope_report import naming
-from grainscope_report.machine import Machine
+from grainscope_report.machine import Machine, asked_for
 from grainscope_report.model import MODEL
 from grainscope_report.statistics import Estimate
 from grainscope_report.writing import in_markdown
@@ -518,10 +518,7 @@ def why_not(entry: Entry, machines: Sequence[Machine]) -> str:
         reason = naming.main_reason(row.reason for row in rows if row.status == status)
         why += [f"{status}, {reason}"] if reason else []
     if not rows:
-        every = [machine.result.run for machine in machines]
-        asked = dict.fromkeys(
-            f"preset {run.preset}" + f", filter {run.filter}" * bool(run.filter) for run in every
-        )
+        asked = dict.fromkeys(asked_for(machine.result.run) for machine in machines)
         why.append(f"not part of this run ({'; '.join(asked)})")
     return "; ".join(why)
 

@@ -23,6 +23,7 @@ from grainscope_report.machine import (
     LINK_NAMES,
     LINK_RIGHT,
     Machine,
+    asked_for,
     between,
     concerns,
     cpu,
@@ -205,8 +206,7 @@ def _facts(result: Result) -> Iterator[tuple[str, str]]:
     yield "GPU ↔ memory", between(result)
     yield "Suite", f"GrainScope {result.version}{commit}"
     run, length, counts = result.run, took(result), Counter(row.status for row in result.rows)
-    said = [f"preset {run.preset}", *([f"filter {run.filter}"] if run.filter else [])]
-    said += [f"started {run.started}", *([f"took {length}"] if length else [])]
+    said = [asked_for(run), f"started {run.started}", *([f"took {length}"] if length else [])]
     counted = (f"{counts[status]} {status}" for status in ("ok", "failed", "skipped") if counts[status])
     yield "Run", ", ".join([*said, ", ".join(counted)])
     yield "File", str(result.path)
