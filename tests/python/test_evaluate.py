@@ -1006,6 +1006,11 @@ def test_a_node_whose_other_gpus_do_nothing_is_said_to_be_judged_so(tmp_path):
     assert document["cost"]["first"] == "A"
     assert document["sentences"]["buy"].startswith("Buy A for w")
     assert said not in json.dumps(document)
+    # Who wins with the GPUs that do nothing wins all the more with them.
+    document = of_gpus(tmp_path, offers="A=31000,700 B=61000,1400")
+    for line in document["sentences"]["headline"][1:]:
+        assert f"even i{said}; " in line
+    assert document["sentences"]["buy"].startswith(f"Even i{said}, buy A for w")
     # Nobody's offers differ in a tie, which says it, too.
     document = of_gpus(tmp_path, offers="A=31000,700 B=31000,700")
     assert document["cost"]["kind"] == document["power"]["kind"] == "tie"

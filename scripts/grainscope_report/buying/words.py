@@ -121,14 +121,19 @@ def _tie(document: dict[str, Any], found: dict[str, Any]) -> str:
     return f"a tie of {_and(found['tied'])}, {why}"
 
 
-def _if_idle(document: dict[str, Any]) -> str:
-    """`if only one of a node's 1 to 8 GPUs works`; nothing where nodes do not differ in it."""
+def _if_idle(document: dict[str, Any], first: str | None = None) -> str:
+    """`if only one of a node's 1 to 8 GPUs works`; nothing where nodes do not differ in it.
+
+    Who is first and has the most GPUs is so even if the others of its node do nothing.
+    """
     found = document["gpus_at_work"]
     if not found:
         return ""
     many = "one" if found["at_work"] == 1 else str(found["at_work"])
     work = "works" if found["at_work"] == 1 else "work"
-    return f"if only {many} of a node's {found['fewest']} to {found['most']} GPUs {work}"
+    most = any(one["name"] == first and one["gpus"] == found["most"] for one in _ranked(document))
+    start = "even if" if most else "if"
+    return f"{start} only {many} of a node's {found['fewest']} to {found['most']} GPUs {work}"
 
 
 def _idle(document: dict[str, Any]) -> Iterator[str]:
@@ -186,7 +191,8 @@ def _won(document: dict[str, Any], found: dict[str, Any], does: str) -> str:
         return "unknown, as the speed is."
     if len(names) == 1:
         return f"{found['first']} alone is ranked."
-    idle = f', {said}; `price_per = "gpu"` counts all' if (said := _if_idle(document)) else ""
+    first = found["first"] if found["kind"] == WINNER else None
+    idle = f', {said}; `price_per = "gpu"` counts all' if (said := _if_idle(document, first)) else ""
     if found["kind"] == TIED:
         return f"a tie of {_and(found['tied'])}{_unless_cheaper(document, found)}{idle}."
     chance = "" if document["same_machine"] else f", in {_chance(found, found['first'])} of draws"
@@ -238,7 +244,7 @@ def _buy(document: dict[str, Any]) -> str:
     unless = [f"{_nearest(flip)}, then {flip['rival']}" for flip in flips if _nearest(flip)]
     reason = "the least cost for its speed" if by is cost else "the least time"
     said = f"Buy {first} for {what} ({reason})"
-    if idle := _if_idle(document):
+    if idle := _if_idle(document, first):
         said = f"{idle[0].upper()}{idle[1:]}, b{said[1:]}"
     if by is cost and speed["kind"] == WINNER and speed["first"] != first:
         said += f", or {speed['first']} if only time counts"
