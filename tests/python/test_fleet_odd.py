@@ -11,7 +11,7 @@ import pytest
 
 import synthetic_fleet
 from grainscope_report.cli import main
-from grainscope_report.fleet import sources
+from grainscope_report.fleet import sources, store
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'grainscope-report[fleet]'")
 FAMILIES = frozenset({"transfer/memcpy", "host/memcpy"})
@@ -69,6 +69,13 @@ def odd_of(capsys, nodes: Path, *arguments) -> tuple[int, dict[str, str]]:
     return status, {one["name"]: one["why"] for one in said["odd"]}
 
 
+def rows_of(place: Path, table: str) -> list[tuple]:
+    """All rows of a data set's table, but for where each came from."""
+    apart = "EXCLUDE (source)" if table == "runs" else ""
+    with store.opened(place) as connection:
+        return connection.execute(f"SELECT * {apart} FROM {table} ORDER BY ALL").fetchall()
+
+
 def test_a_node_whose_run_is_not_complete_is_odd(tmp_path, capsys):
     nodes = fleet(tmp_path / "nodes", 6)
     altered(nodes, 3, lambda context, _: context["run"].update(complete=False, why_incomplete="a signal"))
@@ -82,6 +89,49 @@ def test_a_node_whose_run_is_not_complete_is_odd(tmp_path, capsys):
     screen = capsys.readouterr().out.splitlines()
     assert screen[0] == "1 odd in name, clock, run or GPUs, of 6 nodes."
     assert any(said in line for line in screen)
+
+
+def test_a_run_that_went_on_takes_the_place_of_what_was_cut_off(tmp_path, capsys):
+    """In a data set whose files have other runs, too, and where both come in one call, in either order."""
+    whole = fleet(tmp_path / "whole", 3)
+    cut = Path(shutil.copytree(whole, tmp_path / "cut"))
+
+    def cut_off(context: dict, rows: list) -> None:
+        context["run"] |= {
+            "complete": False,
+            "why_incomplete": "a signal",
+            "ended": context["run"]["started"],
+        }
+        for row in rows:
+            row["median_s"] *= 2
+
+    altered(cut, 1, cut_off)
+    expected, place = tmp_path / "expected", tmp_path / "store"
+    screened(capsys, whole, "--store", expected)
+    assert odd_of(capsys, cut, "--store", place)[1].keys() == {"node-00001"}
+    assert rows_of(place, "cases") != rows_of(expected, "cases")
+    _, said = screened(capsys, whole, "--store", place)
+    rows = len(rows_of(expected, "cases")) // 3
+    assert said["taken"] == {"runs": 1, "rows": rows, "gone_on": 1, "there_already": 2}
+    assert said["odd"] == []
+    # What was cut off does not come back.
+    assert screened(capsys, cut, "--store", place)[1]["taken"]["there_already"] == 3
+    for first, second in ((cut, whole), (whole, cut)):
+        both = tmp_path / f"{first.name}-first"
+        assert screened(capsys, first / "node-00001", second, "--store", both)[1]["taken"]["runs"] == 3
+        for table in store.TABLES:
+            assert rows_of(both, table) == rows_of(place, table) == rows_of(expected, table)
+
+
+def test_a_run_that_was_cut_off_twice_is_kept_as_far_as_it_came(tmp_path, capsys):
+    nodes, place = fleet(tmp_path / "nodes", 1), tmp_path / "store"
+    for ended, gone_on in (("11:00", 0), ("12:00", 1), ("11:30", 0)):
+        run = {"complete": False, "ended": f"2026-11-25T{ended}:00+00:00"}
+        altered(nodes, 0, lambda context, _, run=run: context["run"].update(run))
+        assert screened(capsys, nodes, "--store", place)[1]["taken"]["gone_on"] == gone_on
+    with store.opened(place) as connection:
+        [(ended,)] = connection.execute("SELECT ended FROM runs").fetchall()
+    assert ended == datetime(2026, 11, 25, 12)
 
 
 def test_a_node_that_skips_what_most_others_measure_is_odd(tmp_path, capsys):

@@ -81,6 +81,7 @@ def _of_what(screen: Screen, added: Added | None) -> Iterator[str]:
 def taken(added: Added) -> str:
     """How much was taken in."""
     parts = [f"{plural(added.runs, 'run')} taken in ({added.cases:,} rows)"]
+    parts += [f"{added.renewed:,} of them went on since they were cut off"] if added.renewed else []
     parts += [f"{added.known:,} there already"] if added.known else []
     lost = sum(not one.kept for one in added.refused)
     parts += [f"{lost:,} refused"] if lost else []
@@ -234,7 +235,9 @@ def as_json(screen: Screen, added: Added | None) -> dict[str, Any]:
     told["odd"] = _plain(named(screen, added))
     told["percentiles"] = _plain(screen.shares)
     if added:
-        told["taken"] = {"runs": added.runs, "rows": added.cases, "there_already": added.known}
+        told["taken"] = {
+            "runs": added.runs, "rows": added.cases, "gone_on": added.renewed, "there_already": added.known
+        }  # fmt: skip
     return told
 
 

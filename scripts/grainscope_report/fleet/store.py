@@ -4,7 +4,8 @@
     DIR/runs/date=…/kind=…/….parquet                                     one row a run
 
 Runs are taken in by batches of bounded size, each by one of several processes, into a folder of its own that
-is moved into place once it is known that no run of it was there already.
+is moved into place once it is known that no run of it was there already. A run that was cut off and has
+gone on since takes the place of what was there.
 
 Rows pass through the engine once: read as JSON, joined with their run and their question, written. What nodes
 of a fleet measure is the same from node to node, so a question is taken apart where a process first meets it;
@@ -23,7 +24,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -72,6 +73,11 @@ def quoted(text: object) -> str:
 # What a process makes of a batch of runs: files of one date and one kind of machine each.
 
 TABLES = ("cases", "runs")
+PARQUET = "FORMAT parquet, COMPRESSION zstd, DICTIONARY_SIZE_LIMIT 200"
+# Rows are many beside runs and questions, which the engine does not see in a file of them. What it knows of
+# values would make columns of some files required, and schemas differ.
+AS_WRITTEN = "SET disabled_optimizers = 'join_order,build_side_probe_side,statistics_propagation'"
+MOMENT = "%Y-%m-%d %H:%M:%S"  # to Python and the engine alike
 _TEXTS = ("label", "clock", "family", "axes", "site")  # of a question, of which there are few
 
 # What is read of a line, of a digest or of a result file. One with `r` alone stands before the rows of each.
@@ -127,12 +133,28 @@ _RUN = """{r: 'INTEGER', node: 'VARCHAR', machine: 'VARCHAR', run: 'VARCHAR',
 
 
 @dataclass(frozen=True)
+class Told:
+    """What a source told of its run: how many cases it has, and how far it came."""
+
+    at: int  # in its batch
+    place: str
+    run: str
+    cases: int
+    complete: bool
+    ended: str
+
+    def goes_on_in(self, later: "Told") -> bool:
+        """Whether this was cut off, and `later` came to the end or further."""
+        return not self.complete and (later.complete, later.ended) > (self.complete, self.ended)
+
+
+@dataclass(frozen=True)
 class Batch:
     """What one process made of some sources, in a folder beside the data set."""
 
     folder: Path
     sources: Sequence[Source]
-    runs: Sequence[tuple[int, str, int]] = ()  # which source, its run, its cases
+    runs: Sequence["Told"] = ()
     files: Sequence[tuple[Path, Path]] = ()  # where each is, and where in the data set it belongs
     refused: Sequence[Refused] = ()
 
@@ -183,7 +205,11 @@ def stage(batch: Sequence[Source], staging: Path) -> Batch:
         place = Path(f"date={date}", f"kind={kind}", f"{folder.name}-{at}.parquet")
         files += [(file, Path(table) / place) for table, file in zip(TABLES, written, strict=True)]
         part.path.unlink()
-    runs = [(at, part.heads[at]["run"], n) for part in parts.values() for at, n in part.counts.items()]
+    runs = [
+        Told(at, head["source"], head["run"], part.counts[at], head["complete"], head["ended"])
+        for part in parts.values()
+        for at, head in part.heads.items()
+    ]
     return Batch(folder, batch, runs, files, refused)
 
 
@@ -214,10 +240,7 @@ class _Writer:
     def __init__(self, staging: Path) -> None:
         self._connection = connected("taking in", 1, staging / "spill")
         self._kinds: set[str] = set()
-        # Rows are many beside runs and questions, which the engine does not see in a file of them. What it
-        # knows of values would make columns of some files required, and schemas differ.
-        self._connection.execute("""
-            SET disabled_optimizers = 'join_order,build_side_probe_side,statistics_propagation';
+        self._connection.execute(f"""{AS_WRITTEN};
             CREATE TEMP TABLE asked(key UBIGINT, label VARCHAR, clock VARCHAR, family VARCHAR,
               version INTEGER, axes VARCHAR, site VARCHAR, gpu INTEGER, question BIGINT);
             CREATE TEMP TABLE type_b(kind VARCHAR, family VARCHAR, version INTEGER, clock VARCHAR,
@@ -295,8 +318,7 @@ class _Writer:
 
     def _copied(self, query: str, path: Path) -> int:
         """Writes a file; how many rows it has."""
-        options = "FORMAT parquet, COMPRESSION zstd, DICTIONARY_SIZE_LIMIT 200"
-        [count] = self._connection.execute(f"COPY ({query}) TO {quoted(path)} ({options})").fetchone()
+        [count] = self._connection.execute(f"COPY ({query}) TO {quoted(path)} ({PARQUET})").fetchone()
         return count
 
 
@@ -374,7 +396,7 @@ def _link(link: dict[str, Any], gpus: Sequence[dict[str, Any]]) -> dict[str, Any
 
 def _utc(moment: str) -> str:
     at = datetime.fromisoformat(moment)
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC).strftime(MOMENT)
 
 
 # The data set, and what is taken into it.
@@ -394,6 +416,7 @@ class Added:
     runs: int = 0
     cases: int = 0
     known: int = 0
+    renewed: int = 0  # of the runs, which had been cut off when they came in before
     refused: list[Refused] = field(default_factory=list)
     twice: list[Refused] = field(default_factory=list)
 
@@ -469,7 +492,7 @@ def _parquet(folder: Path) -> str:
 
 
 def add(path: Path, given: Iterable[Source | Refused], processes: int | None = None) -> Added:
-    """Takes runs into the data set; those that it has already are counted and left."""
+    """Takes runs into the data set; those that it has already are counted and left, unless they went on."""
     create(path)
     done = Added()
     with _staging(path) as staging, _Seen(path, staging) as seen:
@@ -564,12 +587,17 @@ class _Seen:
     """Which runs a data set has, on disk, so that their number takes no memory."""
 
     def __init__(self, path: Path, staging: Path) -> None:
+        self._path, self._staging = path, staging
         self._connection = engine().connect(str(staging / "seen.duckdb"))
         self._connection.execute("SET memory_limit='200MB'; SET threads=1")
-        self._connection.execute("CREATE TABLE seen(run VARCHAR, source VARCHAR, now BOOLEAN)")
+        self._connection.execute(
+            "CREATE TABLE seen"
+            "(run VARCHAR, source VARCHAR, cases BIGINT, complete BOOLEAN, ended VARCHAR, now BOOLEAN)"
+        )
         if any((path / "runs").rglob("*.parquet")):
             self._connection.execute(
-                f"INSERT INTO seen SELECT run, source, false FROM {_parquet(path / 'runs')}"
+                f"INSERT INTO seen SELECT run, source, 0, complete, strftime(ended, {quoted(MOMENT)}), false "
+                f"FROM {_parquet(path / 'runs')}"
             )
 
     def __enter__(self) -> "_Seen":
@@ -578,48 +606,77 @@ class _Seen:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def of(self, runs: Sequence[str]) -> dict[str, tuple[str, bool]]:
-        """Of each run that is there already, where it came from and whether just now."""
-        query = "SELECT run, source, now FROM seen WHERE list_contains(?, run)"
-        return {
-            run: (source, now)
-            for run, source, now in self._connection.execute(query, [list(runs)]).fetchall()
-        }
+    def of(self, runs: Sequence[Told]) -> dict[str, tuple[Told, bool]]:
+        """Of each run that is there already, what was told of it and whether just now."""
+        query = "SELECT -1, source, run, cases, complete, ended, now FROM seen WHERE list_contains(?, run)"
+        found = self._connection.execute(query, [[one.run for one in runs]]).fetchall()
+        return {told[2]: (Told(*told), now) for *told, now in found}
 
-    def remember(self, runs: Sequence[tuple[str, str]]) -> None:
-        """Adds runs with their sources."""
-        names, places = zip(*runs, strict=True)
-        self._connection.execute(
-            "INSERT INTO seen SELECT unnest(?), unnest(?), true", [list(names), list(places)]
-        )
+    def remember(self, runs: Sequence[Told]) -> None:
+        """Adds runs."""
+        columns = [
+            list(column)
+            for column in zip(*((o.run, o.place, o.cases, o.complete, o.ended) for o in runs), strict=True)
+        ]
+        each = ", ".join(["unnest(?)"] * len(columns))
+        self._connection.execute(f"INSERT INTO seen SELECT {each}, true", columns)
+
+    def forget(self, runs: Sequence[str]) -> None:
+        """Takes runs out of the data set; files that have others, too, are written anew without them."""
+        self._connection.execute("DELETE FROM seen WHERE list_contains(?, run)", [runs])
+        some = f"[{', '.join(map(quoted, runs))}]"
+        with closing(connected("taking in", 1, self._staging / "spill")) as connection:
+            connection.execute(AS_WRITTEN)
+            for table in TABLES:
+                pattern = quoted(f"{self._path / table}/*/*/*.parquet")
+                with_them = f"""
+                    SELECT filename, bool_and(list_contains({some}, run))
+                    FROM read_parquet({pattern}, filename=true, union_by_name=true)
+                    GROUP BY filename HAVING bool_or(list_contains({some}, run))"""
+                for name, whole in connection.execute(with_them).fetchall():
+                    if whole:
+                        Path(name).unlink()
+                        continue
+                    rest = self._staging / f"{uuid.uuid4().hex}.parquet"
+                    others = f"FROM read_parquet({quoted(name)}, hive_partitioning=false)"
+                    connection.execute(
+                        f"COPY (SELECT * {others} WHERE NOT list_contains({some}, run)) "
+                        f"TO {quoted(rest)} ({PARQUET})"
+                    )
+                    rest.replace(name)
 
 
 def _commit(path: Path, batch: Batch, staging: Path, seen: _Seen, done: Added) -> None:
-    """Moves what a batch wrote into place, without runs that are there already."""
+    """Moves what a batch wrote into place, without runs that are there already and came as far."""
     done.refused += batch.refused
-    there = seen.of([run for _, run, _ in batch.runs])
-    here: dict[str, str] = {}
-    new: list[Source] = []
-    for at, run, _ in batch.runs:
-        name = batch.sources[at].place
-        known, now = there.get(run, (here.get(run), True))
-        if known is None:
-            here[run] = name
-            new.append(batch.sources[at])
-        elif not now or known == name:
+    there = seen.of(batch.runs)
+    new: dict[str, Told] = {}
+    for one in batch.runs:
+        known, now = (new[one.run], True) if one.run in new else there.get(one.run, (None, False))
+        if known is None or known.goes_on_in(one):
+            new[one.run] = one
+        elif not now or known.place == one.place:
             done.known += 1
-        elif Path(known).parent != Path(name).parent:
-            done.twice.append(Refused(name, f"is the run {run}, as is {known}, which is taken", kept=True))
+        elif Path(known.place).parent != Path(one.place).parent:
+            why = f"is the run {one.run}, as is {known.place}, which is taken"
+            done.twice.append(Refused(one.place, why, kept=True))
     if len(new) < len(batch.runs):
         shutil.rmtree(batch.folder)
-        batch = stage(new, staging)
+        batch = stage([batch.sources[one.at] for one in new.values()], staging)
     if not batch.runs:
         return
+    if gone_on := sorted(new.keys() & there.keys()):
+        seen.forget(gone_on)
     for written, place in batch.files:
         target = path / place
         target.parent.mkdir(parents=True, exist_ok=True)
         written.replace(target)
     shutil.rmtree(batch.folder)
-    seen.remember([(run, batch.sources[at].place) for at, run, _ in batch.runs])
+    seen.remember(batch.runs)
     done.runs += len(batch.runs)
-    done.cases += sum(count for _, _, count in batch.runs)
+    done.cases += sum(one.cases for one in batch.runs)
+    for run in gone_on:
+        before, now = there[run]
+        done.runs -= now
+        done.cases -= before.cases
+        done.renewed += not now
