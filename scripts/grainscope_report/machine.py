@@ -375,9 +375,20 @@ def set_up_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     )
 
 
-def gpu_ids(gpus: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What tells GPUs from others, in whatever order they were listed: their UUIDs, else their models."""
-    return sorted(str(gpu.get("uuid") or gpu.get("name")) for gpu in gpus)
+def machine_of(context: Mapping[str, Any]) -> str:
+    """GPUs by UUID where there are any, whichever comes first, else the host: what tells machines apart.
+
+    A virtual machine may have another name each day.
+    """
+    uuids = sorted(gpu["uuid"] for gpu in context["environment"]["gpus"] if gpu.get("uuid"))
+    return " ".join(uuids) or f"{context['host_name']} {context['environment']['cpu']['model']}"
+
+
+def identity(context: Mapping[str, Any]) -> tuple[str, ...]:
+    """Which machine it is, with its CPU and GPU models: equal only where nothing was changed for another."""
+    environment = context["environment"]
+    models = sorted(str(gpu["name"]) for gpu in environment["gpus"])
+    return machine_of(context), str(environment["cpu"]["model"]), *models
 
 
 def spoken_fact(fact: str, value: str | None) -> str:

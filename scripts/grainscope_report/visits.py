@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 from grainscope_report import families, loading, uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
+from grainscope_report.machine import machine_of
 from grainscope_report.statistics import median_ranks
 from grainscope_report.uncertainty import FORMAT, TypeB, Uncertainty, clock_of, kind_of, standing
 from grainscope_report.units import plural
@@ -264,12 +265,6 @@ def _deviations(n: int) -> float:
     low, _ = median_ranks(n)
     outside = sum(math.comb(n, k) for k in range(low)) / 2**n
     return -NormalDist().inv_cdf(outside)
-
-
-def machine_of(context: Mapping[str, Any]) -> str:
-    """GPUs by UUID where there are any, whichever comes first, else the host: what tells machines apart."""
-    uuids = sorted(gpu["uuid"] for gpu in context["environment"]["gpus"] if gpu.get("uuid"))
-    return " ".join(uuids) or f"{context['host_name']} {context['environment']['cpu']['model']}"
 
 
 def _kept(run: Measured) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from statistics import fmean, median
 from grainscope_report import metrics, reader
 from grainscope_report.acceptance import judge, rules
 from grainscope_report.acceptance.rules import LINK, Allowance, Limits, Rule, RuleSet
+from grainscope_report.machine import machine_of
 from grainscope_report.model import Result, Row
 from grainscope_report.selecting import Where
 from grainscope_report.uncertainty import Uncertainty
-from grainscope_report.visits import machine_of
 
 SEVERAL = 3  # visits of which the middle one is no accident
 FASTEST = "pcie5"  # the set of which shares hold for slower links, too

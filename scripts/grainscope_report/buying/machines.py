@@ -145,8 +145,7 @@ def _nodes(results: Sequence[Result]) -> tuple[tuple[Result, ...], ...]:
     """The runs of each node, told by its GPUs, and by its name where these have no identifiers."""
     nodes: dict[tuple, list[Result]] = {}
     for result in results:
-        gpus = _gpus(result)
-        nodes.setdefault(gpus if gpus and all(gpus) else (result.host, *gpus), []).append(result)
+        nodes.setdefault(machine.identity(result.context.raw), []).append(result)
     return tuple(map(tuple, nodes.values()))
 
 

@@ -460,7 +460,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         date=result.date,
         provenance=machine.provenance_line(result),
         host=result.host or "",
-        machine=(result.host or "", machine.cpu(result), *machine.gpu_ids(context["environment"]["gpus"])),
+        machine=machine.identity(context),
         software=(
             result.environment.driver_version or "",
             f"{result.version} {result.commit} {result.cuda}",

@@ -37,7 +37,7 @@ from grainscope_report import errors, refusing, uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.fleet import sources
 from grainscope_report.fleet.sources import MARK, Refused, Source, Taken
-from grainscope_report.machine import gpu_ids
+from grainscope_report.machine import identity
 
 # DuckDB, the engine.
 
@@ -335,7 +335,7 @@ def _run(context: dict[str, Any], name: str) -> dict[str, Any]:
             "date": started[:10],
             "kind": kind_name(gpu_and_count, cpu),
             "node": host or PurePosixPath(name).parent.name or "unknown",
-            "machine": _machine(host, cpu, gpus),
+            "machine": sha256("\n".join(identity(context)).encode()).hexdigest()[:12],
             "run": str(run["id"]),
             "started": started,
             "ended": ended,
@@ -369,12 +369,6 @@ def kind_name(gpu: str, cpu: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-")
 
 
-def _machine(host: str, cpu: str, gpus: Sequence[dict[str, Any]]) -> str:
-    """Tells one machine from another of that name: by its GPUs, of which each has an identity."""
-    parts = [host, cpu, *gpu_ids(gpus)]
-    return sha256("\n".join(parts).encode()).hexdigest()[:12]
-
-
 def _firmware(gpus: Sequence[dict[str, Any]]) -> str | None:
     said = {str(version) for gpu in gpus if (version := (gpu.get("nvml") or {}).get("vbios_version"))}
     return ", ".join(sorted(said)) or None
@@ -401,7 +395,7 @@ def _utc(moment: str) -> str:
 
 # The data set, and what is taken into it.
 
-FORMAT = "grainscope fleet 1"
+FORMAT = "grainscope fleet 2"
 STAGING = "_staging"
 # A batch has so many runs or so many bytes, whichever comes first.
 MOST_RUNS, MOST_BYTES = 128, 8 << 20
