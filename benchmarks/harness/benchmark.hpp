@@ -15,6 +15,7 @@
 
 #include "axes.hpp"
 #include "grainscope/core/case.hpp"
+#include "grainscope/core/error.hpp"
 #include "grainscope/core/operation.hpp"
 #include "grainscope/system/conditions.hpp"
 #include "grainscope/transfer/mover.hpp"
@@ -22,6 +23,12 @@
 #include "machine.hpp"
 
 namespace grainscope::harness {
+
+// Of visits: why they stopped before all were made, and the exit status of that alone.
+struct Ending {
+  std::string why;  // empty: all were made
+  ExitStatus status = ExitStatus::ok;
+};
 
 // One sampling session, as a benchmark's body sees it.
 class Session {

@@ -181,7 +181,7 @@ json CaseRunner::visit(const Benchmark& benchmark, benchmark::State& state) {
     Measurement measurement;
     row = measured_row(benchmark, measurement);
     if (row.is_null()) {
-      stop(why_interrupted(), state);
+      stop(lost_.empty() ? why_interrupted() : lost_, state);
       break;
     }
     if (row["status"] != "ok") {
@@ -201,8 +201,14 @@ std::string CaseRunner::why_not_start() const {
 }
 
 void CaseRunner::stop(const std::string& why, benchmark::State& state) {
-  why_incomplete_ = why_incomplete_.empty() ? why : why_incomplete_;
+  ending_.why = ending_.why.empty() ? why : ending_.why;
   state.SkipWithError(why.c_str());
+}
+
+// No further case can do anything about it.
+void CaseRunner::end(const Error& error) {
+  lost_ = error.what();
+  ending_.status = error.status();
 }
 
 // From the first case on each GPU to the end of this process.
@@ -215,9 +221,10 @@ void CaseRunner::hold_gpu_memory(const Benchmark& benchmark) {
     try {
       held_[gpu] = cuda::hold_memory(gpu, report->cuda->held_memory_bytes);
     } catch (const SkipError& too_much) {
-      throw SkipError("--gpu-memory " + format_bytes(report->cuda->memory_bytes()) +
-                      " is less than a context and other processes take: to hold the rest, it " +
-                      too_much.what());
+      end(EnvironmentError("--gpu-memory " + format_bytes(report->cuda->memory_bytes()) +
+                           " is less than a context and other processes take: to hold the rest, it " +
+                           too_much.what()));
+      throw Interrupted();
     }
   }
 }
@@ -258,6 +265,9 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
     return nullptr;
   } catch (const SkipError& skip) {
     return row(Status::skipped, skip.what());
+  } catch (const InputError& unusable) {
+    end(unusable);
+    return nullptr;
   } catch (const EnvironmentError& missing) {
     // No huge pages reserved, a node that may not be used: the machine's answer, not a wrong result.
     return row(Status::skipped, missing.what());

@@ -54,12 +54,13 @@ class CaseRunner {
   // A round of visits begins: none of its buffers lies where one of an earlier round lay.
   void place_anew() { pinned_.clear(); }
 
-  // Why a case was not run or not finished; empty where all were.
-  [[nodiscard]] const std::string& why_incomplete() const { return why_incomplete_; }
+  // Why a case was not run or not finished, and with which status the run ends.
+  [[nodiscard]] const Ending& ending() const { return ending_; }
 
  private:
   [[nodiscard]] std::string why_not_start() const;
   void stop(const std::string& why, benchmark::State& state);
+  void end(const Error& error);
   [[nodiscard]] nlohmann::json measured_row(const Benchmark& benchmark, Measurement& measurement);
   void hold_gpu_memory(const Benchmark& benchmark);
 
@@ -71,8 +72,8 @@ class CaseRunner {
   std::map<int, std::shared_ptr<void>> held_;  // of each GPU, what --gpu-memory lets no case have
   QuietCpu quiet_;
   Hooks hooks_;
-  std::string why_incomplete_;
-  std::string lost_;  // the GPU or a rank, and in which case; empty: they are there
+  Ending ending_;
+  std::string lost_;  // the GPU or a rank and in which case, or what else there is to go on with
 };
 
 // How rows are shown in Google Benchmark's own formats.

@@ -22,6 +22,7 @@
 #include "build_info.hpp"
 #include "digest.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/system/sysfs.hpp"
 #include "grainscope/system/warnings.hpp"
 
 namespace grainscope::harness {
@@ -96,6 +97,10 @@ RunIdentity new_identity() {
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), "%08x-%08x", random(), random());
   return {text.data(), utc_now(), random()};
+}
+
+std::string boot_id() {
+  return sysfs::read_text("/proc/sys/kernel/random/boot_id").value_or("");
 }
 
 json fingerprint(const Machine& machine) {
@@ -366,6 +371,7 @@ bool has_warnings(const json& line) {
     if (line.contains("link")) {
       static_cast<void>(link_from_json(line["link"]));
     }
+    static_cast<void>(line.value("boot", std::string()));
     return true;
   } catch (const json::exception&) {
     return false;
@@ -401,6 +407,7 @@ void add_rows(const json& rows, std::set<std::pair<std::string, int>>& seen, Jou
   for (const json& row : rows) {
     if (seen.emplace(row["name"], row.value("round", 0)).second) {
       journal.rows.push_back(row);
+      journal.boots[row["name"]] = journal.boot;
     } else {
       ++journal.repeated_rows;
     }
@@ -424,6 +431,7 @@ bool take_line(const json& line, std::set<std::pair<std::string, int>>& seen, Jo
     journal.links.push_back(line);
   } else {
     journal.warnings.push_back(line["warnings"]);
+    journal.boot = line.value("boot", "");
   }
   return true;
 }
@@ -583,8 +591,8 @@ void ResultStore::append_link(const json& link, const json& warnings) {
   append_line({{"link", link}, {"warnings", warnings}});
 }
 
-void ResultStore::append_warnings(const json& warnings) {
-  append_line({{"warnings", warnings}});
+void ResultStore::append_part(const json& warnings, const std::string& boot) {
+  append_line({{"warnings", warnings}, {"boot", boot}});
 }
 
 bool ResultStore::is_finished() const {

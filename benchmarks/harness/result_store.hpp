@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -66,13 +67,15 @@ struct Outcome {
 
 // What a journal holds.
 struct Journal {
-  nlohmann::json header;                 // the first line: what was asked for, where, by which version
-  std::vector<nlohmann::json> rows;      // of finished cases, in order
-  std::vector<nlohmann::json> links;     // measured copy peaks, each as {"link": …, "warnings": […]}
-  std::vector<nlohmann::json> warnings;  // of the machine, as each part of the run found it: […]
-  std::uint64_t valid_bytes = 0;         // a last line that was cut is not among them
-  std::uint64_t lost_lines = 0;          // whole ones behind the first that cannot be read
-  std::uint64_t repeated_rows = 0;       // of visits that an earlier row is of; not among `rows`
+  nlohmann::json header;                     // the first line: what was asked for, where, by which version
+  std::vector<nlohmann::json> rows;          // of finished cases, in order
+  std::vector<nlohmann::json> links;         // measured copy peaks, each as {"link": …, "warnings": […]}
+  std::vector<nlohmann::json> warnings;      // of the machine, as each part of the run found it: […]
+  std::map<std::string, std::string> boots;  // of each case with a row, that of its last; empty: not told
+  std::string boot;                          // of the last part
+  std::uint64_t valid_bytes = 0;             // a last line that was cut is not among them
+  std::uint64_t lost_lines = 0;              // whole ones behind the first that cannot be read
+  std::uint64_t repeated_rows = 0;           // of visits that an earlier row is of; not among `rows`
 };
 
 // A line of a journal: the object with a check sum as its last member, `crc32`, and a newline. The second
@@ -84,6 +87,9 @@ struct Journal {
 // row or link must have. Throws UsageError where there is none or no file, where it was cut within its first
 // line, and where that line is not a header that this version knows.
 [[nodiscard]] Journal read_journal(const std::filesystem::path& directory);
+
+// What tells this start of the machine from others; empty where the kernel does not tell.
+[[nodiscard]] std::string boot_id();
 
 // Whether a run in a folder has begun: its journal has a whole line. What cannot be read is taken for one.
 [[nodiscard]] bool has_begun(const std::filesystem::path& directory);
@@ -118,7 +124,8 @@ class ResultStore {
   // Each is on disk when the call returns; throws EnvironmentError otherwise (a full disk).
   void append_rows(const nlohmann::json& rows);
   void append_link(const nlohmann::json& link, const nlohmann::json& warnings);
-  void append_warnings(const nlohmann::json& warnings);
+  // The first line of each part of a run, with the machine's boot: visits of two are not mixed in a row.
+  void append_part(const nlohmann::json& warnings, const std::string& boot);
 
   // Writes `result.json` to a temporary file, syncs and renames it; then its digest, `fleet.jsonl.gz`.
   void finish(const nlohmann::json& result) const;

@@ -87,8 +87,7 @@ class Visitor {
 
   void know(const LinkPeak& peak) { peaks_.add(peak); }
 
-  // Why it stopped; empty where each case was visited.
-  std::string visit(const std::vector<const Benchmark*>& cases, int round) {
+  Ending visit(const std::vector<const Benchmark*>& cases, int round) {
     runner_.place_anew();
     run_under_library(cases, options_.library_flags, [&](const Benchmark& benchmark, auto& state) {
       if (json row = runner_.visit(benchmark, state); !row.is_null()) {
@@ -96,7 +95,7 @@ class Visitor {
         hooks_.finished(json::array({std::move(row)}));
       }
     });
-    return runner_.why_incomplete();
+    return runner_.ending();
   }
 
  private:
@@ -135,8 +134,10 @@ class Suite {
       if (const auto cases = cases_of(round); !cases.empty()) {
         outcome_.why_incomplete = why_stop();
         if (outcome_.why_incomplete.empty()) {
-          outcome_.why_incomplete =
+          const Ending ending =
               request_.starts_processes ? run_in_process(cases, round) : visitor().visit(cases, round);
+          outcome_.why_incomplete = ending.why;
+          stopped_with_ = ending.status;
         }
       }
     }
@@ -163,9 +164,7 @@ class Suite {
   // since.
   void note_warnings() {
     std::vector<Warning>& all = request_.machine.warnings;
-    if (!all.empty()) {
-      to_store([&](ResultStore& store) { store.append_warnings(warnings_json(all)); });
-    }
+    to_store([&](ResultStore& store) { store.append_part(warnings_json(all), boot_id()); });
     if (request_.resumed == nullptr) {
       return;
     }
@@ -199,10 +198,28 @@ class Suite {
       keep(row);
       earlier_s_ += row.value("visit_s", 0.0);
     }
+    leave_rows_of_other_boots(request_.resumed->boots);
     for (const json& link : request_.resumed->links) {
       links_.push_back(link_from_json(link["link"]));
       const std::vector<Warning> warnings = warnings_from_json(link.value("warnings", json::array()));
       request_.machine.warnings.insert(request_.machine.warnings.end(), warnings.begin(), warnings.end());
+    }
+  }
+
+  // Pages, clocks and drivers may be others since: a case that was begun before keeps the visits that it has.
+  void leave_rows_of_other_boots(const std::map<std::string, std::string>& boots) {
+    const std::string now = boot_id();
+    std::size_t left = 0;
+    for (const auto& [name, boot] : boots) {
+      if (!boot.empty() && boot != now && !is_finished(name)) {
+        visited_.at(name).insert(kForGood);
+        ++left;
+      }
+    }
+    if (left > 0) {
+      tell(std::to_string(left) + (left == 1 ? " case was" : " cases were") +
+           " begun before this machine was started anew, and no visits of now are added: a row is of one "
+           "start");
     }
   }
 
@@ -300,7 +317,7 @@ class Suite {
     return *visitor_;
   }
 
-  std::string run_in_process(const Cases& cases, int round) {
+  Ending run_in_process(const Cases& cases, int round) {
     Round job{{"round", round}, {"names", json::array()}, {"links", json::array()}};
     for (const Benchmark* benchmark : cases) {
       job["names"].push_back(benchmark->id.name());
@@ -326,11 +343,13 @@ class Suite {
     };
     try {
       RoundProcess process(flags, job);
-      const std::string why = process.listen(take);
-      return why.empty() ? why_stop() : why;
+      Ending ending = process.listen(take);
+      if (ending.why.empty()) {
+        ending.why = why_stop();
+      }
+      return ending;
     } catch (const FailedError& died) {
-      process_died_ = signal_received() == 0;
-      return died.what();
+      return {died.what(), signal_received() == 0 ? ExitStatus::failed : ExitStatus::ok};
     }
   }
 
@@ -525,8 +544,9 @@ class Suite {
          (request_.store != nullptr ? "; " + directory + "/result.json"
                                     : "; nothing was kept (--out DIR keeps it)"));
     if (!outcome_.complete) {
-      tell(outcome_.why_incomplete +
-           (request_.store != nullptr ? "; go on with --resume " + shell_word(directory) : std::string()));
+      // Another file is another run.
+      const bool goes_on = request_.store != nullptr && stopped_with_ != ExitStatus::usage;
+      tell(outcome_.why_incomplete + (goes_on ? "; go on with --resume " + shell_word(directory) : ""));
     }
   }
 
@@ -534,7 +554,7 @@ class Suite {
     if (signal_received() != 0) {
       return 128 + signal_received();
     }
-    return static_cast<int>(outcome_.failed > 0 || process_died_ ? ExitStatus::failed : ExitStatus::ok);
+    return static_cast<int>(outcome_.failed > 0 ? ExitStatus::failed : stopped_with_);
   }
 
   static constexpr std::string_view kTells = "grainscope: ";
@@ -559,8 +579,8 @@ class Suite {
   std::vector<LinkPeak> links_;
   Outcome outcome_;
   std::string store_error_;
-  bool process_died_ = false;  // of itself, within a round
-  bool measured_ = false;      // anything, by now
+  ExitStatus stopped_with_ = ExitStatus::ok;  // where nothing failed
+  bool measured_ = false;                     // anything, by now
 };
 
 }  // namespace
@@ -610,7 +630,8 @@ void run_round(RunRequest request) {
     visitor.know(link_from_json(link));
   }
   initialise_library({});
-  say({{"end", visitor.visit(cases, round.at("round"))}});
+  const Ending ending = visitor.visit(cases, round.at("round"));
+  say({{"end", ending.why}, {"status", static_cast<int>(ending.status)}});
 }
 
 }  // namespace grainscope::harness

@@ -124,14 +124,14 @@ std::optional<std::string> next_line(ChildProcess& process, bool& told) {
 
 }  // namespace
 
-std::string RoundProcess::listen(const std::function<void(const json&)>& take) {
+Ending RoundProcess::listen(const std::function<void(const json&)>& take) {
   bool told = false;
   std::string latest;
   while (true) {
     const auto text = next_line(*process_, told);
     const json line = text ? json::parse(*text, nullptr, false) : json();
     if (line.contains("end")) {
-      return line["end"];
+      return {line["end"], static_cast<ExitStatus>(line.value("status", 0))};
     }
     if (text && !line.is_object()) {  // printed by a library, before it was kept from that
       std::cerr << *text << '\n';

@@ -34,7 +34,8 @@ inline constexpr const char* kVisitCommand = "visit";
 using Round = nlohmann::json;
 
 // The process of one round, as the run sees it. A line of its output is an object: {"starting": name};
-// {"rows": […]}; {"link": …, "warnings": […]}; {"end": why it stopped, or ""}.
+// {"rows": […]}; {"link": …, "warnings": […]}; {"end": why it stopped, or "", "status": 0, or
+// the exit status of that}.
 class RoundProcess {
  public:
   // Starts this program with `flags`, which say what is run.
@@ -43,10 +44,10 @@ class RoundProcess {
   RoundProcess(const RoundProcess&) = delete;
   RoundProcess& operator=(const RoundProcess&) = delete;
 
-  // Gives each line but the last to `take`; returns why it stopped, empty where it came to its end. The
-  // process waits until each line is taken: nothing here runs beside a visit. A signal to this process is
-  // handed on. Throws FailedError, naming the case, for a process that died.
-  [[nodiscard]] std::string listen(const std::function<void(const nlohmann::json&)>& take);
+  // Gives each line but the last to `take`; returns why it stopped. The process waits until each line is
+  // taken: nothing here runs beside a visit. A signal to this process is handed on. Throws FailedError,
+  // naming the case, for a process that died.
+  [[nodiscard]] Ending listen(const std::function<void(const nlohmann::json&)>& take);
 
  private:
   std::unique_ptr<ChildProcess> process_;

@@ -64,7 +64,12 @@ WeightRange parse_weights(const std::string& text) {
 
 graph::Csr graph_of_run(const graph::GraphSpec& spec, bool weights, const std::string& cache_dir) {
   std::string not_kept;
-  graph::Csr graph = graph::make_graph(spec, weights, cache_dir, not_kept);
+  graph::Csr graph;
+  try {
+    graph = graph::make_graph(spec, weights, cache_dir, not_kept);
+  } catch (const UsageError& error) {
+    throw InputError(error.what());
+  }
   if (!not_kept.empty()) {
     std::cerr << "grainscope: the graph " << graph.name
               << " is not kept, and whoever needs it makes it again: " << not_kept << std::endl;

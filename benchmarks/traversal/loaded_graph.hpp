@@ -40,8 +40,8 @@ class CertifiedAnswers {
   std::map<std::pair<graph::Algorithm, graph::Vertex>, std::pair<graph::Digest, Verdict>> answers_;
 };
 
-// As graph::make_graph. Where the graph cannot be kept (a full disk) that is said on standard error, and it
-// is used all the same.
+// As graph::make_graph, but for InputError where a file cannot be used. Where the graph cannot be kept (a
+// full disk) that is said on standard error, and it is used all the same.
 [[nodiscard]] graph::Csr graph_of_run(const graph::GraphSpec& spec, bool weights,
                                       const std::string& cache_dir);
 

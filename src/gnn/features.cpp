@@ -119,7 +119,7 @@ Features::Features(std::shared_ptr<const NpyFile> file, std::vector<Vertex> vert
   const auto beyond =
       std::find_if(vertex_of_.begin(), vertex_of_.end(), [&](Vertex v) { return v >= file_->rows(); });
   if (beyond != vertex_of_.end() || (!vertex_of_.empty() && vertex_of_.size() != file_->rows())) {
-    throw UsageError("the feature table " + file_->path() + " of " + std::to_string(file_->rows()) +
+    throw InputError("the feature table " + file_->path() + " of " + std::to_string(file_->rows()) +
                      " rows cannot be put in an order of " + std::to_string(vertex_of_.size()) +
                      (beyond == vertex_of_.end() ? "" : " that asks for row " + std::to_string(*beyond)));
   }
@@ -191,7 +191,7 @@ FeatureSpread spread_of(const Features& features, std::span<const Vertex> rows) 
     for (std::uint32_t column = 0; column < features.columns(); ++column) {
       const auto value = static_cast<double>(row[column]);
       if (!std::isfinite(value)) {
-        throw UsageError("the feature table " + features.file()->path() + ": column " +
+        throw InputError("the feature table " + features.file()->path() + ": column " +
                          std::to_string(column) + " of row " + std::to_string(features.number_in_file(v)) +
                          " is " + std::to_string(value) + ": nothing can be trained on such features");
       }
@@ -201,7 +201,7 @@ FeatureSpread spread_of(const Features& features, std::span<const Vertex> rows) 
   }
   spread.scale = std::sqrt(3 * squares / static_cast<double>(looked_at * features.columns()));
   if (!(spread.scale > 0)) {
-    throw UsageError("the feature table " + features.file()->path() + ": the rows of " +
+    throw InputError("the feature table " + features.file()->path() + ": the rows of " +
                      std::to_string(looked_at) +
                      " labelled vertices are all 0: nothing can be trained on them");
   }

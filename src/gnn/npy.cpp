@@ -224,7 +224,7 @@ std::string text_of_shape(const std::vector<std::uint64_t>& shape) {
 }
 
 void NpyKind::refuse(const std::string& path, const std::string& why) const {
-  throw UsageError(std::string("the ") + what + " " + path + ": " + why);
+  throw InputError(std::string("the ") + what + " " + path + ": " + why);
 }
 
 NpyHeader read_npy_header(const BinaryFile& file, const NpyKind& kind) {

@@ -32,6 +32,13 @@ class UsageError : public Error {
   explicit UsageError(const std::string& message) : Error(ExitStatus::usage, message) {}
 };
 
+// A file that was given to be measured on (a graph, labels, features) cannot be used, as is found only where
+// it is read: nothing further can be measured until another one is given.
+class InputError : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
 // The machine lacks, or does not permit, what was asked for.
 class EnvironmentError : public Error {
  public:

@@ -612,6 +612,79 @@ TEST_F(BadLuck, a_run_goes_on_with_the_cpus_driver_and_kernel_that_it_began_with
   EXPECT_EQ(run_program({"--resume=" + path("run"), "--max-time=0.000001s"}).status, 0);
 }
 
+// Visits to a case are of one start of the machine; a case that has none yet is visited as often as asked.
+TEST_F(BadLuck, a_run_that_goes_on_after_a_reboot_mixes_no_row) {
+  const std::string out = path("run");
+  ASSERT_EQ(run_program({"--preset=smoke", kFewCases, "--benchmark_repetitions=3", "--out=" + out}).status,
+            0);
+  const json whole = json::parse(test::read_text(out + "/result.json"));
+  const std::string all = whole["benchmarks"][0]["name"];
+  const std::string two = whole["benchmarks"][1]["name"];
+  std::filesystem::remove(out + "/result.json");
+  // Of the first case all visits came before the reboot, of the second two, of the others none.
+  std::istringstream lines(test::read_text(out + "/journal.jsonl"));
+  std::string before;
+  for (std::string line; std::getline(lines, line);) {
+    json members = json::parse(line);
+    members.erase("crc32");
+    if (members.contains("boot")) {
+      EXPECT_EQ(members["boot"], boot_id());
+      members["boot"] = "another start";
+    }
+    const json row = members.contains("rows") ? members["rows"][0] : json::object();
+    const std::string name = row.value("name", "");
+    if (row.value("status", "") != "ok" || name == all || (name == two && row["round"] < 3)) {
+      before += journal_line(members);
+    }
+  }
+  test::write_text(out + "/journal.jsonl", before);
+  const test::Ended ended = run_program({"--resume=" + out});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_TRUE(says(ended.err, "1 case was begun before this machine was started anew")) << ended.err;
+  const json result = json::parse(test::read_text(out + "/result.json"));
+  EXPECT_EQ(result["context"]["run"]["complete"], true);
+  for (const json& row : result["benchmarks"]) {
+    EXPECT_EQ(row["visits"].size(), row["name"] == two ? 2U : 3U) << row["name"];
+  }
+}
+
+// What only the reader of a file finds ends the run as what is found before it does, with no row failed.
+TEST_F(BadLuck, a_file_that_cannot_be_used_ends_the_run_with_2) {
+  test::write_text(path("bad.el"), "0 1\n1 2\n2 x\n");
+  test::write_text(path("many.txt"), [] {
+    std::string labels;
+    for (int i = 0; i < 1100; ++i) {
+      labels += "1\n";
+    }
+    return labels;
+  }());
+  test::write_text(path("far.txt"), "3\n5000\n");
+  struct Wrong {
+    std::vector<std::string> flags;
+    std::string said;
+  };
+  for (const Wrong& wrong :
+       {Wrong{{"--benchmark_filter=^model/bfs/merged/", "--graph=file:" + path("bad.el")}, "bad.el"},
+        Wrong{{"--benchmark_filter=^tiering/score/", "--graph=kron:10", "--labels=" + path("many.txt")},
+              "1100 labels"},
+        Wrong{{"--benchmark_filter=^tiering/score/", "--graph=urand:10", "--train-ids=" + path("far.txt")},
+              "the training id 5000 is no vertex"}}) {
+    for (const std::string visits : {"1", "2"}) {  // by the program itself, and by a process of its own
+      std::filesystem::remove_all(path("run"));
+      std::vector<std::string> flags = {"--preset=smoke", "--benchmark_repetitions=" + visits,
+                                        "--out=" + path("run")};
+      flags.insert(flags.end(), wrong.flags.begin(), wrong.flags.end());
+      const test::Ended ended = run_program(flags);
+      EXPECT_EQ(ended.status, 2) << ended.err;
+      EXPECT_TRUE(says(ended.err, wrong.said)) << ended.err;
+      EXPECT_FALSE(says(ended.err, "--resume")) << ended.err;
+      const json result = json::parse(test::read_text(path("run") + "/result.json"));
+      EXPECT_EQ(result["context"]["run"]["complete"], false);
+      EXPECT_EQ(result["context"]["run"]["counts"]["failed"], 0);
+    }
+  }
+}
+
 TEST_F(BadLuck, a_finished_result_stays_as_it_is) {
   EXPECT_EQ(run_program({"--preset=smoke", kFewCases, "--out=" + path("run")}).status, 0);
   const std::string result = test::read_text(path("run") + "/result.json");
