@@ -391,6 +391,13 @@ def identity(context: Mapping[str, Any]) -> tuple[str, ...]:
     return machine_of(context), str(environment["cpu"]["model"]), *models
 
 
+def hides_nodes(context: Mapping[str, Any]) -> bool:
+    """Whether it is a virtual machine with one node, which does not tell which node of its host is near."""
+    environment = context["environment"]
+    nodes = (environment.get("memory") or {}).get("nodes") or ()
+    return len(nodes) == 1 and (environment.get("kernel") or {}).get("virtual_machine") is True
+
+
 def spoken_fact(fact: str, value: str | None) -> str:
     """A fact's value with its unit, which else its name tells; `-` where a run does not have it."""
     for end, (scale, unit) in UNITS.items():

@@ -60,7 +60,8 @@ void read_kernel_view(const Roots& roots, GpuReport& gpu) {
 // sysfs and hwloc know best; NVML's list of CPUs and the CUDA driver's node are asked after them.
 PciLocality locality_of(const Topology& topology, const GpuReport& gpu) {
   PciLocality near = topology.pci_locality(gpu.pci_bus_id);
-  if (!near.node && gpu.cuda && topology.find_node(gpu.cuda->host_numa_node) != nullptr) {
+  if (!near.node && gpu.cuda && topology.nodes().size() > 1 &&
+      topology.find_node(gpu.cuda->host_numa_node) != nullptr) {
     return {gpu.cuda->host_numa_node, topology.find_node(gpu.cuda->host_numa_node)->cpus, "CUDA driver"};
   }
   const bool nvml_knows = gpu.nvml && gpu.nvml->local_cpus && !gpu.nvml->local_cpus->empty();

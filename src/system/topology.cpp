@@ -121,6 +121,12 @@ PciLocality Topology::pci_locality(const std::string& bus_id) const {
   const std::string id = normal_pci_bus_id(bus_id);
   // With an XML export alone, `/` is another machine than the one it describes.
   const bool files_are_of_it = roots_.hwloc_xml.empty() || roots_.filesystem != "/";
+  const bool one_node = files_are_of_it && numa_known_ && nodes_.size() == 1;
+  const std::optional<bool> is_virtual = one_node ? is_virtual_machine(roots_) : std::nullopt;
+  // A virtual machine with one node hides the nodes of its host, whatever number it gives that one.
+  if (is_virtual == true) {
+    return {};
+  }
   if (files_are_of_it) {
     const auto device = roots_.filesystem / "sys/bus/pci/devices" / id;
     const auto node = sysfs::read_integer(device / "numa_node");
@@ -134,8 +140,7 @@ PciLocality Topology::pci_locality(const std::string& bus_id) const {
   if (const auto found = hwloc_pci_.find(id); found != hwloc_pci_.end()) {
     return found->second;
   }
-  // A virtual machine with one node hides the nodes of its host; a real one with one node has one.
-  if (files_are_of_it && numa_known_ && nodes_.size() == 1 && is_virtual_machine(roots_) == false) {
+  if (is_virtual == false) {
     return {nodes_.front().id, nodes_.front().cpus, "only node"};
   }
   return {};

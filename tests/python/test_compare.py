@@ -798,3 +798,16 @@ def test_runs_counted_together_keep_the_gpu_that_is_slower_or_gone(tmp_path, cap
     assert "one fell behind it, by up to 2.0" in text
     status, text = said("gone", dict.fromkeys((0, 1, 3), 1.0))
     assert (status, f"{len(SIZES)} missing" in text) == (1, True)
+
+
+def test_a_virtual_machine_of_one_node_is_joined_whatever_it_calls_near(tmp_path, capsys):
+    """Files of before call its rows local; on real machines that is another question than unknown."""
+    for hidden, status in ((True, 0), (False, 3)):
+        old, new = node(), File(host="node-b", gpus=(H100,), date="2026-11-20T11:00:00+00:00")
+        copies(new, 2, locality="unknown")
+        for file in (old, new):
+            file.context["environment"]["kernel"] = {"virtual_machine": hidden}
+            file.context["environment"]["memory"] = {"nodes": [{"id": 0}]}
+        folder = tmp_path / str(hidden)
+        assert main(["compare", *written(folder, old, new)]) == status
+    capsys.readouterr()

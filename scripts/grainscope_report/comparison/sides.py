@@ -97,16 +97,22 @@ class Answer:
 Answers = Mapping[Question, Answer]
 
 
-def question(row: Row) -> Question:
-    """The question that a row answers."""
-    return Question(row.label, row.case.family, row.case.without())
+def question(row: Row, hidden: bool = False) -> Question:
+    """The question that a row answers; `hidden` where a virtual machine hides which node is near to a GPU.
+
+    Files of before that was known call such rows local.
+    """
+    axes = row.case.without()
+    if hidden and "gpu" in row.case.site:
+        axes = tuple((axis, "unknown" if axis == "locality" else value) for axis, value in axes)
+    return Question(row.label, row.case.family, axes)
 
 
-def answers(rows: Iterable[Row]) -> dict[Question, Answer]:
-    """Every question of a file with its answer."""
+def answers(rows: Iterable[Row], hidden: bool = False) -> dict[Question, Answer]:
+    """Every question of a file with its answer; `hidden` as of `question`."""
     asked: dict[Question, list[Row]] = defaultdict(list)
     for row in rows:
-        asked[question(row)].append(row)
+        asked[question(row, hidden)].append(row)
     return {one: _answer(there) for one, there in asked.items()}
 
 
@@ -471,7 +477,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         warnings=tuple(warnings),
         answers={
             asked: replace(answer, shared=shared)
-            for asked, answer in answers(_by_table(result, tables)).items()
+            for asked, answer in answers(_by_table(result, tables), machine.hides_nodes(context)).items()
         },
         versions={row.case.family: row.case.version for row in result.rows},
         shared=shared,

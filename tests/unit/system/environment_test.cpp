@@ -254,6 +254,17 @@ TEST(Environment, nvml_and_the_cuda_driver_are_asked_where_the_kernel_says_minus
   EXPECT_EQ(read_machine(tree, runtime, nvml).gpus.at(0).near.source, "CUDA driver");
 }
 
+TEST(Environment, what_is_near_in_a_virtual_machine_of_one_node_the_driver_does_not_know_either) {
+  MachineTree tree;
+  tree.file("proc/cpuinfo", "flags : fpu hypervisor");
+  tree.file("sys/devices/system/node/online", "0");
+  tree.file("sys/devices/system/node/node0/cpulist", "0-3");
+  cuda::RuntimeReport runtime;
+  runtime.devices = {cuda_gpu(0, "GPU-a", "0000:81:00.0")};
+  runtime.devices[0].host_numa_node = 0;
+  EXPECT_EQ(read_machine(tree, runtime).gpus.at(0).near.node, std::nullopt);
+}
+
 TEST(Environment, the_driver_is_known_without_nvml) {
   MachineTree tree;
   tree.file("sys/module/nvidia/version", "570.1");

@@ -95,6 +95,11 @@ TEST(Topology, one_node_is_near_on_bare_metal_and_unknown_in_a_virtual_machine) 
   tree.remove("proc/cpuinfo");
   EXPECT_EQ(Topology::read(tree.roots()).node_of_pci(kGpu), std::nullopt)
       << "nothing tells whether it is one";
+  tree.file("sys/bus/pci/devices/" + kGpu + "/numa_node", "0");
+  EXPECT_EQ(Topology::read(tree.roots()).node_of_pci(kGpu), 0);
+  tree.file("proc/cpuinfo", "flags\t: fpu hypervisor");
+  EXPECT_EQ(Topology::read(tree.roots()).node_of_pci(kGpu), std::nullopt)
+      << "a number that the hypervisor gave";
 }
 
 TEST(Topology, a_container_has_its_allowed_cpus_only) {
