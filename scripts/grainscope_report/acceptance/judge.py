@@ -19,19 +19,10 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from grainscope_report import metrics, selecting, statistics
-from grainscope_report.acceptance import node_rules
-from grainscope_report.acceptance.rules import (
-    LINK,
-    POWERSAVE,
-    REFERENCE,
-    THEORETICAL,
-    Allowance,
-    Rule,
-    RuleSet,
-)
+from grainscope_report.acceptance import causes, node_rules
+from grainscope_report.acceptance.rules import LINK, REFERENCE, THEORETICAL, Allowance, Rule, RuleSet
 from grainscope_report.errors import ReportError
 from grainscope_report.machine import LONGEST_FILTER, VISITS_APART, concerns, spoken_site
 from grainscope_report.model import Link, Result, Row
@@ -47,18 +38,6 @@ from grainscope_report.uncertainty import (
 )
 from grainscope_report.units import cut, some
 
-TICKS_S = 0.025
-# CPUs that others took during a row: from so many on that may be why it is worse.
-STOLEN_CPUS = 0.05
-HELD_DOWN = ("hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown")
-# Findings that can make a number worse, the likeliest first; what a machine merely is, none explains.
-EXPLAIN = (
-    "gpu.link_generation", "gpu.link_width", "gpu.slowdown", "gpu.slot_generation", "gpu.pcie_replays",
-    "driver.confidential_computing", "gpu.processes", "stolen_time", "load.average", "load.cpu_pressure",
-    "load.memory_pressure", "cpu.governor", "cpu.frequency_cap", "cpu.quota", "gpu.clocks", "gpu.clocks_set",
-    "memory.numa_balancing", "kernel.iommu", "memory.transparent_huge", "memory.nodes_unknown",
-    "gpu.node_unknown", "kernel.clock_source", "gpu.mig",
-)  # fmt: skip
 PASSED, FAILED, MISSING, NOT_APPLICABLE = "passed", "failed", "missing", "not applicable"
 UNDECIDED = "not decided"
 UNTOLD = "the machine does not tell"
@@ -76,26 +55,6 @@ USUAL = {"gated": 0.035, "open": 0.11, "quiet": 0.094, "host": 0.16}
 LIST_GPUS = "nvidia-smi -L"
 HIDDEN_GPU = "a GPU is lost, or hidden from the run (CUDA_VISIBLE_DEVICES, a container, a batch system)"
 MORE_GPUS = "another kind of machine than the rules are for"
-CONFINED = "a container or a batch system keeps the run on the memory of one node (`cpuset.mems`)"
-# Why a run stopped, by words of what it says of that.
-STOPPED = {
-    "--max-time": "the cases take longer than that",
-    "interrupted by signal 2": "somebody pressed Ctrl-C",
-    "interrupted by signal": "a batch system's time limit, or `kill`",
-    "ended by signal 9": "memory ran out (`dmesg` names the process), or `kill -9`",
-    "ended by signal": "a crash: the last case in the journal is where it happened",
-    "GPU was lost": "a fault of the GPU (Xid in `dmesg`), or an illegal access of the case",
-    "rank was lost": "another rank of the run ended, or its network did",
-    "No space left": "the disk is full (`df -h`)",
-}
-# Where severe warnings of the machine report come from, by their names.
-WARNED = {
-    "gpu.link_width": "the card or its riser is not well seated, or the slot has fewer lanes",
-    "gpu.link_generation": "the firmware limits the slot, or card and riser are not well seated",
-    "gpu.slowdown": "too little cooling or power",
-    "gpu.compute_mode": "somebody set it",
-    "driver.confidential_computing": "the host was set up so",
-}
 QUIETER = "measure again on a quiet machine"
 _NORMAL = student_quantile(LEAST, math.inf)
 # Of times that are no median, too, the row's uncertainty is the best that is known.
@@ -116,7 +75,8 @@ class Judged:
     """What became of a rule at one question and site; `what` names them.
 
     `message` is what is wrong, `got` a value with its interval, `cause` its explanation, `remedy` what to do
-    about that, `again` the command that measures it.
+    about that, `again` the command that measures it. `expected` is what no limit says, and `came` what there
+    is in place of a value.
     """
 
     rule: str
@@ -132,6 +92,8 @@ class Judged:
     cause: str = ""
     remedy: str = ""
     again: str = ""
+    expected: str = ""
+    came: str = ""
 
     @property
     def next(self) -> str:
@@ -193,7 +155,8 @@ def _absent(item: "Judged | _Value", result: Result, rules: RuleSet, left_out: b
     """What no row answers, of a run that need not have had it: of no GPU at all, it may be left out."""
     if not isinstance(item, Judged) or item.status != MISSING or _is_whole(result, rules):
         return item
-    return replace(item, status=NOT_APPLICABLE if left_out and not item.what else UNDECIDED)
+    status = NOT_APPLICABLE if left_out and not item.what else UNDECIDED
+    return replace(item, status=status, cause=causes.of_part(result), remedy="")
 
 
 def _is_whole(result: Result, rules: RuleSet) -> bool:
@@ -227,29 +190,29 @@ def _run(result: Result, rules: RuleSet, any_run: bool) -> Iterator[Judged]:
     """The run itself: its end, its preset, its visits, the GPUs, failed rows, and the node."""
     asked, run = rules.run, result.run
     again = _again(result, rules)
-    wrong = "" if run.complete else str(run.why_incomplete)
-    yield _of_run("complete", "the run is complete", wrong, "grainscope --resume DIR", _why_stopped(wrong))
+    wrong = "" if run.complete else run.why_incomplete or "it does not say why"
+    why = causes.why_stopped(wrong)
+    yield _of_run("complete", "the run is complete", wrong, causes.resume(result), why)
     failed = [row for row in result.rows if row.status == "failed"]
-    then = f"grainscope-report list {shlex.quote(str(result.path))}"
     reasons = some(list(dict.fromkeys(row.reason for row in failed if row.reason)), 1)
-    wrong = some([row.name for row in failed], 1)
-    yield _of_run("no_failed_row", "no row of the run failed", wrong, then, reasons)
+    wrong, then = some([row.name for row in failed], 1), causes.listed(result, "failed")
+    yield _of_run("no_failed_row", "no row of the run failed", wrong, then, reasons or causes.NO_REASON)
     if asked.preset and not any_run:
         wrong = [f"the preset is {run.preset}"] * (run.preset != asked.preset)
         wrong += [f"only part of it was run (filter {cut(run.filter, LONGEST_FILTER)!r})"] * bool(run.filter)
         wrong += [f"it is part {run.shard.index} of {run.shard.count}"] * (run.shard.count > 1)
         text = f"the run is all of the preset {asked.preset}"
-        yield _of_run("preset", text, ", ".join(wrong), again, status=UNDECIDED)
+        yield _of_run("preset", text, ", ".join(wrong), again, causes.of_part(result), UNDECIDED)
     if asked.visits and run.visits < asked.visits and not any_run:
         wrong = f"{run.visits} of {asked.visits} visits were asked for"
         text = f"the run comes to each case {asked.visits} times"
-        yield _of_run("visits", text, wrong, again, status=UNDECIDED)
+        yield _of_run("visits", text, wrong, again, causes.of_visits(result), UNDECIDED)
     nodes, seen = _nodes(result), _nodes_seen(result)
     if nodes > 1 and seen:
         wrong = _one_node(result, seen)
         text = f"each GPU was measured with the memory of one of the {nodes} nodes and of another"
         status = MISSING if _is_whole(result, rules) else UNDECIDED
-        yield _of_run("remote_node", text, wrong, again, CONFINED, status)
+        yield _of_run("remote_node", text, wrong, again, causes.of_one_node(result), status)
     gpus = len(result.environment.gpu_names)
     least = min((rule.needs_gpus for rule in rules.rules), default=0)
     if gpus < least:
@@ -262,9 +225,9 @@ def _run(result: Result, rules: RuleSet, any_run: bool) -> Iterator[Judged]:
         yield _of_run("gpus", f"the machine has {asked.gpus} GPUs", wrong, LIST_GPUS, cause)
     if not asked.severe_warnings:
         severe = [concern for concern in concerns(result) if concern.severity == "severe"]
-        then = "; ".join(dict.fromkeys(one.remedy for one in severe))
+        then = "; ".join(dict.fromkeys(one.remedy for one in severe if one.remedy)) or "grainscope --env"
         wrong = "; ".join(one.finding for one in severe)
-        cause = "; ".join(dict.fromkeys(WARNED.get(one.id, one.finding) for one in severe))
+        cause = "; ".join(dict.fromkeys(causes.WARNED.get(one.id, one.finding) for one in severe))
         yield _of_run("severe_warnings", "the machine report has no severe warning", wrong, then, cause)
     asked_links = [link for link in result.links if any(rule.link == link.direction for rule in rules.rules)]
     if chosen := _chosen_by_rate(result, asked_links):
@@ -300,10 +263,6 @@ def _of_run(name: str, text: str, wrong: str, then: str, cause: str = "", status
     if not wrong:
         return Judged(f"run.{name}", text, "run", PASSED)
     return Judged(f"run.{name}", text, "run", status, wrong, cause=cause, again=then)
-
-
-def _why_stopped(why: str) -> str:
-    return next((cause for words, cause in STOPPED.items() if words in why), "")
 
 
 def _node_list(result: Result) -> list[Mapping]:
@@ -374,8 +333,8 @@ def _of_links(result: Result, rule: Rule, rules: RuleSet) -> list[Judged | _Valu
     again = _again(result, rules)
     for gpu in sorted({link.gpu for link in there} - {link.gpu for link in links}):
         why = f"no link {rule.link} of GPU {gpu} and node {near[gpu]}, the nearest to it, was measured"
-        lacking = _judged(rule, f"GPU {gpu}", MISSING, why)
-        found.append(replace(lacking, remedy="numactl --show", again=again))
+        cause = causes.Cause(causes.of_one_node(result), "numactl --show")
+        found.append(_nowhere(rule, f"GPU {gpu}", why, cause, again, "no link"))
     why = f"no link {rule.link} was measured"
     return found + _missing_gpus(result, rule, {link.gpu for link in there}, why, again)
 
@@ -435,7 +394,8 @@ def _of_rows(result: Result, rule: Rule, rules: RuleSet, reference: Result | Non
     rows = [row for row in measured if rule.where.matches(row.case)]
     if not rows:
         why = selecting.why_none(rule.where, [row.case for row in measured])
-        return [replace(_judged(rule, "", MISSING, why), again=_again(result, rules))]
+        cause = causes.of_nowhere(result, causes.OF_CASES, rule.where.axes)
+        return [_nowhere(rule, "", why, cause, _again(result, rules))]
     expected = _Reference(reference, rule) if rule.relative_to == REFERENCE else None
     found = [_case(result, rule, row, rules, expected) for row in rows]
     gpus = {row.case.site["gpu"] for row in rows if "gpu" in row.case.site}
@@ -452,11 +412,19 @@ def _again(result: Result, rules: RuleSet) -> str:
 def _missing_gpus(result: Result, rule: Rule, there: set[int], why: str, then: str) -> list[Judged]:
     everyone = range(len(result.environment.gpu_names)) if rule.every_gpu else ()
     missing = [gpu for gpu in everyone if gpu not in there]
+    cause = causes.of_nowhere(result, causes.OF_GPUS)
+    came = "no link" if rule.link else "no row"
     if not there and not missing:
-        return [replace(_judged(rule, "", MISSING, why), again=then)]
-    return [
-        replace(_judged(rule, f"GPU {gpu}", MISSING, f"{why} of GPU {gpu}"), again=then) for gpu in missing
-    ]
+        return [_nowhere(rule, "", why, cause, then, came)]
+    return [_nowhere(rule, f"GPU {gpu}", f"{why} of GPU {gpu}", cause, then, came) for gpu in missing]
+
+
+def _nowhere(
+    rule: Rule, what: str, why: str, cause: causes.Cause, again: str, came: str = "no row"
+) -> Judged:
+    """What no row or link answers."""
+    lacking = _judged(rule, what, MISSING, why)
+    return replace(lacking, cause=cause.said, remedy=cause.next, again=again, came=came)
 
 
 class _Reference:
@@ -615,7 +583,8 @@ def _of_link(row: Row) -> float | None:
 def _decided(result: Result, value: _Value, level: float) -> Judged:
     """Passed where nothing is missing and the interval does not lie beyond a limit."""
     rule, half, shown = value.rule, _half(value.uncertainty, level), _half(value.uncertainty, LEAST)
-    got = "" if value.value is None else rule.limits.around(value.value, shown)
+    # Of too few visits none stands for the row.
+    got = "" if value.value is None or value.why else rule.limits.around(value.value, shown)
     wrong = value.why or ("" if value.value is None else rule.limits.broken_by(value.value, half, shown))
     status = PASSED if not wrong else MISSING if value.value is None and _all_missing(value) else FAILED
     if not wrong and (wrong := _contradiction(value, min(half, _half(value.usual, level)), got)):
@@ -650,15 +619,21 @@ def _explained(result: Result, value: _Value) -> dict[str, str]:
         name = re.sub(r"([][.^$*+?(){}|\\])", r"\\\1", value.row.name)
         only = shlex.quote(f"^{name}$")
         again = f"grainscope --preset {result.run.preset} --benchmark_filter={only} --out again"
-    if value.value is None or value.why:
-        return {"again": "" if value.row and value.row.status == "skipped" else again}
-    found = causes(result, value.row)[:2]
+    if value.value is None:
+        cause = causes.of_nothing(result, value.rule, value.row)
+        return {"cause": cause.said, "remedy": cause.next, "again": again, "came": "no value"}
+    if value.why:
+        cause = causes.of_missing_visits(result)
+        there, asked = (sum(one.value is not None for one in value.measurements), len(value.measurements))
+        came = {"expected": f"{asked} visits to the row", "came": str(there)}
+        return {"cause": cause.said, "remedy": cause.next, "again": again} | came
+    found = causes.of_value(result, value.row)[:2]
     if found:
         cause = "; ".join(dict.fromkeys(part.said for part in found))
         return {"cause": cause, "remedy": found[0].next, "again": again}
     virtual = (result.environment.kernel or {}).get("virtual_machine") is True
     hidden = ": a virtual machine does not see its neighbours" if virtual else ""
-    return {"cause": f"nothing in the file tells{hidden}", "again": again}
+    return {"cause": f"{causes.NOTHING}{hidden}", "again": again}
 
 
 def _judged(
@@ -675,39 +650,3 @@ def _judged(
         rule.limits.unit.name,
         rule.source,
     )
-
-
-class Cause(NamedTuple):
-    """What may explain a failure, and what to do about it."""
-
-    said: str
-    next: str
-
-
-def causes(result: Result, row: Row | None) -> list[Cause]:
-    """What in the file may explain that a row, or a link, is worse than it should be: the likeliest first."""
-    states = [visit.state for visit in row.visits] if row else []
-    warned = {concern.id: concern for concern in concerns(result)}
-    found = []
-    lists = (state.get("throttle") for state in states)
-    held = {name for one in lists if isinstance(one, list) for name in one if isinstance(name, str)}
-    if hard := [name for name in HELD_DOWN if name in held]:
-        found.append(
-            Cause(f"the GPU's clocks were held down in this row: {', '.join(hard)}", node_rules.THROTTLED)
-        )
-    # A tick or two of 10 ms may be of any row.
-    stolen = row.stolen_s or 0.0 if row else 0.0
-    if stolen > TICKS_S and row.visit_s and stolen > STOLEN_CPUS * row.visit_s:
-        said = f"neighbours: the hypervisor took {stolen:.2g} s in {row.visit_s:.2g} s of this row"
-        found.append(Cause(said, "measure again when the host has less to do"))
-        warned.pop("stolen_time", None)
-    if any(node_rules.numbers(states, "ecc_errors")):
-        found.append(Cause("the GPU's memory had errors in this row", node_rules.MEMORY))
-    if POWERSAVE in node_rules.governors(result) and "cpu.governor" not in warned:
-        found.append(Cause("the CPUs' governor is powersave", node_rules.PERFORMANCE))
-    found += [Cause(warned[name].finding, warned[name].remedy) for name in EXPLAIN if name in warned]
-    if row and row.case.axes.get("locality") == "unknown":
-        found.append(
-            Cause("the memory's NUMA node is unknown: it may lie at another socket", "numactl --hardware")
-        )
-    return found

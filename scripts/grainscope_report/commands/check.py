@@ -36,7 +36,8 @@ from grainscope_report.writing import Terminal, json_text, terminal
 
 FORMAT = 1
 MOST_LINES = 30
-TEXT_ONLY = ("got", "cause", "remedy", "again")  # what JSON does not have: it is for people
+# What JSON does not have: it is for people.
+TEXT_ONLY = ("got", "cause", "remedy", "again", "expected", "came")
 NAMED = 6  # things of one cause that are named in its sentence
 SHADES = {"ACCEPTED": "bold", "NOT ACCEPTED": "red", "NOT DECIDED": "yellow"}
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -179,7 +180,12 @@ def _by_cause(broken: Sequence[Judged]) -> list[list[Judged]]:
     found: dict[tuple, list[Judged]] = {}
     for at, one in enumerate(broken):
         # A value beyond its limit has limits and a value of its own; what is not there has only a sentence.
-        said = (one.message, one.cause, one.again) if not one.got else (one.cause, one.remedy)
+        limits = one.limits if _is_of_run(one) and one.status in BROKEN else ""
+        said = (
+            (one.message, one.cause, one.remedy, _whole(one.again), limits)
+            if not one.got
+            else (one.cause, one.remedy)
+        )
         said = said if one.cause or not one.got else (at,)
         found.setdefault((one.status, *said), []).append(one)
     return list(found.values())
@@ -190,8 +196,7 @@ def _together(there: Sequence[Judged], out: Terminal) -> Iterator[str]:
     first = there[0]
     if len(there) == 1:
         yield _headline(first, out)
-        for said in explained(first):
-            yield out.wrap(said, "      ")
+        yield from _wrapped(first, out)
         return
     if first.got:
         for one in there[:NAMED]:
@@ -202,7 +207,10 @@ def _together(there: Sequence[Judged], out: Terminal) -> Iterator[str]:
         alike = len({one.what for one in there}) == 1
         names = [one.rule if alike else f"{one.rule}{_where(one)}" for one in there]
         name = f"{some(names, NAMED)}{_where(first) if alike else ''}"
-        yield _headline(first, out, f": {first.message}", name)
+        yield _headline(first, out, f": {_brief(first)}", name)
+        if first.status in BROKEN and not _is_of_run(first):
+            what = first.expected or "of each a value within its limits"
+            yield out.wrap(f"expected {what}; got {first.came}", "      ")
     if first.cause:
         yield out.wrap(f"likely, of all {len(there)}: {first.cause}", "      ")
     remedies = dict.fromkeys(one.remedy for one in there)
@@ -222,11 +230,26 @@ def _headline(judged: Judged, out: Terminal, told: str | None = None, name: str 
         else {NOT_APPLICABLE: "dim", UNDECIDED: "yellow"}.get(judged.status, "")
     )
     if told is None:
-        told = f": {judged.message or judged.got}" if judged.status not in BROKEN or not judged.got else ""
-    if judged.status in BROKEN and judged.what in ("run", "node"):
-        told += f" (expected{f' {judged.limits}' if judged.limits else f': {judged.text}'})"
+        told = f": {_brief(judged) or judged.got}" if judged.status not in BROKEN or not judged.got else ""
+    if judged.status in BROKEN and _is_of_run(judged):
+        told += f" (expected{_asked(judged)})"
     line = out.wrap(f"{judged.status}: {name or f'{judged.rule}{_where(judged)}'}{told}", "  ")
     return line.replace(judged.status, out.paint(judged.status, shade), 1)
+
+
+def _is_of_run(judged: Judged) -> bool:
+    """Whether something is of the run or the node, and not of a row or a link."""
+    return judged.what in ("run", "node")
+
+
+def _asked(judged: Judged) -> str:
+    """What a run or a node was to be, after the word `expected`."""
+    return f" {judged.limits}" if judged.limits else f": {judged.text}"
+
+
+def _brief(judged: Judged) -> str:
+    """What is wrong, without the reason where that is the likely cause."""
+    return judged.message.removesuffix(f": {judged.cause}") if judged.cause else judged.message
 
 
 def _where(judged: Judged) -> str:
@@ -237,8 +260,7 @@ def _alone(judged: Judged, out: Terminal) -> Iterator[str]:
     """All of one."""
     yield _headline(judged, out)
     if judged.status in BROKEN or judged.status == UNDECIDED:
-        for said in explained(judged):
-            yield out.wrap(said, "      ")
+        yield from _wrapped(judged, out)
     yield out.paint(out.wrap(judged.text, "      "), "dim")
     if judged.measurements:
         yield out.paint(out.wrap(f"visits: {values(judged)}", "      "), "dim")
@@ -246,10 +268,15 @@ def _alone(judged: Judged, out: Terminal) -> Iterator[str]:
         yield out.paint(out.wrap(f"source of the limit: {judged.source}", "      "), "dim")
 
 
+def _wrapped(judged: Judged, out: Terminal) -> Iterator[str]:
+    """What stands below a headline, which says of a run or a node what was expected."""
+    for said in list(explained(judged))[_is_of_run(judged) :]:
+        yield out.wrap(said, "      ")
+
+
 def explained(judged: Judged) -> Iterator[str]:
     """What was expected of a failure and what came, what may be the cause, and the next command."""
-    if judged.got:
-        yield _expected(judged)
+    yield _expected(judged)
     if judged.cause:
         yield f"likely: {judged.cause}"
     if judged.next:
@@ -257,9 +284,9 @@ def explained(judged: Judged) -> Iterator[str]:
 
 
 def _expected(judged: Judged) -> str:
-    # A visit that is missing is no matter of the limits.
-    more = f": {judged.message}" if not judged.cause else ""
-    return f"expected {_typical(judged.limits)}; got {judged.got}{more}"
+    if _is_of_run(judged):
+        return f"expected{_asked(judged)}; got: {judged.message}"
+    return f"expected {judged.expected or _typical(judged.limits)}; got {judged.got or judged.came}"
 
 
 def _typical(limits: str) -> str:
