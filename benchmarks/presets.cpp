@@ -92,7 +92,7 @@ transfer/memcpy
   full        path=$write_combined    flush=off     bytes=256..16MiB,16MiB..x4..256MiB
   full        path=$managed_host      flush=off     bytes=4KiB..x4..256MiB
   full        path=$pinned  timed=submission  bytes=256..16MiB,16MiB..x4..64MiB
-  paper       path=$pinned            flush=on      bytes=256..1GiB,4GiB,most
+  paper       path=$pinned            flush=on      bytes=256..1GiB,4GiB,16GiB,most
   paper       path=$pinned            flush=off     bytes=256..1GiB
   paper       path=$pageable          flush=on,off  bytes=256..1GiB
   paper       path=$registered        flush=on      bytes=256..1GiB
@@ -735,7 +735,7 @@ sm_share/gather
   paper       by=grid_cap        width=4,16      span=1GiB  sms=$some_sms
   paper       by=grid_cap        width=8         span=1GiB  sms=8,16,32
   paper       by=unlimited       width=4,8,16    span=1GiB
-  paper       by=mps_percentage  width=4,8,16    span=1GiB  percent=2.5,5,7.5,10,15,20,25,50,100
+  paper       by=mps_percentage  width=4,8,16    span=1GiB  percent=2.5,5,7.5,10,15,20,25,30,40,50,100
   paper       by=exec_affinity   width=4,8,16    span=1GiB  sms=2..64
   paper       by=green_context   width=16        span=1GiB  sms=$some_sms  mode=bulk
   acceptance  by=green_context   sms=8           span=1GiB
@@ -814,8 +814,7 @@ traversal
   paper       graph=$large,road:20    placement=mapped,device          edge=8    algorithm=bfs       access=$walks,$balance
   paper       graph=kron:24,road:20   placement=device                 edge=8    algorithm=sssp,cc,pr  access=$walks,$balance
   paper       graph=kron:24,urand:24  placement=mapped,device          edge=8    algorithm=bfs,pr    access=$pulls                      direction=pull
-  paper       graph=$large            placement=peer,interleaved       edge=8    algorithm=bfs       access=$walks
-  paper       graph=$large            placement=peer,interleaved       edge=8    algorithm=$program
+  paper       graph=$large            placement=peer,interleaved       edge=8    algorithm=$program  access=$walks
   paper       graph=$large            placement=interleaved            edge=8    algorithm=$program  gpus=2,all
   paper       graph=$large            placement=mapped,managed,device  edge=8    algorithm=bfs       order=degree,halo_like
   acceptance  graph=kron:20,urand:20  placement=mapped                 edge=8,4  algorithm=bfs       access=$walks
@@ -890,11 +889,11 @@ tiering/score
   full   graph=pareto:22,web:20,pareto:18,kron:20  fanout=10x25               labelled=10    score=$scores
   full   graph=pareto:18                           fanout=10x25               labelled=1     score=$scores
   full   graph=pareto:18                           fanout=$deeper_runs        labelled=10    score=$scores
-  full   graph=citation:20,papers:20  batch=2      fanout=10x10,10x10x10x10x10  labelled=1   score=$scores  edges_at_most=8388608
+  full   graph=citation:20,papers:20  batch=2      fanout=10x10,10x10x10x10x10  labelled=1,10  score=$scores  edges_at_most=8388608
   full   graph=given                               fanout=10x25,$deeper_runs  labelled=1,10  score=$scores
   paper  graph=kron:24                             fanout=10x25               labelled=10    score=$scores  edges_at_most=134217728
   paper  graph=web:22                              fanout=10x25,$deeper_runs  labelled=1,10  score=$scores  edges_at_most=134217728
-  paper  graph=citation:24,papers:24  batch=32     fanout=10x25,10x10x10x10x10  labelled=1   score=$scores  edges_at_most=134217728
+  paper  graph=citation:24,papers:24  batch=32     fanout=10x25,10x10x10x10x10  labelled=1,10  score=$scores  edges_at_most=134217728
 
 tiering/reorder
   smoke  graph=power                              lists=pasted,sorted

@@ -241,6 +241,9 @@ int run_families(const std::vector<Family>& families, const Options& given, Mach
     options = resumed_options(given, *journal, machine);
   }
   leave_gpu_memory(machine, options.gpu_memory, options.gpus);
+  if (options.gpu_memory && machine.runtime.devices.empty()) {
+    std::cerr << "grainscope: --gpu-memory changes nothing here: " << machine.runtime.why_none << std::endl;
+  }
   const Scope scope = scope_of(options, machine);
   Selection selection = selection_of(families, options, machine, scope);
   std::cerr << understood_text(selection, scope);

@@ -67,7 +67,7 @@ TEST_P(AllFamilies, every_case_can_be_explained_and_run) {
       EXPECT_TRUE(text.empty() || std::string(";:,. ").find(text.front()) == std::string::npos)
           << name << ": " << text;
     }
-    EXPECT_TRUE(static_cast<bool>(benchmark.run)) << name;
+    EXPECT_TRUE(benchmark.run || !benchmark.skip.empty()) << name;  // as where this host has no memory for it
   }
 }
 
@@ -128,11 +128,11 @@ TEST_P(AllFamilies, without_a_gpu_there_is_something_to_run_on_the_host) {
 }
 
 TEST_P(AllFamilies, are_listed_within_a_second) {
-  const double start_s = steady_now_s();
+  const double start_s = process_cpu_s();  // however busy the machine is
   const Selection selection = select(
       all_families(), machine_,
       make_scope(GetParam(), gpu_targets(machine_, {}), false, node_targets(machine_, {})), "host", 1, 1);
-  EXPECT_LT(steady_now_s() - start_s, 1.0);
+  EXPECT_LT(process_cpu_s() - start_s, 1.0);
   EXPECT_FALSE(selection.runnable.empty());
 }
 

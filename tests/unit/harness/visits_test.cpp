@@ -23,6 +23,7 @@
 #include "fakes.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/cuda/runtime.hpp"
 #include "grainscope/system/conditions.hpp"
 #include "grainscope/system/numa.hpp"
 #include "harness/benchmark.hpp"
@@ -646,6 +647,15 @@ TEST_F(BadLuck, a_run_that_goes_on_after_a_reboot_mixes_no_row) {
   for (const json& row : result["benchmarks"]) {
     EXPECT_EQ(row["visits"].size(), row["name"] == two ? 2U : 3U) << row["name"];
   }
+}
+
+TEST_F(BadLuck, less_gpu_memory_of_no_gpu_is_said_to_change_nothing) {
+  if (!cuda::read_runtime().devices.empty()) {
+    GTEST_SKIP() << "there is a GPU here";
+  }
+  const test::Ended ended = run_program({"--preset=smoke", kFewCases, "--gpu-memory=16GiB"});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_TRUE(says(ended.err, "--gpu-memory changes nothing here: ")) << ended.err;
 }
 
 // What only the reader of a file finds ends the run as what is found before it does, with no row failed.
