@@ -658,6 +658,23 @@ TEST_F(BadLuck, less_gpu_memory_of_no_gpu_is_said_to_change_nothing) {
   EXPECT_TRUE(says(ended.err, "--gpu-memory changes nothing here: ")) << ended.err;
 }
 
+TEST_F(BadLuck, less_gpu_memory_than_a_context_takes_ends_the_run_with_3) {
+  if (cuda::read_runtime().devices.empty()) {
+    GTEST_SKIP() << "there is no GPU here";
+  }
+  for (const std::string visits : {"1", "2"}) {
+    std::filesystem::remove_all(path("run"));
+    const test::Ended ended =
+        run_program({"--preset=smoke", "--benchmark_filter=^transfer/memcpy/pinned_to_gpu/.*bytes:65536$",
+                     "--gpu-memory=1MiB", "--benchmark_repetitions=" + visits, "--out=" + path("run")});
+    EXPECT_EQ(ended.status, 3) << ended.err;
+    EXPECT_TRUE(says(ended.err, "--gpu-memory 1 MiB is less than a context")) << ended.err;
+    const json result = json::parse(test::read_text(path("run") + "/result.json"));
+    EXPECT_EQ(result["context"]["run"]["complete"], false);
+    EXPECT_EQ(result["context"]["run"]["counts"]["failed"], 0);
+  }
+}
+
 // What only the reader of a file finds ends the run as what is found before it does, with no row failed.
 TEST_F(BadLuck, a_file_that_cannot_be_used_ends_the_run_with_2) {
   test::write_text(path("bad.el"), "0 1\n1 2\n2 x\n");
