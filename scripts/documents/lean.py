@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 from documents import COUNTERS, FULL, axes_of, clock, digits, part, rows_of, table
-from grainscope_report.groups.lean import prepared_s
+from grainscope_report.groups.lean_preparing import COMPRESSION, HOT, ORDER, prepared
 
 WHOLE, LEAN = "traversal/", "lean/"
 RUNS = {"kron24": "h100-kron24.json.gz", "urand24": "h100-urand24.json.gz"}
@@ -148,13 +148,87 @@ def paid_after() -> dict[str, list[tuple[float, int] | None]]:
     }
 
 
-def _paid(row, walk) -> tuple[float, int] | None:
+def _paid(row, walk, more_s: float = 0.0) -> tuple[float, int] | None:
+    """With so many seconds more than the row has."""
     if row is None:
         return None
-    seconds, saved = prepared_s(row), mean_s(walk) - mean_s(row)
-    assert seconds is not None, f"{row.name} does not say what was prepared"
+    seconds, saved = seconds_before(row) + more_s, mean_s(walk) - mean_s(row)
     assert saved > 0, f"{row.name} is slower than whole lists"
     return seconds, math.ceil(seconds / saved)
+
+
+def seconds_before(row, part: str = "") -> float:
+    """What is prepared before the time begins: all of it, or a part."""
+    known = prepared(row)
+    assert known, f"{row.name} does not say what was prepared"
+    return known.parts.get(part, 0.0) if part else known.seconds
+
+
+@part("lean.once")
+def once(group: str, which: str = "") -> str:
+    """`2.8 to 3.5 s`: what is prepared before the runs of a table, all of it or a part."""
+    named = {"": "", "order": ORDER, "compression": COMPRESSION, "hot": HOT}[which]
+    times = [seconds_before(row, named) for row in prepared_rows(group)]
+    known = [time_s for time_s in times if time_s]
+    low, high = (digits(of(known), 2) for of in (min, max))
+    return f"{low} to {high} s"
+
+
+def prepared_rows(group: str) -> list:
+    """The measured rows of a table that move fewer bytes."""
+    if group == "story":
+        kinds = [axes for family, axes in STORY.values() if family == LEAN]
+        found_rows = [fastest(LEAN + algorithm, graph, axes) for algorithm, graph in EVERY for axes in kinds]
+        return [row for row in found_rows if row]
+    runs = {
+        "answers": tuple(ANSWERS.values()),
+        "scale25": (SCALE25,),
+        "scale27": ("h100-kron27.json.gz",),
+        "together24": (TOGETHER["kron24"], TOGETHER["urand24"]),
+        "together26": (TOGETHER["kron26"], TOGETHER_CC["kron26"]),
+    }
+    rows = [row for name in runs[group] for row in rows_of(name)]
+    return [row for row in rows if row.ok and row.case.family.startswith(LEAN)]
+
+
+# Where first neighbours are looked at first; pr compresses the same lists and has none.
+OF_FIRSTS = ("bfs", "cc")
+
+
+def firsts_s(graph: str) -> float:
+    """Seconds that packed first neighbours take at most: how much longer compression of bfs or cc takes."""
+    pairs = [
+        (lean(algorithm, graph, tier, "compressed", hot), lean("pr", graph, tier, "compressed", hot))
+        for algorithm in OF_FIRSTS
+        for tier, hot in (("none", 0), ("heads", 25))
+    ]
+    return max(seconds_before(one, COMPRESSION) - seconds_before(other, COMPRESSION) for one, other in pairs)
+
+
+@part("lean.firsts")
+def firsts(what: str) -> str:
+    """What first neighbours take at most, `seconds`, and how many `runs` later plain lists pay with that."""
+    if what == "seconds":
+        return digits(max(map(firsts_s, GRAPHS)), 2)
+    later = []
+    for algorithm, graph in EVERY:
+        if algorithm in OF_FIRSTS:
+            walk = fastest(WHOLE + algorithm, graph, over_the_link(4)[1])
+            for name in ("the algorithm", "the algorithm, 1 % hot", "25 % hot"):
+                row = fastest(LEAN + algorithm, graph, STORY[name][1])
+                later.append(_paid(row, walk, firsts_s(graph))[1] - _paid(row, walk)[1])
+    return str(max(later))
+
+
+@part("lean.over_the_card_once")
+def over_the_card_once(what: str) -> str:
+    """What is prepared for the fastest search of kron 24, and how many runs pay beside the card's walk."""
+    row, inside = (
+        lean("bfs", "kron24", "heads", "compressed", 25),
+        fastest("traversal/bfs", "kron24", INSIDE[1]),
+    )
+    seconds, runs = _paid(row, inside)
+    return digits(seconds, 2) if what == "seconds" else str(runs)
 
 
 @part("lean.steps")
@@ -429,14 +503,6 @@ def mapping_ms(graph: str, answers: str) -> str:
     """The longest of the kernels that bring such an answer back."""
     rows = [row for algorithm in ALGORITHMS for row in asked_of(algorithm, graph, {"answers": answers})]
     return digits(1e3 * max(row.counters["mapping_s"] for row in rows))
-
-
-@part("lean.prepared")
-def prepared(which: str) -> str:
-    """Seconds before the time begins: the least and the most of these rows."""
-    rows = [row for name in ANSWERS.values() for row in rows_of(name) if row.ok]
-    times = [prepared_s(row) for row in rows]
-    return f"{min(times) if which == 'least' else max(times):.1f}"
 
 
 @part("lean.in_the_card")

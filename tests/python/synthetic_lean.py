@@ -77,6 +77,8 @@ def add_lean(
     row["link_fraction"] = row["bandwidth_gb_s"] / PEAK
     row["limit_gb_s"], row["limit"] = 63.015, "PCIe 5 x16, the negotiated link of GPU 0"
     row["counters"] = counters_of(algorithm, made, graph, hot, read, warm, model_off)
+    if more.get("lists") == "compressed":
+        row["counters"]["compress_s"] = 0.5
     if algorithm != "cc":
         row["levels"] = levels_of(graph.entries, samples[0], sectors if algorithm == "bfs" else 0)
     return row

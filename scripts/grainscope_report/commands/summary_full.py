@@ -16,6 +16,7 @@ from grainscope_report.groups import (
     contention,
     gnn_answers,
     lean,
+    lean_preparing,
     topology,
     transfer,
     traversal,
@@ -109,18 +110,30 @@ LEAN_COLUMNS = (
     Column("traversals that move fewer bytes"),
     Column("fastest"),
     Column("time", right=True),
-    Column("over the link", right=True, optional=3),
-    Column("in GPU memory", right=True, optional=2),
-    Column("× EMOGI's best", right=True),
-    Column("× device", right=True),
-    Column("pays after", right=True, optional=1),
-    Column("model", right=True, optional=4),
+    Column("over the link", right=True, optional=8),
+    Column("GPU memory", right=True, optional=1),
+    Column("× EMOGI", right=True),
+    Column("× device", right=True, optional=2),
+    Column("prepared", right=True),
+    *(Column(part, right=True, optional=3 + at) for at, part in enumerate(lean_preparing.PARTS)),
+    Column("pays after", right=True),
+    Column("model", right=True, optional=9),
+)
+LEAN_COMPARED = (
+    "What a better algorithm buys beside EMOGI's best, the fastest walk over whole lists of the same graph "
+    "by EMOGI's accesses or GraphPEG's exchange."
 )
 LEAN_SAID = (
-    "What a better algorithm buys beside EMOGI's best, the fastest walk over whole lists of the same graph "
-    "by EMOGI's accesses or GraphPEG's exchange; each with so many percent of the edges in GPU memory. Pays "
-    "after: so many runs save what was prepared once. Times: means over trials after GAP; model: its time "
-    "for the link, an estimate that knows no cache, against the measured one."
+    "Hot: so many percent of the edges are in GPU memory as well. GPU memory: all of it, with state, where "
+    "lists lie, and edges. Strategies: {strategies}. Times: means over trials after GAP. Prepared once "
+    "before all runs, in none of their times: {spent}."
+)
+LEAN_PAYS = (
+    "Pays after: so many runs save what was prepared; never: no number does, for all that intervals tell."
+)
+LEAN_MODEL = (
+    "Model: its time for the link, an estimate that knows no cache, against the measured one; none where "
+    "nothing crosses."
 )
 PREDICTED_COLUMNS = (
     Column("programs predicted from microbenchmarks"),
@@ -509,24 +522,48 @@ def _fewer_bytes(gains: Sequence[Gain], out: Terminal) -> Iterator[str]:
     if not gains:
         return
     yield from out.headed(*known(LEAN_COLUMNS, [_lean_cells(gain) for gain in gains]))
-    yield out.note(LEAN_SAID)
+    yield out.note(" ".join(_lean_said(gains)))
+
+
+def _lean_said(gains: Sequence[Gain]) -> list[str]:
+    """How to read the table, what was prepared before its runs, and what of that is not known."""
+    prepared = [gain.best.prepared for gain in gains]
+    ways = dict.fromkeys(f"{gain.work.algorithm} {lean.spoken(gain.best.strategy)}" for gain in gains)
+    spent = lean_preparing.spent(prepared) or "no row says what"
+    alone = {gain.work: gain for gain in gains if not gain.emogi}
+    works = {gain.work for gain in gains}
+    compared = len(alone) < len(works)
+    return [
+        *([LEAN_COMPARED] if compared else []),
+        LEAN_SAID.format(strategies=", ".join(ways), spent=spent),
+        *lean_preparing.not_timed(prepared),
+        *([LEAN_PAYS] if compared else []),
+        *lean_preparing.without_walk([*alone], len(works)),
+        LEAN_MODEL,
+    ]
 
 
 def _lean_cells(gain: Gain) -> tuple[str, ...]:
-    best, work = gain.best, gain.work
+    best, work, prepared = gain.best, gain.work, gain.best.prepared
     weights = f", weights {work.weights}" if work.weights else ""
-    sent = best.run.row.link_bytes_least
+    parts = prepared.parts if prepared else {}
     return (
         f"  {work.algorithm} {work.graph}{weights}",
-        best.text,
+        best.brief,
         format_time(lean.mean_time(best.run).value),
-        format_bytes(sent) if sent else "-",
-        format_bytes(best.hot_bytes) if best.hot_bytes else "0",
+        _size(best.run.row.link_bytes_least),
+        _size(best.gpu_bytes),
         _times(gain.over.get("mapped")),
         _times(gain.over.get("device")),
-        "-" if (after := best.pays_after(gain.emogi)) is None else plural(after, "run"),
+        format_time(prepared.seconds) if prepared else "-",
+        *(format_time(parts[part]) if part in parts else "-" for part in lean_preparing.PARTS),
+        best.paid(gain.emogi) or "-",
         f"{100 * best.modelled[1]:+.0f} %" if best.modelled else "-",
     )
+
+
+def _size(count: float | None) -> str:
+    return "-" if count is None else format_bytes(count) if count else "0"
 
 
 def _predicted(qualities: Sequence[Quality], out: Terminal) -> Iterator[str]:

@@ -7,7 +7,7 @@ lists, and whatever further axis says something else than that there is none of 
 
 In the figure each is compared with the fastest walk over whole lists of the same graph in host memory, and
 with edges in GPU memory: what a better algorithm buys beside a faster link. The table has every technique's
-time, bytes and speedups, and how near the model comes to them.
+time, bytes and speedups, what is prepared once for it, and how near the model comes to them.
 """
 
 import math
@@ -33,10 +33,10 @@ from grainscope_report.figures.model import (
     TableRow,
     exact,
 )
-from grainscope_report.groups import traversal
+from grainscope_report.groups import lean_preparing, traversal
+from grainscope_report.groups.lean_preparing import Line, Prepared
 from grainscope_report.groups.traversal import HERE, LEAN, Run, Work
 from grainscope_report.machine import Machine
-from grainscope_report.model import Row
 from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Z_95, Estimate, plain
 from grainscope_report.units import format_bytes, format_time, plural
 
@@ -57,6 +57,7 @@ _OTHERS = {
 _NOT_THERE = {"none", "off", "no", "plain", "read", 0}
 HOT = "hot"
 EXCHANGE = "edge_gather"  # GraphPEG's, emulated
+NEVER = "never"  # no number of runs saves what was prepared, for all that intervals tell
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,20 @@ class Lean:
         return ", ".join([*self.more, *hot]) or "alone"
 
     @property
+    def short(self) -> str:
+        """`compressed, 25 % hot (heads)`, or `alone`."""
+        return self.technique.replace(" lists", "")
+
+    @property
     def text(self) -> str:
         """`direction-optimising, compressed lists, 25 % hot (heads)`."""
         return ", ".join([spoken(self.strategy), *([] if self.technique == "alone" else [self.technique])])
+
+    @property
+    def brief(self) -> str:
+        """`25 % hot (heads), compressed`, or `the algorithm alone`: what it is told apart by comes first."""
+        hot = [f"{self.hot:.3g} % hot ({self.tier})"] if self.hot else []
+        return ", ".join([*hot, *self.more]).replace(" lists", "") or ALONE
 
     @property
     def hot_bytes(self) -> float:
@@ -99,49 +111,53 @@ class Lean:
         return self.run.counter("gpu_bytes")
 
     @property
-    def prepared_s(self) -> float | None:
-        """As of its row."""
-        return prepared_s(self.run.row)
+    def prepared(self) -> Prepared | None:
+        """What the host works out once, before every run."""
+        return lean_preparing.prepared(self.run.row)
 
     def pays_after(self, walk: Run | None) -> int | None:
         """How many runs take as much less than those of a walk over whole lists as was prepared.
 
         None: no number does, for all that their intervals tell, or one of both is not known.
         """
-        if walk is None or self.prepared_s is None:
+        prepared = self.prepared
+        if walk is None or prepared is None:
             return None
         own, whole = mean_time(self.run), mean_time(walk)
-        return math.ceil(self.prepared_s / (whole.value - own.value)) if own.high < whole.low else None
+        return math.ceil(prepared.seconds / (whole.value - own.value)) if own.high < whole.low else None
+
+    def paid(self, walk: Run | None) -> str:
+        """`71 runs`, or `never`; nothing where it is not known."""
+        if walk is None or self.prepared is None:
+            return ""
+        after = self.pays_after(walk)
+        return NEVER if after is None else plural(after, "run")
+
+    @property
+    def crosses(self) -> bool:
+        """Whether anything is read over the link; where nothing is, its model says nothing of the time."""
+        return self.run.row.link_bytes_least != 0
 
     @property
     def modelled(self) -> tuple[float, float] | None:
         """The model's time of the first trial, seconds, and how far off it is, as a share of the measured."""
         seconds, share = self.run.counter("modelled_s"), self.run.counter("modelled_over_measured")
-        return (seconds, share - 1) if seconds is not None and share is not None else None
+        known = seconds is not None and share is not None and self.crosses
+        return (seconds, share - 1) if known else None
 
     @property
-    def modelled_bytes(self) -> tuple[float, float] | None:
+    def modelled_bytes(self) -> tuple[float, float | None] | None:
         """The model's bytes over the link in the first trial, and how far off what was moved they are.
 
-        Rows whose reads are not the model's fail, but for sssp, whose reads depend on who comes first.
+        Rows whose reads are not the model's fail, but for sssp, whose reads depend on who comes first. Of
+        nothing that was moved nothing is off.
         """
         traffic = self.run.traffic("modelled")
         if traffic is None or traffic.bytes is None:
             return None
         modelled = traffic.bytes + (self.run.counter("modelled_copied_bytes") or 0)
         first = self.run.row.trials[0].counters.get("link_bytes") if self.run.row.trials else None
-        return modelled, modelled / first - 1 if first else 0.0
-
-
-def prepared_s(row: Row) -> float | None:
-    """Seconds that the host takes once, before every run.
-
-    To number vertices, compress lists and choose what is hot; copying to the GPU and first neighbours of
-    plain lists are not in it.
-    """
-    numbered = row.counters.get("prepare_s")
-    more = (row.counters.get(name, 0.0) for name in ("compress_s", "tier_s"))
-    return None if numbered is None else numbered + sum(more)
+        return modelled, modelled / first - 1 if first else None
 
 
 def spoken(strategy: str) -> str:
@@ -304,6 +320,7 @@ def _gain(own: Sequence[Lean], emogi: Sequence[Run], work: Work) -> Gain:
 def as_json(gain: Gain) -> dict[str, Any]:
     """Everything, plain: seconds, bytes."""
     best, time = gain.best, mean_time(gain.best.run)
+    prepared = best.prepared
     return {
         "algorithm": gain.work.algorithm,
         "graph": gain.work.graph,
@@ -315,7 +332,9 @@ def as_json(gain: Gain) -> dict[str, Any]:
         "link_bytes": best.run.row.link_bytes_least,
         "gpu_bytes": best.gpu_bytes,
         "gpu_bytes_for_edges": best.hot_bytes,
-        "prepared_s": best.prepared_s,
+        "prepared_s": prepared.seconds if prepared else None,
+        "prepared": prepared.parts if prepared else None,
+        "prepared_untimed": list(prepared.untimed) if prepared else None,
         "pays_after_runs": best.pays_after(gain.emogi),
         "over_emogi": plain(gain.over.get("mapped")),
         "over_device": plain(gain.over.get("device")),
@@ -366,11 +385,11 @@ def build(machines: Sequence[Machine]) -> Figure:
         bars += _speedups(machine, there, others, graphs, owner)
         budgets += _budgets(machine, there, others, graphs, owner)
     rows: list[tuple[Panel, ...]] = [*traversal.arranged(bars), *traversal.in_pairs(budgets)]
-    rows += [(panel,) for panel in tables(machines, every, emogi)]
+    rows += [(panel,) for panel in (*tables(machines, every, emogi), *_preparing(machines, every, emogi))]
     more = [
         graph for graph in traversal.graphs([o.run for t in every.values() for o in t]) if graph not in graphs
     ]
-    notes = [*(NOTES if bars or budgets else ()), *TABLE_NOTES]
+    notes = [*(NOTES if bars or budgets else ()), *TABLE_NOTES, *_said_of_preparing(every, emogi)]
     notes += [f"Not drawn, but in the table: smaller graphs: {', '.join(more)}."] if more else []
     notes += parts.first_sites(machines, "lean/bfs", "Measured")
     return Figure(machines, tuple(rows), tuple(notes))
@@ -532,10 +551,10 @@ def _time(technique: Lean | None, machine: Machine) -> Bar:
 
 
 COLUMNS = (
-    "technique", "graph", "time", "link bytes", "GPU bytes", "× EMOGI", "× device", "pays after", "model",
-    "off", "its bytes", "off by",
+    "technique", "graph", "time", "link bytes", "GPU bytes", "× EMOGI", "× device", "model", "off",
+    "its bytes", "off by",
 )  # fmt: skip
-RIGHT = (False, *[True] * 10)
+RIGHT = (False, *[True] * 9)
 MEASURED, MODELLED = "measured", "modelled"
 GPU_BOUND = 0.5  # of the time, that the link leaves idle at least
 NONE = TableCell("–")
@@ -544,8 +563,9 @@ TABLE_NOTES = (
     "and GraphPEG's accesses each different sector of a level once); GPU bytes are all memory there: state, "
     "where lists lie, and edges; "
     "× EMOGI and × device: how many times faster than EMOGI's best, the first line of each graph, and than "
-    "edges in GPU memory. Pays after: so many runs save as much time beside EMOGI's best as the host takes "
-    "once before them, to number vertices by degree, compress lists and choose what is hot.",
+    "edges in GPU memory.",
+    "Prepared: seconds that the host takes once before all runs, in none of their times. Saves a run: beside "
+    "EMOGI's best. Pays after: so many runs save that; never: no number does, for all that intervals tell.",
     "The model is of the link alone: its time is an estimate of what the first source's requests take over "
     "this machine's. What the GPU computes meanwhile is not in it; it may also be too long, because it knows "
     "no cache, most where the lists fit the GPU's. Off: its time against that source's; (GPU): less than "
@@ -576,6 +596,35 @@ def tables(
     return panels
 
 
+def _preparing(
+    machines: Sequence[Machine], every: Mapping[int, Sequence[Lean]], emogi: Mapping[int, Sequence[Run]]
+) -> list[TablePanel]:
+    """What is prepared once for each technique, and after how many runs that pays; none where no row says."""
+    lines = []
+    for machine in machines:
+        owner = parts.owner(machine, len(machines) > 1)
+        for work in works_of(every[machine.index]):
+            own = [technique for technique in every[machine.index] if technique.run.work == work]
+            walk = base(emogi[machine.index], work, "mapped")
+            for technique in in_order(own):
+                if prepared := technique.prepared:
+                    name = f"{owner}{work.algorithm}, {technique.short}"
+                    own_s = mean_time(technique.run)
+                    after = technique.pays_after(walk)
+                    saved = mean_time(walk).value - own_s.value if walk and after is not None else None
+                    paid = technique.paid(walk)
+                    lines.append(Line(name, work.text, machine, own_s, prepared, saved, after, paid))
+    return [lean_preparing.table(lines)] if lines else []
+
+
+def _said_of_preparing(every: Mapping[int, Sequence[Lean]], emogi: Mapping[int, Sequence[Run]]) -> list[str]:
+    """What of it no row times, and what has no walk over whole lists to pay beside."""
+    untimed = lean_preparing.not_timed(technique.prepared for own in every.values() for technique in own)
+    works = [(work, index) for index, own in every.items() for work in works_of(own)]
+    alone = [work for work, index in works if not base(emogi[index], work, "mapped")]
+    return [*untimed, *lean_preparing.without_walk(alone, len(works))]
+
+
 def _lines(
     machine: Machine, own: Sequence[Lean], emogi: Mapping[int, Sequence[Run]], work: Work, owner: str
 ) -> list[TableRow]:
@@ -586,10 +635,14 @@ def _lines(
         lines.append(_whole(machine, mapped, f"{owner}{whose(mapped)}: {_access(mapped)}", mapped, device))
     if device:
         lines.append(_whole(machine, device, f"{owner}device: {_access(device)}", mapped, device))
-    order = sorted(
+    return [*lines, *(_line(machine, technique, owner, mapped, device) for technique in in_order(own))]
+
+
+def in_order(own: Sequence[Lean]) -> list[Lean]:
+    """Each technique alone, then together."""
+    return sorted(
         own, key=lambda technique: (len(technique.more), technique.more, technique.hot, technique.tier)
     )
-    return [*lines, *(_line(machine, technique, owner, mapped, device) for technique in order)]
 
 
 def _access(run: Run) -> str:
@@ -607,18 +660,12 @@ def _line(machine: Machine, technique: Lean, owner: str, mapped: Run | None, dev
         _bytes(technique.gpu_bytes),
         _speedup(mapped, run),
         _speedup(device, run),
-        _pays_after(technique, mapped),
         NONE if seconds is None else _time_cell(exact(seconds), MODELLED),
         _time_error(error),
         _bytes(size, MODELLED),
         _error(off),
     )
-    return TableRow(f"{owner}{technique.technique.replace(' lists', '')}", cells, machine)
-
-
-def _pays_after(technique: Lean, mapped: Run | None) -> TableCell:
-    after = technique.pays_after(mapped)
-    return NONE if after is None else TableCell(plural(after, "run"), exact(after), "runs", MEASURED)
+    return TableRow(f"{owner}{technique.short}", cells, machine)
 
 
 def _whole(machine: Machine, run: Run, name: str, mapped: Run | None, device: Run | None) -> TableRow:
@@ -632,7 +679,6 @@ def _whole(machine: Machine, run: Run, name: str, mapped: Run | None, device: Ru
         _bytes(run.counter("gpu_bytes")),
         _speedup(mapped, run),
         _speedup(device, run),
-        NONE,
         _time_cell(exact(bound), MODELLED) if bound else NONE,
         _error(bound / run.time.value - 1 if bound else None),
         _bytes(traffic.bytes if traffic else None, MODELLED),
