@@ -187,27 +187,75 @@ def sets(root: Path, of: Read = reader.read) -> dict[Path, str]:
 
 
 def table(root: Path, of: Read = reader.read) -> str:
-    """What each set rests on, and how much of that it rejects where it was made without."""
+    """What each set rests on, how much of that it rejects where it was made without, and all that is kept."""
     lines = [
-        "| set | runs | machines | rejected of runs | of runs of several visits | of machines |",
-        "|---|--:|--:|--:|--:|--:|",
+        "| set | runs | machines | rejected of runs | of one visit | of several | of machines |",
+        "|---|--:|--:|--:|--:|--:|--:|",
     ]
-    for name in rules.shipped():
-        one = rules.load(name)
-        runs, of_machines, cells = one.basis.runs, one.basis.machines, ["", "", ""]
+    shipped = [rules.load(name) for name in rules.shipped()]
+    for name, one in zip(rules.shipped(), shipped, strict=True):
+        runs, of_machines, cells = one.basis.runs, one.basis.machines, [""] * 4
         if one.basis.files:
             results = read(one, root, of)
             runs, of_machines = len(results), len(machines(results))
-            several = {str(result.path) for result in results if result.run.visits >= SEVERAL}
             drawn = Drawn()
             by_run, by_machine = (rejected(one, results, apart, drawn) for apart in (False, True))
-            cells = [
-                f"{len(by_run.broken)} of {by_run.left_out}",
-                f"{len(several & by_run.broken.keys())} of {len(several)}",
-                f"{len(by_machine.broken)} of {by_machine.left_out}" if by_machine.left_out > 1 else "",
-            ]
+            counts = [*by_visits(results, by_run), (len(by_machine.broken), by_machine.left_out)]
+            cells = [_of_many(few, many) if many > 1 else "" for few, many in counts]
         lines.append(f"| `{name}` | {runs} | {of_machines} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        "| set | committed runs | their values | runs rejected | not decided |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    kept = [of(path) for path in committed(root)]
+    for name, one in zip(rules.shipped(), shipped, strict=True):
+        if one.basis.files:
+            lines.append(f"| `{name}` | {' | '.join(map('{:,}'.format, _judged(one, kept)))} |")
     return "\n".join(lines)
+
+
+def committed(root: Path) -> list[Path]:
+    """All results that the repository keeps."""
+    folder = root / "results" / "reference"
+    return sorted([*folder.rglob("*.json"), *folder.rglob("*.json.gz")])
+
+
+def _judged(asked: RuleSet, results: Sequence[Result]) -> tuple[int, int, int, int]:
+    """Runs with values for a set, these values, and the runs of which one fails, else is not decided."""
+    statuses = [
+        [one.status for one in judge.judge(result, [asked], None, any_run=True) if one.got]
+        for result in results
+    ]
+    failed = sum(judge.FAILED in each for each in statuses)
+    undecided = sum(judge.UNDECIDED in each and judge.FAILED not in each for each in statuses)
+    return sum(map(bool, statuses)), sum(map(len, statuses)), failed, undecided
+
+
+def _of_many(few: int, many: int) -> str:
+    """`2 of 32, 6 % (up to 21 %)`: with the end of the exact interval of 95 %."""
+    return f"{few} of {many}, {100 * few / many:.0f} % (up to {100 * most_share(few, many):.0f} %)"
+
+
+def most_share(few: int, many: int) -> float:
+    """The share by which so few of many, or fewer, come once in 40 times (Clopper and Pearson)."""
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        share = (low + high) / 2
+        chance = sum(math.comb(many, n) * share**n * (1 - share) ** (many - n) for n in range(few + 1))
+        low, high = (share, high) if chance > 0.025 else (low, share)
+    return low
+
+
+def by_visits(results: Sequence[Result], found: Rejected) -> list[tuple[int, int]]:
+    """How many were rejected and left out: of all runs, of those of one visit, and of several."""
+    visits = {str(result.path): result.run.visits for result in results}
+    groups = (
+        {*visits},
+        {path for path, count in visits.items() if count == 1},
+        {path for path, count in visits.items() if count >= SEVERAL},
+    )
+    return [(len(paths & found.broken.keys()), len(paths)) for paths in groups]
 
 
 def rewritten(

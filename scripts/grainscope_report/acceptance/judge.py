@@ -10,7 +10,9 @@ judged by many limits at once. So of m judgements each leaves out 1/20 ÷ m beyo
 limit, and no more than a 95 % interval does: at most one sound run in 20 fails (Bonferroni).
 
 Noise is not rewarded. A value beyond a limit, which only visits that differ more than usual bring back to it,
-is not decided. Neither is one whose visits lie apart by more than a factor of two, where one is beyond.
+is not decided. Neither is one whose visits lie apart by more than a factor of two, where one is beyond. The
+same holds for the samples of a single visit. Of rows that are alike but for another GPU that reads, load
+beside them or memory taken in another way, a rule means those without, unless it names the axis.
 """
 
 import math
@@ -20,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grainscope_report import metrics, selecting, statistics
+from grainscope_report import families, metrics, selecting, statistics
 from grainscope_report.acceptance import causes, node_rules
 from grainscope_report.acceptance.rules import LINK, REFERENCE, THEORETICAL, Allowance, Rule, RuleSet
 from grainscope_report.errors import ReportError
@@ -48,6 +50,7 @@ BROKEN = (FAILED, MISSING)
 REJECTED = 0.05  # of sound runs, at most
 LEAST = 0.975  # of one end of a 95 % interval
 OWN_VISITS = {"acceptance": 5}  # of a preset, without a flag
+ENOUGH = 5  # visits of which the middle one is no accident
 LINK_CLOCK = "gated"  # of the copies that measure a link
 EXACT = Uncertainty(0.0, math.inf)
 # What visits differ by, by clock, where neither the suite's table nor the rules say: the table's middle.
@@ -170,7 +173,7 @@ def values(result: Result, rules: RuleSet) -> list[tuple[Rule, float, float, int
     drawn = [one for rule in rules.rules for one in _rule(result, rule, rules, None)]
     level = _level(drawn)
     return [
-        (item.rule, item.value, _half(item.uncertainty, level), len(item.row.visits) if item.row else 1)
+        (item.rule, item.value, _half(item.usual, level), len(item.row.visits) if item.row else 1)
         for item in drawn
         if isinstance(item, _Value) and item.value is not None
     ]
@@ -392,6 +395,8 @@ def _link_name(link: Link) -> str:
 def _of_rows(result: Result, rule: Rule, rules: RuleSet, reference: Result | None) -> list[Judged | _Value]:
     measured = [row for row in result.rows if row.label == "measured"]
     rows = [row for row in measured if rule.where.matches(row.case)]
+    unusual = {*families.UNUSUAL} - rule.where.axes.keys()
+    rows = [row for row in rows if unusual.isdisjoint(row.case.axes)] or rows
     if not rows:
         why = selecting.why_none(rule.where, [row.case for row in measured])
         cause = causes.of_nowhere(result, causes.OF_CASES, rule.where.axes)
@@ -498,7 +503,7 @@ def _uncertainty(row: Row, rule: Rule, rules: RuleSet, of: Result | None = None)
         of_record(part) if part else None
         for part in ((row.uncertainty.a, row.uncertainty.b) if row.uncertainty else (None, None))
     )
-    within = _of_interval(row.within_s) if row.within_s else EXACT
+    within, count = _of_interval(row.within_s) if row.within_s else EXACT, len(row.standing)
     told = {"timing": vars(row.timing)} if row.timing else {}
     clock = clock_of(told)
     allowance = rules.allowance.get(clock) or (rules.allowance.get("host") if clock == "quiet" else None)
@@ -506,9 +511,12 @@ def _uncertainty(row: Row, rule: Rule, rules: RuleSet, of: Result | None = None)
         # What visits of its family differ by, on machines of its kind or else on the table's first.
         told |= {"case": {"family": row.case.family, "version": row.case.version}}
         usual = at_hand().of(told, "visit", of.context.raw) or _by_clock(clock, allowance)
-        within, count = _least(within, usual), len(row.standing)
+        within = _least(within, usual)
         if a and count > 1:
             a = _least(a, Uncertainty(usual.standard * math.sqrt(middle_share(count)), usual.freedom))
+    elif a and count == 1:
+        # What visits usually differ by says nothing of one whose own samples contradict each other.
+        a = _together(a, within)
     return _known(a, b, within, allowance)
 
 
@@ -618,7 +626,8 @@ def _explained(result: Result, value: _Value) -> dict[str, str]:
     if value.row:
         name = re.sub(r"([][.^$*+?(){}|\\])", r"\\\1", value.row.name)
         only = shlex.quote(f"^{name}$")
-        again = f"grainscope --preset {result.run.preset} --benchmark_filter={only} --out again"
+        visits = f" --benchmark_repetitions={ENOUGH}" if value.row.ok and len(value.row.visits) == 1 else ""
+        again = f"grainscope --preset {result.run.preset} --benchmark_filter={only}{visits} --out again"
     if value.value is None:
         cause = causes.of_nothing(result, value.rule, value.row)
         return {"cause": cause.said, "remedy": cause.next, "again": again, "came": "no value"}
@@ -633,7 +642,10 @@ def _explained(result: Result, value: _Value) -> dict[str, str]:
         return {"cause": cause, "remedy": found[0].next, "again": again}
     virtual = (result.environment.kernel or {}).get("virtual_machine") is True
     hidden = ": a virtual machine does not see its neighbours" if virtual else ""
-    return {"cause": f"{causes.NOTHING}{hidden}", "again": again}
+    alone = "; it is of one visit, which may have been disturbed" * bool(
+        value.row and len(value.row.visits) == 1
+    )
+    return {"cause": f"{causes.NOTHING}{hidden}{alone}", "again": again}
 
 
 def _judged(
