@@ -87,7 +87,8 @@ class LeanLayout {
   [[nodiscard]] lean::LeanPlacement placement() const;  // for the first GPU
   [[nodiscard]] model::TieredLists pushed() const;
   [[nodiscard]] model::TieredLists pulled() const;
-  // What it took: tier_s, and of compressed lists compress_s, first neighbours' too, and bits_per_edge.
+  // What it took: tier_s, firsts_s where first neighbours lie side by side, of cc phases_s, of compressed
+  // lists compress_s; and their bits_per_edge.
   [[nodiscard]] const std::map<std::string, double>& counters() const { return counters_; }
 
  private:
