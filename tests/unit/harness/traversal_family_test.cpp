@@ -338,5 +338,27 @@ TEST(HotElements, of_a_budget_in_bytes_are_placed_in_both_directions_of_a_direct
   EXPECT_EQ(hot_elements(graph.csr(), point.hot, 2, false), 1000U);
 }
 
+// Each second that a layout takes is counted once, by what it went into.
+TEST(LeanLayouts, count_the_seconds_of_each_of_their_parts) {
+  using graph::Algorithm;
+  const LoadedGraph graph(graph::parse_graph_spec("kron:10"), graph::Order::degree, "");
+  for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::pr}) {
+    for (const bool compressed : {false, true}) {
+      LeanPoint point;
+      point.spec = graph::parse_graph_spec("kron:10");
+      point.graph = {point.spec.name(), graph::Order::degree};
+      point.algorithm = algorithm;
+      point.compressed = compressed;
+      const LeanLayout layout(point, graph);
+      EXPECT_EQ(layout.counters().count("firsts_s"), algorithm != Algorithm::pr ? 1U : 0U);
+      EXPECT_EQ(layout.counters().count("phases_s"), algorithm == Algorithm::cc ? 1U : 0U);
+      EXPECT_EQ(layout.counters().count("compress_s"), compressed ? 1U : 0U);
+      for (const auto& [counter, value] : layout.counters()) {
+        EXPECT_TRUE(!counter.ends_with("_s") || value > 0) << counter;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace grainscope::harness
