@@ -1089,7 +1089,9 @@ def test_the_headline_says_all_three_and_what_to_buy(xy, capsys):
     lines = document["sentences"]["headline"]
     assert [line.split(":")[0] for line in lines] == ["Speed", "Price-performance", "Performance per watt"]
     assert lines[1].startswith("Price-performance: Y costs least for its speed")
-    assert lines[2].startswith("Performance per watt: X does most for its power")
+    alike = "measured, alike for all, so that it repeats the speed"
+    given = f"Performance per watt: by the watts that the workload gives ({alike}), X does most for its power"
+    assert lines[2].startswith(given)
     buy = document["sentences"]["buy"]
     assert buy.startswith(
         "Buy Y for w (the least cost for its speed), or X if only time counts, unless copies is"

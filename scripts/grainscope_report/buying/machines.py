@@ -52,6 +52,8 @@ FOLLOWS = {
 }
 # Where a machine does not tell which memory is near, nothing far is known of it either.
 NEAR = {"unknown": "local"}
+# Gates that are broken by what was not measured.
+_UNMEASURED = re.compile(r"^evidence: |: no (row|link) .*was measured|: how much .* is unknown")
 Axes = tuple[tuple[str, Value], ...]
 Skip = tuple[Axes, str]  # a question, and why it was skipped, less the numbers
 Questions = list[dict[str, Value]]
@@ -233,8 +235,11 @@ def on_shared_hosts(found: Sequence[Machine]) -> frozenset[str]:
     return shared if False in hosts.values() else frozenset()
 
 
-def cautions(named: Machine) -> Iterator[str]:
-    """What the runs of a machine cannot show, and what its own report warns of."""
+def cautions(named: Machine, said: Collection[str] = ()) -> Iterator[str]:
+    """What the runs of a machine cannot show, and what its own report warns of.
+
+    Of some files it is `said` elsewhere that they are not complete.
+    """
     if len(named.nodes) == 1:
         yield "between-node variance not seen, one node was measured"
     for result in named.results:
@@ -243,11 +248,16 @@ def cautions(named: Machine) -> Iterator[str]:
                 f"{result.path} has one visit a row, as files of schema 1 mostly do: it does not tell what "
                 "visits differ by"
             )
-        if not result.run.complete:
+        if not result.run.complete and str(result.path) not in said:
             yield f"{result.path} is not complete ({result.run.why_incomplete})"
         for concern in concerns(result):
             if concern.severity in ("severe", "warning"):
                 yield f"{'severe: ' if concern.severity == 'severe' else ''}{concern.finding}"
+
+
+def may_pass(broken: Sequence[str]) -> bool:
+    """Whether a candidate breaks gates only by what was not measured: a run that goes on may measure it."""
+    return all(_UNMEASURED.search(one) for one in broken)
 
 
 def gpus_at_work(row: Row) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from grainscope_report import machine
+from grainscope_report.acceptance import causes
 from grainscope_report.buying import machines, words
 from grainscope_report.buying.machines import LackingError, Machine
 from grainscope_report.buying.predict import (
@@ -28,7 +29,7 @@ from grainscope_report.buying.predict import (
 )
 from grainscope_report.buying.words import NONE, TIED, UNKNOWN, WINNER
 from grainscope_report.buying.workload import GPU, NODE, Candidate, Workload
-from grainscope_report.errors import ReportError
+from grainscope_report.errors import NotComparableError, ReportError
 from grainscope_report.model import Result, Row
 from grainscope_report.uncertainty import TypeB
 
@@ -64,7 +65,20 @@ def judge(
     workload: Workload, count: int, seed: int, tables: Sequence[TypeB] = ()
 ) -> tuple[dict[str, Any], list[Result]]:
     """The verdict, and all files that it is of; `tables` of type B go before the one at hand."""
-    workload, reference, found, substitutes = with_predictions(workload, *machines.read(workload, tables))
+    reference, found = machines.read(workload, tables)
+    try:
+        return _reached(workload, reference, found, count, seed)
+    except NotComparableError as error:
+        ended = [words.goes_on(one) for one in unfinished([reference, *found])]
+        if not ended:
+            raise
+        raise NotComparableError("; ".join([str(error), *ended])) from None
+
+
+def _reached(
+    workload: Workload, reference: Machine, found: Sequence[Machine], count: int, seed: int
+) -> tuple[dict[str, Any], list[Result]]:
+    workload, reference, found, substitutes = with_predictions(workload, reference, found)
     shared = machines.on_shared_hosts([reference, *found])
     predictor = Predictor(workload, reference, Draws(count, seed, shared=shared), found)
     judged = _judged(predictor, workload, found)
@@ -79,6 +93,7 @@ def judge(
     speed = decide(times, [one.machine for one in ranked], known=not unknown)
     if speed["kind"] != UNKNOWN:
         ranked.sort(key=lambda one: one.prediction.time.value)
+    ended = _ended(judged, ranked, reference)
     document = {
         "verdict_format": FORMAT,
         "workload": {"name": workload.name, "about": workload.about, "file": str(workload.path)},
@@ -101,6 +116,7 @@ def judge(
         ],
         "verdict": speed,
         "unknown": unknown,
+        "unfinished": ended,
         "same_machine": len(ranked) > 1 and all(one.machine.is_same(ranked[0].machine) for one in ranked),
         "candidates": [
             _candidate(one, at, speed, predictor.shares, workload)
@@ -118,7 +134,7 @@ def judge(
         ),
         "warnings": [
             *(one.text for one in substitutes),
-            *_warnings(judged, ranked, reference, speed["kind"] == WINNER, shared),
+            *_warnings(judged, ranked, reference, speed["kind"] == WINNER, shared, ended),
         ],
     }
     add_costs(document, ranked, predictor.shares, workload, known=not unknown)
@@ -221,12 +237,13 @@ def _warnings(
     reference: Machine,
     decided: bool,
     shared: frozenset[str],
+    ended: Sequence[dict[str, Any]],
 ) -> list[str]:
     offered = [judgement.machine for judgement in judged]
     apart = [] if reference.key in {one.key for one in offered} else [reference]
     names: dict[str, dict[str, None]] = {}
     for one in [*apart, *offered]:
-        for said in machines.cautions(one):
+        for said in machines.cautions(one, [each["file"] for each in ended]):
             names.setdefault(said, {})[one.name] = None
     for name, rows in _used(ranked, reference):
         for said in machine.visits_apart(rows, " that are used"):
@@ -246,6 +263,44 @@ def _warnings(
                     "by the weighted geometric mean behind it"
                 )
     return list(dict.fromkeys(found))
+
+
+def _ended(judged: Sequence[Judged], ranked: Sequence[Judged], reference: Machine) -> list[dict[str, Any]]:
+    """Runs that ended before their end, of machines on which the verdict hangs.
+
+    Of a candidate that is not ranked it does where that may be for the run's sake.
+    """
+    named = [one.machine for one in judged if one.prediction or machines.may_pass(one.broken)]
+    parts = [part for one in ranked for part in one.prediction.parts]
+    return unfinished([reference, *named], [row for part in parts for row in (*part.rows, *part.base_rows)])
+
+
+def unfinished(every: Sequence[Machine], used: Sequence[Row] = ()) -> list[dict[str, Any]]:
+    """Runs that ended before their end, whose they are, and the command that goes on with each.
+
+    `short` of the rows of one that are `used` have fewer visits than it was to come to.
+    """
+    whose: dict[str, list[tuple[str, Result]]] = {}
+    for one in every:
+        for result in one.results:
+            if not result.run.complete:
+                whose.setdefault(str(result.path), []).append((one.name, result))
+    wanted = {id(row): row for row in used}
+    found = []
+    for path, there in whose.items():
+        run = there[0][1].run
+        rows = [wanted[id(row)] for row in there[0][1].rows if id(row) in wanted]
+        found.append(
+            {
+                "file": path,
+                "machines": list(dict.fromkeys(name for name, _ in there)),
+                "why": run.why_incomplete or "it does not say why",
+                "resume": causes.resume(there[0][1]),
+                "used": len(rows),
+                "short": sum(0 < len(row.visits) < run.visits for row in rows),
+            }
+        )
+    return found
 
 
 def _used(ranked: Sequence[Judged], reference: Machine) -> Iterator[tuple[str, list[Row]]]:
@@ -450,7 +505,8 @@ def add_costs(
     there = [(offers[one.machine.name], one) for one in ranked]
     for offer, one in there:
         entries[one.machine.name] |= offer.facts() | {"speed_per_watt": _per_watt(offer, one.prediction.time)}
-    document["power"] = _power(there, known)
+    given = workload.candidates[0].watts_source
+    document["power"] = _power(there, known) | {"given": given}
     if workload.candidates[0].priced:
         _add_costs(document, there, shares, workload, known)
 

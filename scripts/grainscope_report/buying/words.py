@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from grainscope_report import naming
-from grainscope_report.units import cut, format_interval, format_percent, plural, significant
+from grainscope_report.units import cut, format_interval, format_percent, plural, significant, some
 from grainscope_report.writing import in_markdown, markdown_row
 
 WINNER, TIED, UNKNOWN, NONE = "winner", "tie", "unknown", "none"
@@ -28,6 +28,7 @@ BETWEEN_VISITS = (
     "Intervals are 95 % of draws from the type A uncertainty alone: what visits of one run differ by. Runs "
     "differ by more."
 )
+MOST_ENDED = 2  # runs that are not complete and that have a line of their own
 FAR = 2  # so many times as far as a tie reaches, an interval is no tie's
 Table = tuple[str, list[str], list[list[str]]]
 # Colour-blind safe, after Okabe and Ito.
@@ -46,11 +47,17 @@ svg { width: 100%; height: auto; }
 """
 
 
+def goes_on(ended: dict[str, Any], whose: str = "") -> str:
+    """That a run is not complete, and the command that goes on with it."""
+    return f"{ended['file']}{whose} is not complete ({ended['why']}): `{ended['resume']}` goes on with it"
+
+
 def with_sentences(document: dict[str, Any]) -> dict[str, Any]:
     """The verdict with `sentences`: the headline, why, how it flips, what it costs, what was excluded."""
     document = document | {"warnings": [*_idle(document), *document["warnings"]]}
+    provisional = "Provisional: " * bool(document["unfinished"])
     said = {
-        "verdict": _sentence(document, _verdict(document)),
+        "verdict": f"{provisional}{_sentence(document, _verdict(document))}",
         "headline": list(_headline(document)),
         "buy": _buy(document),
         "why": list(_why(document)),
@@ -161,7 +168,16 @@ def _lacking(document: dict[str, Any]) -> str:
 
 
 def _headline(document: dict[str, Any]) -> Iterator[str]:
-    """Speed, price-performance and performance per watt, each with its winner or a tie."""
+    """Speed, price-performance and performance per watt, each with its winner or a tie.
+
+    Before these stands what makes them provisional.
+    """
+    unfinished = document["unfinished"]
+    for ended in unfinished[:MOST_ENDED]:
+        whose = f" of {_and(ended['machines'])}"
+        yield f"Provisional: {goes_on(ended, whose)}.{_short(ended)}"
+    if more := unfinished[MOST_ENDED:]:
+        yield f"Provisional, too: {some([one['file'] for one in more], MOST_ENDED)}."
     yield f"Speed: {_verdict(document)}"
     if not _ranked(document):
         return
@@ -182,7 +198,29 @@ def _headline(document: dict[str, Any]) -> Iterator[str]:
     if power["why_not"]:
         yield f"Performance per watt: not judged, {power['why_not']}."
     else:
-        yield f"Performance per watt: {_won(document, power, 'does most for its power')}"
+        won = _won(document, power, "does most for its power")
+        yield f"Performance per watt: {_whose_watts(document)}{won}"
+
+
+def _whose_watts(document: dict[str, Any]) -> str:
+    """`by the watts that the workload gives (nameplate), `: nobody has to take these for measured rows."""
+    power, watts = document["power"], {one["watts"] for one in _ranked(document)}
+    if power["kind"] == UNKNOWN or len(_ranked(document)) == 1:
+        return ""
+    if not power["given"]:
+        return "by what the GPUs' boards took in the rows, "
+    alike = ", alike for all, so that it repeats the speed" if len(watts) == 1 else ""
+    return f"by the watts that the workload gives ({power['given']}{alike}), "
+
+
+def _short(ended: dict[str, Any]) -> str:
+    """Whether the rows of a run that is not complete have all their visits."""
+    if not ended["used"]:
+        return ""
+    if not ended["short"]:
+        return " The rows of it that are used have all their visits; others may be faster ways."
+    lack = "lacks" if ended["short"] == 1 else "lack"
+    return f" Of {plural(ended['used'], 'row')} of it that are used, {ended['short']} {lack} visits."
 
 
 def _won(document: dict[str, Any], found: dict[str, Any], does: str) -> str:
@@ -228,7 +266,19 @@ def _what_decides(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _buy(document: dict[str, Any]) -> str:
-    """`Buy X for W, unless …`, behind an `if` where GPUs do nothing; nothing where nothing decides."""
+    """What to buy, and what has to be done first where a run is not complete.
+
+    Nothing where nothing decides.
+    """
+    said, ended = _choice(document), document["unfinished"]
+    if not said or not ended:
+        return said
+    first = "that run has" if len(ended) == 1 else "those runs have"
+    return f"Do not buy yet: {first} to be complete first. As it stands: {said[0].lower()}{said[1:]}"
+
+
+def _choice(document: dict[str, Any]) -> str:
+    """`Buy X for W, unless …`, behind an `if` where GPUs do nothing."""
     ranked = _ranked(document)
     if not ranked or document["verdict"]["kind"] == UNKNOWN:
         return ""

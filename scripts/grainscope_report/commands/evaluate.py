@@ -28,8 +28,8 @@ def add_evaluate(commands: argparse._SubParsersAction) -> argparse.ArgumentParse
         "--format figure 15.",
         epilog="Exit status: 0 judged, 1 a candidate did not pass the gates, 2 the workload or a file "
         "cannot be used, 3 the machines are not comparable, 4 with --fail-on-tie nobody is first in speed, "
-        "5 unknown, since nothing tells what runs, or values of a metric, differ by. The keys of a workload "
-        "are in docs/procurement.md.",
+        "5 unknown, since nothing tells what runs, or values of a metric, differ by, or provisional, since a "
+        "run is not complete. The keys of a workload are in docs/procurement.md.",
     )
     parser.add_argument(
         "workload",
@@ -144,6 +144,6 @@ def _verdict(arguments: argparse.Namespace) -> tuple[dict, list[Result]]:
 def _status(document: dict, fail_on_tie: bool) -> int:
     if fail_on_tie and document["verdict"]["kind"] != "none" and not document["verdict"]["certain"]:
         return EXIT_INCONCLUSIVE
-    if document["verdict"]["kind"] == words.UNKNOWN:
+    if document["verdict"]["kind"] == words.UNKNOWN or document["unfinished"]:
         return EXIT_UNDECIDED
     return EXIT_OK if all(candidate["passed"] for candidate in document["candidates"]) else EXIT_FOUND
