@@ -15,13 +15,39 @@ from types import ModuleType
 import pytest
 
 import documents
-from documents import gather, lean, paging, papers, programs, smaller, suite, training, transfers, traversal
+from documents import (
+    gather,
+    lean,
+    paging,
+    papers,
+    papers_stored,
+    peers,
+    programs,
+    smaller,
+    suite,
+    training,
+    transfers,
+    traversal,
+)
 from grainscope_report.cli import parser
 from planted import gpu_file
 from synthetic_busy import add_pages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PARTS = (gather, lean, paging, papers, programs, smaller, suite, training, transfers, traversal)
+PARTS = (
+    gather,
+    lean,
+    paging,
+    papers,
+    papers_stored,
+    peers,
+    programs,
+    smaller,
+    suite,
+    training,
+    transfers,
+    traversal,
+)
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
 REFERENCE = ROOT / "results" / "reference" / "README.md"
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *GUIDES, ROOT / "docs" / "figures" / "README.md", REFERENCE]

@@ -44,7 +44,9 @@ from planted import (
 from planted_purchase import machine
 from planted_purchase import table as purchase_table
 from planted_purchase import workload as workload_text
+from planted_traversals import KRON, URAND, crossing, machine_file, measured, model, pages, steady, traverse
 from synthetic import KIB, MIB, File
+from synthetic_gnn import add_scores
 
 
 def test_flags_are_in_the_table(tmp_path):
@@ -406,3 +408,64 @@ def test_a_paper_that_is_missing_is_said(monkeypatch, tmp_path):
 
 def test_figures_have_distinct_ids_and_stems():
     assert len({entry.id for entry in FIGURES}) == len({entry.stem for entry in FIGURES}) == len(FIGURES)
+
+
+def of_both_and_lone() -> File:
+    """`KRON` is measured and modelled; `power` is modelled alone, over this machine's link, too."""
+    file = measured()
+    traverse(file, steady(0.4), graph=URAND)
+    for link in ("pcie3x16", "pcie4x16"):
+        model(file, 0.5, link=link)
+        pages(file, 2.0, link=link)
+        for algorithm in ("bfs", "sssp"):
+            model(file, 0.1, algorithm, graph="power", link=link)
+            pages(file, 0.3, algorithm, graph="power", link=link)
+    model(file, 0.1, graph="power", link="measured")
+    pages(file, 0.3, graph="power", link="measured")
+    return file
+
+
+LONE = f"Not drawn, since they are not both measured and modelled: {URAND}, power."
+
+
+def test_figure_16_draws_the_graphs_that_were_both_measured_and_modelled(tmp_path):
+    figure = made(tmp_path, "16", of_both_and_lone())
+    bars = [panel for panel in figure.panels if panel.title in ("bfs", "sssp")]
+    assert [(panel.title, panel.categories) for panel in bars] == [("bfs", (KRON,))]
+    assert {one.hatched for one in bars[0].series} == {True, False}
+    assert LONE in figure.notes
+    assert any("a measured bar of theirs may be above that of its own link" in note for note in figure.notes)
+    alone = machine_file()
+    model(alone, 0.1, graph="power")
+    assert made(tmp_path, "16", alone).panels[0].categories == ("power",)
+
+
+def test_figure_9_models_the_graphs_that_were_measured_over_a_link_that_has_them(tmp_path):
+    figure = made(tmp_path, "9", of_both_and_lone())
+    shown = {panel.title: panel.categories for panel in figure.panels if panel.title.startswith("bfs")}
+    assert [names[0] for names in shown.values()] == [KRON, KRON]
+    assert any(note.endswith("over PCIe 3 ×16.") for note in figure.notes)
+
+
+def test_figure_8_has_requests_of_graphs_that_were_both_measured_and_modelled(tmp_path):
+    file = machine_file()
+    asked = {
+        access: {"traffic": crossing({32: 10, 128: 30}, 500.0)} for access in ("merged", "merged_aligned")
+    }
+    for access, traffic in asked.items():
+        traverse(file, steady(0.1), access=access, **traffic)
+        for graph in (KRON, URAND, "power"):
+            if graph != KRON or access == "merged":
+                model(file, 0.1, graph=graph, access=access, **traffic)
+    (panel,) = (
+        one for one in made(tmp_path, "8", file).panels if one.title.startswith("requests by size, by")
+    )
+    assert [name for name, _ in panel.groups] == [KRON]
+
+
+@pytest.mark.parametrize(("fanout", "said"), [("10x10", True), ("10x10x10x10x10", False)])
+def test_figure_10_says_that_five_steps_of_the_dissertation_are_not_ours(tmp_path, fanout, said):
+    file = File()
+    add_scores(file, "papers20", fanout, 0.3)
+    notes = made(tmp_path, "10", file).notes
+    assert any("Bars of ours are of fan-out 10×10;" in note for note in notes) == said

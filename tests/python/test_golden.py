@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import documents
+import documents.figures
 import stored
 from grainscope_report.buying import verdict, workload
 from grainscope_report.cli import main
@@ -80,7 +80,7 @@ HOW = "if the change is meant, draw the figures anew: docs/figures/README.md say
 def shown(folder: str) -> tuple:
     """The machines of a folder's result files; of the halves of `full` one."""
     if folder == "full":
-        return (documents.machine_of(documents.FULL),)
+        return (documents.figures.of_full(),)
     return tuple(machines(files.right([ROOT / path for path in FILES[folder].split()])))
 
 

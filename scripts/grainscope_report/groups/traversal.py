@@ -210,6 +210,13 @@ def graphs(runs: Iterable[Run], most: int = 0) -> list[str]:
     return named[:most] if most else named
 
 
+def of_both(measured: Iterable[Run], modelled: Iterable[Run]) -> list[Run]:
+    """The runs of graphs that both have."""
+    ones, twos = list(measured), list(modelled)
+    both = {run.work.graph for run in ones} & {run.work.graph for run in twos}
+    return [run for run in (*ones, *twos) if run.work.graph in both]
+
+
 def like_the_paper(runs: Sequence[Run]) -> list[Run]:
     """Of each algorithm the runs of one width of edge and one kind of weights: the paper's where there."""
     kept = []

@@ -100,12 +100,15 @@ def _asked(here: Sequence[Run], model: Sequence[Run], label: str) -> Asked:
     """For each graph and access a run that says its requests: measured, or where that has more, the model's.
 
     Requests follow from the graph and the access, so that any machine's or link's will do; traversals of
-    many sources and the model's of one are not mixed.
+    many sources and the model's of one are not mixed. Graphs that were measured and modelled count alone.
     """
+    both = {run.work.graph for run in traversal.of_both(here, model)}
     found = []
     for source in (here, model):
         own: Asked = {}
         for run in source:
+            if both and run.work.graph not in both:
+                continue
             if (traffic := run.traffic(label)) and traffic.requests:
                 own.setdefault((run.work.graph, run.access), run)
         found.append(own)

@@ -52,7 +52,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     here = _plain(machines, traversal.measured)
     model, pressed, link = modelled(machines)
     most = max(len(_measured_ways(here)), len(_modelled_ways(model)), 1)
-    graphs = _graphs([*here, *model], machines, min(traversal.MOST_COLUMNS, MOST_BARS // most))
+    graphs = _graphs(here, model, machines, min(traversal.MOST_COLUMNS, MOST_BARS // most))
     top = _panels(machines, here, graphs, _measured_ways(here), _over(here), "")
     below = _panels(
         _of(machines, model), [*model, *pressed], graphs, _modelled_ways(model), _pages(pressed), link
@@ -91,11 +91,17 @@ def _plain(machines: Sequence[Machine], of) -> list[Run]:
 
 
 def modelled(machines: Sequence[Machine]) -> tuple[list[Run], list[Run], str]:
-    """The model's accesses and its managed memory under pressure, both over one link, and which."""
+    """The model's accesses and its managed memory under pressure, both over one link, and which.
+
+    Where works were modelled both ways and measured, the link is one of theirs.
+    """
     model, paged = _plain(machines, traversal.modelled), _plain(machines, traversal.paged)
     if not model:
         return [], [], ""
-    link = traversal.one_link(model, paged)
+    works = {run.work for run in _plain(machines, traversal.measured)}
+    works &= {run.work for run in model} & {run.work for run in paged}
+    alike = [[run for run in runs if run.work in works] or runs for runs in (model, paged)]
+    link = traversal.one_link(*alike)
     first = {}
     for run in model:
         # The model says the same of a named link wherever it runs.
@@ -112,15 +118,31 @@ def _of(machines: Sequence[Machine], runs: Sequence[Run]) -> list[Machine]:
     return [machine for machine in machines if machine.index in own]
 
 
-def _graphs(runs: Sequence[Run], machines: Sequence[Machine], columns: int) -> list[str]:
-    """The largest graphs: as many as there are columns for, beside that of the means."""
-    return traversal.graphs(runs, max(1, (columns - 1) // len(machines)))
+def _graphs(
+    here: Sequence[Run], model: Sequence[Run], machines: Sequence[Machine], columns: int
+) -> list[str]:
+    """Graphs that were both measured and modelled, then the largest: as many as there are columns for,
+    beside that of the means.
+    """
+    both = traversal.graphs(traversal.of_both(here, model))
+    every = dict.fromkeys([*both, *traversal.graphs([*here, *model])])
+    return list(every)[: max(1, (columns - 1) // len(machines))]
 
 
 def left_out_graphs(runs: Sequence[Run], shown: Sequence[str]) -> list[str]:
-    """A note on smaller graphs that are not drawn."""
+    """A note on graphs that are not drawn: where some were measured and modelled, on why."""
     more = [graph for graph in traversal.graphs(runs) if graph not in shown]
-    return [f"Not drawn: the smaller graph{'s' if len(more) > 1 else ''} {', '.join(more)}."] if more else []
+    if not more:
+        return []
+    measured = [run for run in runs if run.label == "measured"]
+    both = traversal.graphs(traversal.of_both(measured, [run for run in runs if run.label != "measured"]))
+    lone = [graph for graph in more if both and graph not in both]
+    smaller = [graph for graph in more if graph not in lone]
+    notes = (
+        [f"Not drawn: the smaller graph{'s' * (len(smaller) > 1)} {', '.join(smaller)}."] if smaller else []
+    )
+    why = "Not drawn, since they are not both measured and modelled:"
+    return notes + ([f"{why} {', '.join(lone)}."] if lone else [])
 
 
 def _kinds(runs: Sequence[Run]) -> str:
@@ -395,6 +417,10 @@ def _paper() -> TablePanel:
 ACCESS = "merged_aligned"
 SLOW, FAST = "pcie3x16", "pcie4x16"
 MOST_LINK_BARS = 54
+LEVELS = (
+    "Modelled frontiers are level by level. sssp, cc and pr of a GPU see changes within a level and need "
+    "fewer, so that a measured bar of theirs may be above that of its own link."
+)
 # Counters that tell how much was done, the first that all runs of an application have: axis and unit.
 MEASURES = {
     "teps": ("10⁹ traversed edges a second", "GTEPS"),
@@ -405,7 +431,8 @@ MEASURES = {
 def build_links(machines: Sequence[Machine]) -> Figure:
     """Traversed edges a second by application and graph: a hatched bar a link, a plain one a machine.
 
-    Each machine has a hatched bar for its own link, too.
+    Each machine has a hatched bar for its own link, too. Where graphs were measured and modelled, they alone
+    are drawn.
     """
     here = [run for machine in machines for run in traversal.measured(machine) if run.placement == "mapped"]
     here = _chosen([run for run in here if run.order == "original"])
@@ -422,7 +449,8 @@ def build_links(machines: Sequence[Machine]) -> Figure:
     if not series:
         return Figure(machines, ())
     every = [run for one in series for run in one.runs.values()]
-    graphs = traversal.graphs(every, max(1, MOST_LINK_BARS // len(series)))
+    both = traversal.of_both(here, model)
+    graphs = traversal.graphs(both or every, max(1, MOST_LINK_BARS // len(series)))
     panels = [_panel(algorithm, graphs, series) for algorithm in traversal.algorithms(every)]
     rows = traversal.arranged(panel for panel in panels if panel.series)
     scaling = _scaling(machines, model)
@@ -433,6 +461,7 @@ def build_links(machines: Sequence[Machine]) -> Figure:
         "of its link. Edges read: those of every sweep, of which graphs need more or fewer. Upright: "
         "seconds, of a machine the median over trials, and what cut bars reach.",
         f"{_what(every)}, original order of vertices.",
+        *([LEVELS] if both else []),
         *left_out_graphs(every, graphs),
         *parts.first_sites(machines, "traversal/bfs", "Measured"),
     ]
