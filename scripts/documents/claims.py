@@ -25,7 +25,8 @@ NEAR = (0.5, 2.0)  # ours over theirs, to be in form
 class Claim:
     """What a paper reports: a number or a range, or where `stated` is false only a side of `even`.
 
-    `even` is the ratio at which neither side is ahead; None of a share, which has no sides.
+    `even` is the ratio at which neither side is ahead; None of a share, which has no sides. A claim of `even`
+    itself is of parity.
     """
 
     least: float
@@ -33,9 +34,17 @@ class Claim:
     even: float | None = 1.0
     stated: bool = True
 
+    @property
+    def parity(self) -> bool:
+        return self.stated and self.least == self.most == self.even
 
-def verdict(ours: float, claim: Claim, modelled: bool = False) -> str:
-    """The word for a value of ours: how near it is to the nearest value that the claim admits."""
+
+def verdict(ours: float, claim: Claim, capped: bool = False) -> str:
+    """The word for a value of ours: how near it is to the nearest value that the claim admits.
+
+    `capped` is of what is modelled or shown by a stand-in. Of parity nothing farther off has the form: beyond
+    15 % one side is ahead.
+    """
     nearest = min(max(ours, claim.least), claim.most)
     even = claim.even
     if even is not None and nearest != even and (ours - even) * (nearest - even) <= 0:
@@ -43,9 +52,9 @@ def verdict(ours: float, claim: Claim, modelled: bool = False) -> str:
     if not claim.stated:
         return IN_FORM if ours == nearest and ours != even else NOT
     ratio = ours / nearest
-    if CLOSE[0] <= ratio <= CLOSE[1] and not modelled:
-        return REPRODUCED
-    return IN_FORM if NEAR[0] <= ratio <= NEAR[1] else NOT
+    if CLOSE[0] <= ratio <= CLOSE[1]:
+        return IN_FORM if capped else REPRODUCED
+    return IN_FORM if NEAR[0] <= ratio <= NEAR[1] and not claim.parity else NOT
 
 
 def of_requests(chosen: Callable[[int], bool]) -> Callable[[Row], float]:
@@ -191,7 +200,8 @@ class Headline:
     """A claim of a paper by the ids of its numbers, and what we have of it.
 
     `most` ends a range, `over` is what the number is divided by. `side` is what the claim admits beside a
-    number, or alone where none is stated: `above`, `below`, or `up to`, `from` a number.
+    number, or alone where none is stated: `above`, `below`, or `up to`, `from` a number. `stand_in` says what
+    imitates the system, mechanism or data set that the claim names.
     """
 
     paper: str
@@ -204,6 +214,7 @@ class Headline:
     side: str = ""
     even: float | None = 1.0
     absent: str = ""
+    stand_in: str = ""
 
     @property
     def claim(self) -> Claim:
@@ -250,7 +261,7 @@ class Headline:
             return ABSENT
         if not (self.claim.stated or self.told):
             return UNTOLD
-        return verdict(self.mean, self.claim, self.modelled)
+        return verdict(self.mean, self.claim, self.modelled or bool(self.stand_in))
 
     @property
     def there(self) -> str:
@@ -267,7 +278,8 @@ class Headline:
             return ""
         ends = "–".join(dict.fromkeys(plain(end(self.values)) for end in (min, max)))
         ends = f" ({ends})" if "–" in ends else ""
-        return plain(self.mean) + ends + (", modelled" if self.modelled else "")
+        marks = [", modelled"] * self.modelled + [", by a stand-in"] * bool(self.stand_in)
+        return plain(self.mean) + ends + "".join(marks)
 
 
 def reach_of(one: Cell | Fewest | Ratio) -> float:

@@ -158,6 +158,8 @@ FITS = (
     "The card has 80 GB and holds every edge list here, so a page crosses once and stays. Theirs held a part."
 )
 FAULTS = "PCIe 5 carries four times what PCIe 3 did, and the time of a fault did not shrink with it."
+PAPERS20 = "papers 20 is generated in the manner of papers100M, a hundredth of its size"
+PARETO22 = "pareto 22 for papers100M; its accesses are less concentrated"
 MODEL_OF_REQUESTS = "Requests are modelled without a cache; there an FPGA counted them."
 
 OF_EMOGI = (
@@ -382,9 +384,10 @@ OF_EMOGI = (
         "speedup_over_subway_least",
         "zero-copy over Subway's compaction, 4-byte edges",
         faster("compact subway 4", "merged_aligned mapped 4", FULL, "kron21 urand21", "bfs sssp cc"),
-        "The compaction is our own: the GPU finds the lists, and the host's threads gather them, beside "
-        "copies and walks. On kron 21 its times differ much from visit to visit.",
+        "On kron 21 the times of the compaction differ much from visit to visit.",
         most="speedup_over_subway_most",
+        stand_in="the compaction is our own, after Subway: the GPU finds the lists, and the host's threads "
+        "gather them, beside copies and walks",
     ),
     Headline(
         DISSERTATION,
@@ -401,8 +404,9 @@ OF_EMOGI = (
                 walk(FULL, "bfs", "kron21", EDGES),
             ),
         ),
-        "The order is ours after HALO's paper, whose code is not public.",
+        f"One ratio on one graph. {FITS}",
         most="speedup_over_halo_most",
+        stand_in="the order is ours after HALO's paper, whose code is not public",
     ),
     Headline(
         EMOGI,
@@ -480,7 +484,6 @@ OF_COMM_SCOPE = (
         tuple(both_ways("pageable", "pageable_to_gpu", size) for size in (1, 16, 64)),
         "Each way has a host thread of its own here, and the two copies overlap: the driver does not "
         "serialise them.",
-        even=None,
     ),
     Headline(
         COMM_SCOPE,
@@ -653,8 +656,8 @@ OF_DISSERTATION = (
         "sm_share_small_least",
         "the same on 2 and 4 of 132 multiprocessors; there 2.5 %",
         tuple(Ratio(green(4, f"sms={count}"), share_of_gpu("100", 4)) for count in (2, 4)),
-        "MPS rounds so small a share up, so green contexts stand for it: one of each side of 2.5 %.",
         over="sm_share_full",
+        stand_in="MPS rounds so small a share up, so green contexts stand for it: one of each side of 2.5 %",
         even=None,
     ),
     Headline(
@@ -814,9 +817,9 @@ OF_DISSERTATION = (
             number,
             f"hits of the first 10 % of the rows by {words}, depth 5",
             (hits(score, "10x10x10x10x10", 10),),
-            "papers 20 is a generated graph a hundredth of the size, where five steps reach a larger part "
-            "of all rows.",
+            "Five steps reach a larger part of all rows there.",
             even=None,
+            stand_in=PAPERS20,
         )
         for number, score, words in (
             ("hits_depth_5_pagerank", "weighted_reverse_pagerank", "weighted reverse PageRank"),
@@ -833,6 +836,7 @@ OF_DISSERTATION = (
             ),
         ),
         over="hits_depth_5_degree",
+        stand_in=PAPERS20,
     ),
     *(
         Headline(
@@ -842,6 +846,7 @@ OF_DISSERTATION = (
             (hits("degree", "12x12x12", percent),),
             side="from",
             even=None,
+            stand_in=PAPERS20,
         )
         for percent in (10, 25)
     ),
@@ -850,8 +855,8 @@ OF_DISSERTATION = (
         "traffic_saved_by_25_percent",
         "bytes over the link that 25 % of the rows in the GPU save",
         (kept(25, "bytes over the link"),),
-        "Accesses of pareto 22 are less concentrated than those of papers100M.",
         even=None,
+        stand_in=PARETO22,
     ),
     *(
         Headline(
@@ -859,8 +864,8 @@ OF_DISSERTATION = (
             f"time_saved_by_{percent}_percent",
             f"time of a step that {percent} % of the rows in the GPU save",
             (kept(percent, "time"),),
-            "Accesses of pareto 22 are less concentrated than those of papers100M." if percent == 5 else "",
             even=None,
+            stand_in=PARETO22,
         )
         for percent in (5, 25)
     ),
@@ -899,6 +904,7 @@ OF_DISSERTATION = (
     ),
 )
 
+UNIT = "a block does in software what the paper has a unit of hardware for"
 OF_GRAPHPEG = (
     Headline(
         GRAPHPEG,
@@ -906,6 +912,7 @@ OF_GRAPHPEG = (
         "use of lanes, gathered edges over a warp a list",
         faster("edge_gather mapped 8", EDGES, FULL, "kron21 urand21", "bfs", "use of lanes"),
         side="above",
+        stand_in=UNIT,
     ),
     Headline(
         GRAPHPEG,
@@ -914,23 +921,24 @@ OF_GRAPHPEG = (
         faster("edge_gather mapped 8", EDGES, FULL, "kron21 urand21", "bfs", "imbalance of blocks"),
         "Blocks that gather for themselves are the less even ones, with an exchange between them, too.",
         side="above",
+        stand_in=UNIT,
     ),
     Headline(
         GRAPHPEG,
         "faster_than_vertex_centric",
         "a warp a list over gathered edges, edges over the link, time",
         faster(EDGES, "edge_gather mapped 8", FULL, "kron21 urand21", "bfs"),
-        "In software, and over a link that bounds both, so that the intervals overlap; the paper has "
-        "hardware, and edges in the GPU's memory.",
+        "The link bounds both, so that the intervals overlap; the paper has edges in the GPU's memory.",
         side="above",
+        stand_in=UNIT,
     ),
     Headline(
         GRAPHPEG,
         "overhead_of_gunrock",
         "Gunrock's load balancing on lists of two or three edges: merge path over a warp a list, time",
         faster("merge_path device 8", "merged_aligned device 8", WALKS, "road20"),
-        "In Gunrock's manner, by our own kernels, over a generated road network.",
         side="above",
+        stand_in="our own kernels after Gunrock's, over a generated road network",
     ),
 )
 

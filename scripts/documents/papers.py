@@ -45,8 +45,9 @@ def rows_behind(name: str) -> str:
     for number, one in enumerate(PAPERS[name], 1):
         cited, said = paper(one.paper).cite(one.number), paper(one.paper)[one.number].text
         ours = f"Not measured, because {one.absent}." if one.absent else f"{named(one)}."
-        differs = f" {one.why}" if one.why else ""
-        lines.append(f"{number}. {cited}: “{said}”. {ours}{differs}".replace("..", "."))
+        stand_in = f"By a stand-in: {one.stand_in}." if one.stand_in else ""
+        remarks = " ".join(filter(None, (ours, stand_in, one.why)))
+        lines.append(f"{number}. {cited}: “{said}”. {remarks}".replace("..", "."))
     return "\n".join(lines)
 
 
