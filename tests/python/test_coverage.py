@@ -73,14 +73,7 @@ def planned(*words: str) -> str:
     return done.stdout
 
 
-# What the program takes by axes, and the names of such cases, which no preset has.
-BY_AXES = {
-    "transfer/memcpy/.*bytes:17179869184": (
-        "--benchmark_filter=^transfer/memcpy --axis=bytes=16GiB --max-bytes=16GiB"
-    )
-}
-
-
+ALGORITHMS, PEERS = ("bfs", "sssp", "cc", "pr"), ("peer", "interleaved")
 # What no other preset than paper has.
 IN_PAPER = (
     "pipeline/graphsage/(naive|circular_shift)/.*gpus:2",
@@ -94,7 +87,9 @@ IN_PAPER = (
     "pipeline/graphsage/.*multi_gpu",
     "transfer/zero_copy/.*flush:off",
     "traversal/bfs/.*graph:road",
-    "traversal/(bfs|sssp|cc|pr)/(naive|merged|edge_gather)/(peer|interleaved)",
+    *(f"traversal/{name}/(naive|merged|edge_gather)/{place}" for name in ALGORITHMS for place in PEERS),
+    "transfer/memcpy/.*bytes:17179869184",
+    *(f"sm_share/gather/mps_percentage/.*percent:{share}/" for share in ("7.5", "15", "20", "30", "40")),
     "traversal/(sssp|cc|pr)/(merge_path|block_mapped|merged_aligned_by_4)/device",
     "gather/.*neighbours:1",
 )
@@ -105,16 +100,6 @@ IN_PAPER = (
 def test_what_paper_is_said_to_have_it_has_alone(name):
     assert re.search(name, planned("--preset=paper"))
     assert not re.search(name, planned("--preset=full"))
-
-
-@needs_program
-@pytest.mark.parametrize("name", BY_AXES)
-def test_what_is_had_by_axes_is_had_so_and_in_no_preset(name):
-    assert re.search(name, planned("--preset=quick", *BY_AXES[name].split()))
-    for preset in ("full", "paper"):
-        listed = planned(f"--preset={preset}")
-        assert re.search("pipeline/graphsage/masked/.*gpus:2", listed)
-        assert not re.search(name, listed)
 
 
 # Rows that no stored run has, by a look at each row's case.
@@ -147,6 +132,14 @@ ABSENT = {
     "gathers and copies of several neighbours": lambda case: (
         case["family"] in ("gather", "transfer/relay", "shape/pages")
         and case["axes"].get("neighbours", 0) > 1
+    ),
+    "gathers on 30 and 40 % by MPS": lambda case: (
+        case["family"] == "sm_share/gather" and str(case["axes"].get("percent")) in ("30", "40")
+    ),
+    "scores of large archives with a tenth labelled": lambda case: (
+        case["family"] == "tiering/score"
+        and case["axes"]["graph"] in ("citation24", "papers24")
+        and case["axes"].get("labelled") == 10
     ),
     "copies of more than 4 GiB": lambda case: (
         case["family"] == "transfer/memcpy" and case["axes"]["bytes"] > 4 << 30

@@ -6,6 +6,7 @@ import pytest
 
 from documents import paging, rows_of
 
+EVERY = {name for gpu in paging.RUNS for name in paging.with_visits(gpu)}
 TRAVERSALS = [row for row in rows_of(paging.FULL) if row.ok and paging.by_a_traversal(row)]
 
 
@@ -34,9 +35,29 @@ def test_pages_of_another_size_would_be_seen(monkeypatch):
     assert max(one.bytes_off for one in paging.held("H100", kind)) > paging.NEAR_BYTES
 
 
-def test_no_cold_traversal_of_the_h100_is_modelled_far_too_short():
-    shares = [one.time_off for one in paging.held("H100", "traversals")]
-    assert min(shares) > -paging.NEAR_TIME
+@pytest.mark.parametrize("gpu", paging.RUNS)
+def test_every_cold_traversal_is_modelled_as_far_off_as_the_page_says(gpu):
+    shares = [one.time_off for one in paging.held(gpu, paging.TRAVERSALS)]
+    least, most = paging.FARTHEST
+    assert least < min(shares)
+    assert max(shares) < most
+    (line,) = (line for line in paging.cold().splitlines() if f"| {paging.TRAVERSALS} | {gpu} |" in line)
+    assert f"| {paging.signed(min(shares))} to {paging.signed(max(shares))} |" in line
+
+
+@pytest.mark.parametrize("gpu", paging.RUNS)
+def test_cold_traversals_that_are_modelled_too_short_are_of_pr_and_named(gpu):
+    assert {one.row.case.family for one in paging.too_short(gpu)} <= {"traversal/pr"}
+    for one in paging.too_short(gpu):
+        assert f"over {one.row.case.axes['graph']} with" in paging.cold_short(gpu)
+
+
+def test_cold_traversals_are_of_every_stored_run_with_visits():
+    assert {"h100-paper-pr.json.gz", "h100-kron24-managed.json.gz"} <= set(paging.with_visits("H100"))
+    assert "h200-paper-bfs.json.gz" in paging.with_visits("H200")
+    left = [line for line in paging.traversed() if line["file"] not in EVERY]
+    assert {line["schema"] for line in left if line["gpus"]} == {paging.FIRST_SCHEMA}
+    assert {one.row.case.axes["graph"] for one in paging.too_short("H100")} == {"kron24", "urand24", "web22"}
 
 
 def test_the_driver_brings_no_fewer_pages_than_the_model_and_each_once_where_all_fit():
