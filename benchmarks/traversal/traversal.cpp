@@ -224,8 +224,8 @@ constexpr const char* kGather = "gather_s";
 constexpr const char* kCopy = "copy_s";
 constexpr const char* kWalk = "walk_s";
 
-// Of managed edges: pages that a trial took from the host. Read-mostly ones stay there too, and nothing that
-// a process may read counts their copies.
+// Of managed edges: pages that a trial took from the host. Read-mostly ones stay there too, and the driver's
+// count of their copies is not read.
 constexpr const char* kMoved = "moved_bytes";
 
 void note_moved(const graph::PlacedGraph& placed, Trial& trial) {
@@ -533,8 +533,8 @@ constexpr About kAboutTraversal{
         "of the next. In it levels find their lists and cut them, merge_path its tiles, and the host is "
         "waited for. That run counts loads, which slows its walks alone. Of managed edges "
         "counters.moved_bytes are the pages that left the host in a trial: none where a hint has them read "
-        "in place. Under read_mostly, where the host keeps its own, nothing counts the copies, and there is "
-        "no such counter",
+        "in place. Under read_mostly the host keeps its own; the driver's count of the copies is not read, "
+        "and there is no such counter",
     .source = "EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance",
     .limits =
         "managed edges are cold in each trial, and oversubscribed only where "
