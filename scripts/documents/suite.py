@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import fmean, median, quantiles
 
 import documents
-from documents import COUNTERS, FULL, PROJECT, QUICK, Names, part, quick_rows, raw, table
+from documents import COUNTERS, FULL, PROJECT, QUICK, Names, part, quick_rows, raw, table, worth
 from grainscope_report import cli, equivalence, statistics, uncertainty, visits
 from grainscope_report.acceptance import deriving
 from grainscope_report.asking import sentence
@@ -91,19 +91,10 @@ HEADLINES = (
 )
 
 
-# Whole runs of `quick` on one H100 each. From the first the hypervisor took least.
-QUIETEST = "acceptance/h100-d.json.gz"
-ON_ONE_H100 = (
-    QUIETEST,
-    "h100-quick-short.json.gz",
-    *(f"acceptance/h100-{run}.json.gz" for run in ("a", "b1", "b2", "c1", "c2")),
-)
-
-
 @part("suite.quick")
 def quick(what: str) -> str:
     """How many seconds `quick` took on one GPU, or how many rows it measured."""
-    ran = documents.result(QUIETEST)
+    ran = documents.result(worth.QUIETEST)
     measured = [row for row in ran.rows if row.ok and row.label != "modelled"]
     return f"{ran.context.run.wall_s:.0f}" if what == "took" else str(len(measured))
 
@@ -181,16 +172,9 @@ def usual_families(entry: dict) -> list[str]:
     return found[:MOST_FAMILIES] + [f"{len(found) - MOST_FAMILIES} more"] * (len(found) > MOST_FAMILIES)
 
 
-@cache
-def studied() -> list[visits.Measured]:
-    """The runs of the study of what they differ by."""
-    paths = sorted((PROJECT / "results/reference/study").glob("*.gz"))
-    return [run for path in paths for run in visits.read(path)]
-
-
 def study_table() -> str:
     """How far medians of the same case differ between processes and machines, in percent."""
-    found = visits.components(studied())
+    found = visits.components(worth.studied())
     levels = [level for level in visits.LEVELS if any(level in each.typical for each in found)]
     heads = [f"| machine | family | clock | rows | {' | '.join(levels)} |"]
     heads += ["|---|---|---|" + "--:|" * (1 + len(levels))]
@@ -218,21 +202,6 @@ def type_b_table() -> str:
         f"{100 * one['visit']['standard']:.2g} | {100 * one['run']['standard']:.2g} |"
         for one in made["families"]
         if "run" in one and "of_version" not in one
-    ]
-    return "\n".join(parts)
-
-
-def held_out_table() -> str:
-    """How tables of type B do on runs that they were not made of."""
-    parts = [
-        "| machine | pairs of runs | clock | rows | covered | apart | half-width | known to 5 % "
-        "| of these further |"
-    ]
-    parts += ["|---|--:|---|" + "--:|" * 6]
-    parts += [
-        f"| {one.machine} | {one.runs} | {one.clock} | {one.rows} | {one.covered:.1%} | {one.apart:.1%} | "
-        f"{one.half:.1%} | {one.sharp:.0%} | {one.further:.1%} |"
-        for one in visits.held_out(studied())
     ]
     return "\n".join(parts)
 
@@ -305,7 +274,7 @@ def second_gpu() -> str:
 
 
 SCATTERED = {
-    "H100": (*ON_ONE_H100, "h100-quick-now.json.gz", "h100-full-2of2.json.gz"),
+    "H100": (*worth.ON_ONE_H100, "h100-quick-now.json.gz", "h100-full-2of2.json.gz"),
     "H200": tuple(
         f"acceptance/{run}.json.gz"
         for run in (
@@ -346,9 +315,9 @@ def scattered_reads(name: str) -> str:
 
 def stolen_table() -> str:
     """How much longer rows took where the hypervisor took more CPUs."""
-    quietest = {row.name: row for row in documents.rows_of(QUIETEST) if row.measured}
+    quietest = {row.name: row for row in documents.rows_of(worth.QUIETEST) if row.measured}
     found = []
-    for name in ON_ONE_H100:
+    for name in worth.ON_ONE_H100:
         rows = [row for row in documents.rows_of(name) if row.measured]
         taken = sum(row.stolen_s for row in rows) / sum(row.visit_s for row in rows)
         longer: dict[str, list[float]] = defaultdict(list)
@@ -368,25 +337,16 @@ def stolen_table() -> str:
 
 
 @cache
-def runs_by_host() -> tuple[list[visits.Measured], list[visits.Measured]]:
-    """Runs on one H100 whose host was not shared, and those that the table is made of, whose hosts were."""
-    study = studied()
-    quiet = [run for name in ON_ONE_H100[:2] for run in visits.read(documents.REFERENCE / name)]
-    quiet = visits.as_today([*study, *quiet])[-len(quiet) :]
-    return quiet, [run for run in visits.as_today(study) if run.kind == quiet[0].kind]
-
-
-@cache
 def covered_between_hosts(which: str) -> dict[str, float]:
     """The share of rows, by clock, that intervals cover between runs on quiet hosts and on shared ones.
 
     `without` and `with` what is added for hosts that differ, of the runs that it was chosen by, and by it of
     a `later` one.
     """
-    quiet, shared = runs_by_host()
+    quiet, shared = worth.runs_by_host()
     others = shared
     if which == "later":
-        others = visits.as_today([*studied(), *visits.read(documents.REFERENCE / QUICK[0])])[-1:]
+        others = visits.as_today([*worth.studied(), *visits.read(documents.REFERENCE / QUICK[0])])[-1:]
     added = {} if which == "without" else uncertainty.BETWEEN_HOSTS
     return visits.coverage([(one, other) for one in quiet for other in others], shared, added)
 
@@ -399,7 +359,7 @@ def cpus_taken(which: str) -> str:
 @part("uncertainty.on_quiet_hosts")
 def on_quiet_hosts() -> str:
     """The percent of gated rows of two hosts that were not shared that the table covers, the least of all."""
-    quiet, shared = runs_by_host()
+    quiet, shared = worth.runs_by_host()
     found = visits.coverage([tuple(quiet)], shared)
     assert min(found, key=found.get) == "gated", "the text says that it covers more of all others"
     return f"{100 * found['gated']:.0f}"
@@ -419,7 +379,9 @@ def between_hosts(what: str, of: str) -> str:
 
 
 UNCERTAINTY = {
-    "Held out": held_out_table,
+    "Asked": worth.asked_table,
+    "Held out": worth.held_out_table,
+    "Planted": worth.planted_table,
     "Stolen time": stolen_table,
     "A neighbour": neighbours_table,
     "Busy visits": busy_table,

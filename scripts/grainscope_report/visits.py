@@ -30,7 +30,7 @@ from functools import cache
 from itertools import combinations
 from operator import itemgetter
 from pathlib import Path
-from statistics import NormalDist, fmean, median
+from statistics import NormalDist, fmean
 from typing import Any, NamedTuple
 
 from grainscope_report import families, loading, uncertainty
@@ -48,9 +48,9 @@ TYPICAL = 0.9
 
 Key = tuple[str, str]  # family and clock
 Variances = dict[str, float]
-# What a table has to cover of the runs that it is made of: of others it covers less where they depend on the
-# host (docs/uncertainty.md, Held out).
-COVERED, COVERED_GATED = 0.96, 0.95
+# What a table has to cover of the runs that it is made of; of others it covers as much (docs/uncertainty.md,
+# Held out).
+COVERED = uncertainty.COVERAGE
 FREEDOM = uncertainty.FREEDOM
 # So many rows of its clock count beside a family's own.
 WEIGHT = 150
@@ -476,7 +476,7 @@ def coverage(
 
     By the table that is made of some runs, and what is `more` on a clock beside it.
     """
-    told = _run_standards(type_b_table(made_of))
+    told = run_standards(type_b_table(made_of))
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for pair in pairs:
         for key, rows in differences(pair).items():
@@ -516,7 +516,7 @@ class _Coverage:
         square = run**2
         open_ = (row for high, row in self._rows[: bisect_right(self._outside, square)] if high > square)
         return bisect_right(self._within, square) + sum(
-            abs(row.value) <= _half(uncertainty.combined(*row.between(run))) for row in open_
+            abs(row.value) <= half_width(uncertainty.combined(*row.between(run))) for row in open_
         )
 
 
@@ -525,102 +525,14 @@ def _quantile(freedom: float) -> float:
     return uncertainty.expanded(Uncertainty(1.0, freedom))
 
 
-def _half(told: Uncertainty) -> float:
+def half_width(told: Uncertainty) -> float:
     """Half of the 95 % interval, to a thousandth; there are hundreds of thousands."""
     return told.standard * _quantile(float(f"{told.freedom:.3g}"))
 
 
-class Pair(NamedTuple):
-    """A row in two runs, and what a table that may know neither says of it."""
-
-    clock: str
-    covered: bool  # the second value lies in the first's 95 % prediction interval
-    apart: bool  # the two intervals do not touch
-    half: float  # half-width of the first interval
-    differs: float  # the logarithm of their ratio, without its sign
-
-    @property
-    def sharp(self) -> bool:
-        """Whether both are said to be known to 5 %."""
-        return self.half <= uncertainty.WIDE
-
-
-class Held(NamedTuple):
-    """How tables do on two runs' common rows of one clock, on one kind of machine."""
-
-    machine: str
-    runs: int  # pairs of them that have rows in common
-    clock: str
-    rows: int
-    covered: float  # shares of rows
-    apart: float
-    half: float  # the middle half-width of an interval
-    sharp: float
-    further: float  # share of the sharp rows that are further apart than that
-
-
-def held_out(runs: Sequence[Measured]) -> list[Held]:
-    """What tables are worth on runs that they were not made of.
-
-    A table is made without the runs of one GPU, and tried on every pair that has one of them; where less than
-    two runs remain, without one run. Runs that are narrow take no part.
-    """
-    found = []
-    runs = as_today([run for run in runs if not run.narrow])
-    for kind in sorted({run.kind for run in runs if run.kind}, key=lambda kind: (not kind[0], kind)):
-        alike = [run for run in runs if run.kind == kind]
-        pairs: list[Pair] = []
-        tried = set()
-        for out in _parts(alike):
-            rest = [run for run in alike if all(run is not each for each in out)]
-            if len(rest) < 2:
-                continue
-            told = _run_standards(type_b_table(rest))
-            for one, other in combinations(alike, 2):
-                left_out = any(one is each or other is each for each in out)
-                if left_out and (common := [*_pairs((one, other), told)]):
-                    tried.add((id(one), id(other)))
-                    pairs += common
-        for clock in sorted({pair.clock for pair in pairs}):
-            found.append(_held(kind[0] or kind[1], len(tried), clock, [p for p in pairs if p.clock == clock]))
-    return found
-
-
-def _parts(runs: Sequence[Measured]) -> list[list[Measured]]:
-    """Those of each machine, if the others are two at least; else each run alone."""
-    machines: dict[str, list[Measured]] = defaultdict(list)
-    for run in runs:
-        machines[run.machine].append(run)
-    whole = len(machines) > 1 and all(len(runs) - len(machine) > 1 for machine in machines.values())
-    return list(machines.values()) if whole else [[run] for run in runs]
-
-
-def _run_standards(made: Mapping[str, Any]) -> dict[Key, float]:
+def run_standards(made: Mapping[str, Any]) -> dict[Key, float]:
+    """What a table of one kind of machine says that runs differ by."""
     return {(row["family"], row["clock"]): row["run"]["standard"] for row in made["families"] if "run" in row}
-
-
-def _pairs(runs: tuple[Measured, Measured], told: Mapping[Key, float]) -> Iterator[Pair]:
-    for key, rows in differences(runs).items():
-        for row in rows if key in told else ():
-            one, other = row.between(told[key])
-            half, others = _half(one), _half(other)
-            inside = abs(row.value) <= _half(uncertainty.combined(one, other))
-            yield Pair(key[1], inside, abs(row.value) > half + others, half, abs(row.value))
-
-
-def _held(machine: str, runs: int, clock: str, pairs: Sequence[Pair]) -> Held:
-    sharp = [pair for pair in pairs if pair.sharp]
-    return Held(
-        machine,
-        runs,
-        clock,
-        len(pairs),
-        fmean(pair.covered for pair in pairs),
-        fmean(pair.apart for pair in pairs),
-        median(pair.half for pair in pairs),
-        len(sharp) / len(pairs),
-        fmean(pair.differs > uncertainty.WIDE for pair in sharp) if sharp else 0.0,
-    )
 
 
 def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
@@ -688,7 +600,7 @@ def _between(
             share = inside / len(rows)
         else:
             share = (inside + WEIGHT * usual(key[1], run)) / (len(rows) + WEIGHT)
-        return share >= (COVERED_GATED if key[1] == "gated" else COVERED)
+        return share >= COVERED
 
     # The larger it is, the more is covered.
     def least(key: Key) -> float:

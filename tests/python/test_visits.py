@@ -4,12 +4,10 @@ import dataclasses
 import gzip
 import json
 import math
-import operator
 import random
 import re
 import subprocess
 import sys
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -17,7 +15,7 @@ from statistics import median
 
 import pytest
 
-from documents import suite
+from documents import worth
 from grainscope_report import reader, uncertainty, visits
 from grainscope_report.errors import ReportError
 from grainscope_report.visits import Measured, Visit
@@ -180,14 +178,12 @@ def test_what_is_no_result_is_refused(tmp_path) -> None:
 
 
 RUNS = PROJECT / "results/reference/acceptance"
-STUDY = sorted((PROJECT / "results/reference/study").glob("*.gz"))
 FAMILY = ("fake", "gated")
 
 
-@cache
 def study() -> tuple[Measured, ...]:
     """The runs of the study."""
-    return tuple(run for path in STUDY for run in visits.read(path))
+    return worth.studied()
 
 
 def repeated_runs(
@@ -310,9 +306,38 @@ def test_kinds_of_machines_are_not_held_against_each_other():
     first, second = made["families"]
     assert second["machine"] == 1
     assert second["run"]["standard"] > 4 * first["run"]["standard"]
-    found = visits.held_out([*without, *with_gpu])
-    assert [(one.machine, one.runs, one.rows) for one in found] == [("GPU", 3, 240), ("CPU", 3, 240)]
-    assert all(one.covered >= 0.9 for one in found)
+    found = worth.held_out(worth.trials([*without, *with_gpu]))
+    assert [(one.machine, one.by, one.runs, one.worth.rows) for one in found] == [
+        ("GPU", "run", 3, 240), ("CPU", "run", 3, 240)
+    ]  # fmt: skip
+    assert all(one.worth.covered >= 0.9 for one in found)
+
+
+def test_a_machine_is_held_out_whole_where_others_have_two_runs():
+    """Else each of its runs in turn, and no table is made of a run that it is tried on."""
+    runs = [
+        dataclasses.replace(run, machine=machine)
+        for run, machine in zip(repeated_runs(3, 0.01, rows=20), ("m", "m", "n"), strict=True)
+    ]
+    tried = [(trial.by, {run.started[-1] for run in trial.runs}) for trial in worth.trials(runs)]
+    first, second, third = {"1", "2"}, {"1", "3"}, {"2", "3"}
+    by_run, by_machine = [first, second, first, third], [second, third]
+    assert tried == [*(("run", pair) for pair in by_run), *(("machine", pair) for pair in by_machine)]
+    twice = [*runs, dataclasses.replace(repeated_runs(4, 0.01, rows=20)[3], machine="n")]
+    assert {trial.by for trial in worth.trials(twice)} == {"machine"}
+
+
+def test_what_machines_differ_by_is_not_known_from_runs_of_one():
+    """Held out by run they seem alike, since one of the same machine stays in the table."""
+    runs = repeated_runs(4, 0.01)
+    for run in runs[2:]:
+        for row, processes in run.processes.items():
+            if int(row) % 4 == 0:
+                run.processes[row] = tuple((Visit(1.1 * visit.median_s, 0.0),) for (visit,) in processes)
+    apart = [dataclasses.replace(run, machine="mmnn"[at]) for at, run in enumerate(runs)]
+    [by_machine], [by_run] = (worth.held_out(worth.trials(each)) for each in (apart, runs))
+    assert (by_machine.by, by_run.by) == ("machine", "run")
+    assert by_machine.worth.covered < by_run.worth.covered
 
 
 @TOGETHER
@@ -323,26 +348,96 @@ def test_the_table_of_the_suite_is_what_the_study_says():
     )
 
 
+# What kinds of machine miss of the limits that hold for all together, with what they have now: it may only
+# get better, and what is met is taken out (docs/uncertainty.md, Asked).
+OF_H100, OF_TWO_H200 = (H100, "machine"), ("NVIDIA H200 ×2", "machine")
+OF_H200, RUNS_OF_H200, OF_NO_GPU = ("NVIDIA H200", "machine"), ("NVIDIA H200", "run"), ("AMD EPYC", "run")
+EVERY, EVERY_WHOLE = ("all", ""), ("all", "machine")
+MISSED = {
+    (EVERY, "half", "host"): 0.185,
+    (EVERY, "further", "open"): 0.102,
+    (EVERY, "further", "host"): 0.625,
+    (EVERY, "further", "quiet"): 0.163,
+    (EVERY_WHOLE, "half", "host"): 0.152,
+    (EVERY_WHOLE, "further", "open"): 0.103,
+    (EVERY_WHOLE, "further", "host"): 0.625,
+    (EVERY_WHOLE, "further", "quiet"): 0.177,
+    (OF_H100, "sharp", "gated"): 0.795,
+    (OF_H100, "further", "all"): 0.036,
+    (OF_H100, "half", "host"): 0.151,
+    (OF_H100, "further", "open"): 0.156,
+    (OF_H100, "further", "host"): 0.625,
+    (OF_H100, "further", "quiet"): 0.177,
+    (OF_H200, "covered", "gated"): 0.893,
+    (OF_H200, "covered", "host and quiet"): 0.900,
+    (OF_H200, "apart", "all"): 0.036,
+    (OF_H200, "further", "all"): 0.040,
+    (OF_H200, "covered", "host"): 0.906,
+    (OF_H200, "covered", "quiet"): 0.898,
+    (OF_H200, "apart", "gated"): 0.049,
+    (OF_H200, "apart", "open"): 0.031,
+    (OF_H200, "further", "gated"): 0.037,
+    (OF_H200, "further", "open"): 0.069,
+    (RUNS_OF_H200, "further", "all"): 0.033,
+    (RUNS_OF_H200, "covered", "host"): 0.984,
+    (RUNS_OF_H200, "half", "host"): 0.265,
+    (RUNS_OF_H200, "further", "open"): 0.093,
+    (OF_TWO_H200, "half", "host and quiet"): 0.153,
+    (OF_TWO_H200, "covered", "quiet"): 0.990,
+    (OF_TWO_H200, "half", "host"): 0.152,
+    (OF_TWO_H200, "half", "quiet"): 0.163,
+    (OF_TWO_H200, "further", "open"): 0.065,
+    (OF_NO_GPU, "half", "host and quiet"): 0.254,
+    (OF_NO_GPU, "sharp", "all"): 0.088,
+    (OF_NO_GPU, "further", "all"): 0.124,
+    (OF_NO_GPU, "half", "host"): 0.290,
+    (OF_NO_GPU, "further", "quiet"): 0.124,
+}
+
+
+def missed_by(asked: worth.Asked, value: float) -> float:
+    """How far a value is beyond what is asked."""
+    return max(asked.low - value, value - asked.high)
+
+
 @TOGETHER
 def test_what_the_suite_says_holds_for_runs_that_it_was_not_made_of():
-    """Calibrated and still sharp: at least ten pairs of runs, held out by GPU where there are GPUs enough."""
-    found = visits.held_out(study())
-    assert sum({one.machine: one.runs for one in found}.values()) >= 10
-    assert {one.machine for one in found} >= {H100, "NVIDIA H200", "NVIDIA H200 ×2", "AMD EPYC"}
+    """Calibrated and still sharp, at least ten pairs of runs: all together, and those held out by machine."""
+    pairs = {(one.machine, one.by): one.runs for one in worth.held_out(worth.tried())}
+    assert sum(pairs.values()) >= 10
+    # Of machines without a GPU all runs are of one, and of an H200 those of one make no table alone.
+    assert pairs.keys() == {OF_H100, OF_H200, RUNS_OF_H200, OF_TWO_H200, OF_NO_GPU}
+    for machines in (EVERY, EVERY_WHOLE):
+        for asked in worth.ASKED:
+            found = worth.judged(machines, asked.group)
+            assert asked.met(getattr(found, asked.what)), (machines, asked, found)
 
-    def share(name: str, of: str, clocks: tuple[str, ...] = ("gated", "open", "host", "quiet")) -> float:
-        chosen = [one for one in found if one.clock in clocks]
-        weights = [one.rows * (one.sharp if of == "sharp" else 1) for one in chosen]
-        shares = [getattr(one, name) for one in chosen]
-        return sum(map(operator.mul, weights, shares)) / sum(weights)
 
-    assert share("apart", "rows") <= 0.02
-    for clocks in (("gated",), ("open",), ("host", "quiet")):
-        assert 0.93 <= share("covered", "rows", clocks) <= 0.98, clocks
-    assert share("further", "sharp") <= 0.03
-    assert share("sharp", "rows", ("gated",)) >= 0.8
-    assert share("sharp", "rows") >= 0.4
-    assert share("half", "rows", ("gated",)) <= 0.03
+@TOGETHER
+def test_kinds_of_machine_miss_what_is_asked_of_all_where_it_is_said_and_by_no_more():
+    found = {
+        (machines, asked.what, asked.group): (asked, getattr(judged, asked.what))
+        for machines in worth.columns()
+        for asked in (*worth.ASKED, *worth.ALONE)
+        if (judged := worth.judged(machines, asked.group))
+    }
+    missed = {key: round(value, 3) for key, (asked, value) in found.items() if not asked.met(value)}
+    assert missed.keys() == MISSED.keys()
+    for key, now in MISSED.items():
+        asked, value = found[key]
+        assert missed_by(asked, value) <= missed_by(asked, now) + 0.0005, (key, value)
+
+
+@TOGETHER
+def test_what_is_missed_is_bold_in_the_table():
+    assert worth.asked_table().count("**") == 2 * len(MISSED)
+
+
+@TOGETHER
+def test_each_machine_of_the_study_was_measured_on_one_day():
+    """So that no level tells days and machines apart: docs/uncertainty.md says so."""
+    days = {(run.machine, run.started[:10]) for run in study()}
+    assert len(days) == len({machine for machine, _ in days})
 
 
 def only(run: Measured, key: visits.Key) -> Measured:
@@ -379,7 +474,7 @@ def test_two_runs_of_one_family_tell_what_others_differ_by():
 
 @pytest.mark.parametrize(("clocks", "most"), [({"gated"}, 0.03), ({"host", "quiet"}, 0.15)])
 def test_intervals_of_todays_runs_are_narrow(clocks, most):
-    """Of an H100; on CPUs alone, whose neighbours come and go, rows of all threads reach 15 to 22 %."""
+    """Of an H100 that is in the table itself: what others have, held out, stands in MISSED."""
     runs = [reader.read(RUNS / f"{name}.json.gz") for name in ("h100-c1", "h100-c2")]
     halves = [
         row.interval_s[1] / row.median_s - 1
@@ -393,7 +488,7 @@ def test_intervals_of_todays_runs_are_narrow(clocks, most):
 @TOGETHER
 def test_the_table_holds_on_quiet_hosts_and_with_more_between_these_and_shared_ones():
     """Of runs on two H100 that it was not made of, whose hosts took hardly a CPU from them."""
-    quiet, shared = suite.runs_by_host()
+    quiet, shared = worth.runs_by_host()
     assert min(visits.coverage([quiet], shared).values()) >= 0.95
     across = [(one, other) for one in quiet for other in shared]
     assert visits.coverage(across, shared)["host"] < 0.6
@@ -490,7 +585,8 @@ def test_a_narrow_run_tells_of_its_families_alone():
     assert told["other", "open"]["run"]["standard"] == pytest.approx(0.2, rel=0.3)
     assert 0.03 < told["other", "gated"]["run"]["standard"] <= told["other", "open"]["run"]["standard"]
     assert told["other", "open"]["visit"]["standard"] == pytest.approx(0.1, rel=0.25)
-    assert visits.held_out(whole) == visits.held_out(whole + narrow) != []
+    alone, beside = (worth.held_out(worth.trials(runs)) for runs in (whole, whole + narrow))
+    assert alone == beside != []
 
 
 def test_what_a_whole_run_and_a_narrow_one_differ_by_is_of_their_families_alone():
