@@ -889,11 +889,12 @@ tiering/score
   full   graph=pareto:22,web:20,pareto:18,kron:20  fanout=10x25               labelled=10    score=$scores
   full   graph=pareto:18                           fanout=10x25               labelled=1     score=$scores
   full   graph=pareto:18                           fanout=$deeper_runs        labelled=10    score=$scores
-  full   graph=citation:20,papers:20  batch=2      fanout=10x10,10x10x10x10x10  labelled=1,10  score=$scores  edges_at_most=8388608
+  full   graph=citation:20,papers:20  batch=2      fanout=10x10,10x10x10x10x10  labelled=1   score=$scores  edges_at_most=8388608
   full   graph=given                               fanout=10x25,$deeper_runs  labelled=1,10  score=$scores
   paper  graph=kron:24                             fanout=10x25               labelled=10    score=$scores  edges_at_most=134217728
   paper  graph=web:22                              fanout=10x25,$deeper_runs  labelled=1,10  score=$scores  edges_at_most=134217728
-  paper  graph=citation:24,papers:24  batch=32     fanout=10x25,10x10x10x10x10  labelled=1,10  score=$scores  edges_at_most=134217728
+  paper  graph=citation:24,papers:24  batch=32     fanout=10x25,10x10x10x10x10  labelled=1   score=$scores  edges_at_most=134217728
+  paper  graph=citation:20,papers:20  batch=2      fanout=10x10,10x10x10x10x10  labelled=10  score=$scores  edges_at_most=8388608
 
 tiering/reorder
   smoke  graph=power                              lists=pasted,sorted

@@ -326,14 +326,15 @@ def kron24_of_optimal() -> str:
 
 
 SCORES_RUN = "no-gpu-scores.json.gz"
+TENTH_RUN = "no-gpu-scores-10.json.gz"  # where 10 % of the vertices are trained on
 DEEPEST = "10x10x10x10x10"
 
 
 @cache
-def scored(graph: str) -> dict[str, dict[str, dict]]:
+def scored(graph: str, run: str = SCORES_RUN) -> dict[str, dict[str, dict]]:
     """Of a graph on which scores differ the counters of each score, by fan-out: the deepest last."""
     found: dict[str, dict[str, dict]] = {}
-    for row in rows_of(SCORES_RUN):
+    for row in rows_of(run):
         if row.case.axes["graph"] == graph and row.ok:
             known = {**row.counters, "vertices": row.graph.vertices}
             found.setdefault(row.case.axes["fanout"], {})[row.case.axes["score"]] = known
@@ -361,6 +362,18 @@ def depths(graph: str) -> str:
         rows.append([f"{DEEPEST.replace('x', '×')}, dissertation", "", *hits])
     heads = ["fan-out", "rows of a mini-batch", *(f"`{score}`" for score in gnn.SCORES)]
     return table(heads, rows, right=True)
+
+
+@part("tiering.labelled")
+def labelled() -> str:
+    """What the first tenth of the rows takes where 1 % and where 10 % of the vertices are trained on."""
+    rows = []
+    for graph in ("citation20", "papers20"):
+        for fanout, of in scored(graph, TENTH_RUN).items():
+            for share, known in (("1 %", scored(graph)[fanout]), ("10 %", of)):
+                hits = [f"{100 * known[score]['hit_rate_10']:.1f} %" for score in gnn.SCORES]
+                rows.append([f"`{graph}`", fanout.replace("x", "×"), share, *hits])
+    return table(["graph", "fan-out", "trained on", *(f"`{score}`" for score in gnn.SCORES)], rows, right=True)
 
 
 @part("tiering.shares")

@@ -220,7 +220,7 @@ TEST(FullSize, of_each_family_is_what_a_quarter_of_an_hour_has_room_for) {
       {"sm_share/gather", 86},
       {"sm_share/split", 72},
       {"tiering/reorder", 6},
-      {"tiering/score", 95},
+      {"tiering/score", 75},
       {"transfer/duplex", 66},
       {"transfer/host_copy", 30},
       {"transfer/kernel_copy", 76},

@@ -65,7 +65,7 @@ TEST(TieringScore, lists_every_score_of_every_run) {
     }
   }
   // One graph is small enough for all fan-outs and labels.
-  EXPECT_EQ(scores.size(), 1 + 7 * 2 + 2 * 2 * 2);
+  EXPECT_EQ(scores.size(), 1 + 7 * 2 + 2 * 2 + 2 * 2);
   for (const auto& [run, found] : scores) {
     EXPECT_EQ(found.size(), 5) << run;
   }
