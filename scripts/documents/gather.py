@@ -373,7 +373,9 @@ def labelled() -> str:
             for share, known in (("1 %", scored(graph)[fanout]), ("10 %", of)):
                 hits = [f"{100 * known[score]['hit_rate_10']:.1f} %" for score in gnn.SCORES]
                 rows.append([f"`{graph}`", fanout.replace("x", "×"), share, *hits])
-    return table(["graph", "fan-out", "trained on", *(f"`{score}`" for score in gnn.SCORES)], rows, right=True)
+    return table(
+        ["graph", "fan-out", "trained on", *(f"`{score}`" for score in gnn.SCORES)], rows, right=True
+    )
 
 
 @part("tiering.shares")
