@@ -367,7 +367,8 @@ TEST(Row, a_link_that_nothing_crossed_has_no_fraction) {
 
 // Physical limits: what they are of, that every row of the host has one, and that times which are half of
 // what was measured are caught, family by family. The stored run is of schema 1;
-// tests/python/test_physical_limits.py asks the same of packed runs of schema 2, and names what is not caught.
+// tests/python/test_physical_limits.py asks the same of packed runs of schema 2, and names what is not
+// caught.
 
 json stored(const std::string& name) {
   std::ifstream file(std::string(GRAINSCOPE_REFERENCE) + "/" + name);
