@@ -46,8 +46,8 @@ STOPPED = {
 }
 # Where severe warnings of the machine report come from, by their names.
 WARNED = {
-    "gpu.link_width": "the card or its riser is not well seated, or the slot has fewer lanes",
-    "gpu.link_generation": "the firmware limits the slot, or card and riser are not well seated",
+    "gpu.link_width": node_rules.SLOT,
+    "gpu.link_generation": node_rules.SLOT,
     "gpu.slowdown": "too little cooling or power",
     "gpu.compute_mode": "somebody set it",
     "driver.confidential_computing": "the host was set up so",

@@ -50,7 +50,6 @@ BROKEN = (FAILED, MISSING)
 REJECTED = 0.05  # of sound runs, at most
 LEAST = 0.975  # of one end of a 95 % interval
 OWN_VISITS = {"acceptance": 5}  # of a preset, without a flag
-ENOUGH = 5  # visits of which the middle one is no accident
 LINK_CLOCK = "gated"  # of the copies that measure a link
 EXACT = Uncertainty(0.0, math.inf)
 # What visits differ by, by clock, where neither the suite's table nor the rules say: the table's middle.
@@ -626,7 +625,8 @@ def _explained(result: Result, value: _Value) -> dict[str, str]:
     if value.row:
         name = re.sub(r"([][.^$*+?(){}|\\])", r"\\\1", value.row.name)
         only = shlex.quote(f"^{name}$")
-        visits = f" --benchmark_repetitions={ENOUGH}" if value.row.ok and len(value.row.visits) == 1 else ""
+        enough = OWN_VISITS["acceptance"]
+        visits = f" --benchmark_repetitions={enough}" if value.row.ok and len(value.row.visits) == 1 else ""
         again = f"grainscope --preset {result.run.preset} --benchmark_filter={only}{visits} --out again"
     if value.value is None:
         cause = causes.of_nothing(result, value.rule, value.row)
