@@ -92,7 +92,7 @@ transfer/memcpy
   full        path=$write_combined    flush=off     bytes=256..16MiB,16MiB..x4..256MiB
   full        path=$managed_host      flush=off     bytes=4KiB..x4..256MiB
   full        path=$pinned  timed=submission  bytes=256..16MiB,16MiB..x4..64MiB
-  paper       path=$pinned            flush=on      bytes=256..1GiB,4GiB,16GiB,most
+  paper       path=$pinned            flush=on      bytes=256..1GiB,4GiB,16GiB
   paper       path=$pinned            flush=off     bytes=256..1GiB
   paper       path=$pageable          flush=on,off  bytes=256..1GiB
   paper       path=$registered        flush=on      bytes=256..1GiB

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "benchmark.hpp"
 #include "grainscope/core/thread_team.hpp"
 #include "grainscope/cuda/runtime.hpp"
+#include "grainscope/system/managed_counter.hpp"
 #include "link_peaks.hpp"
 
 namespace grainscope::harness {
@@ -147,6 +149,25 @@ class OnQuietCpu {
   std::size_t again_ = 0;
 };
 
+// The driver's own counts of managed memory, in one more sample that is not timed. Where it lets nobody count
+// there are none.
+void count_moved(Operation& operation, Measurement& measurement) {
+  if (!operation.reads_managed()) {
+    return;
+  }
+  operation.prepare();
+  std::string why_not;
+  const auto counter = ManagedCounter::open(why_not);
+  if (counter == nullptr) {
+    return;
+  }
+  operation.run_counted();
+  const ManagedCounts counts = counter->read();
+  measurement.counters["driver_to_gpu_bytes"] = static_cast<double>(counts.to_gpu_bytes);
+  measurement.counters["driver_to_host_bytes"] = static_cast<double>(counts.to_host_bytes);
+  measurement.counters["driver_gpu_faults"] = static_cast<double>(counts.gpu_faults);
+}
+
 void visit(const Session& session, Operation& operation, const MeasureOptions& options,
            Measurement& measurement) {
   std::optional<OnQuietCpu> quiet;
@@ -180,9 +201,11 @@ void visit(const Session& session, Operation& operation, const MeasureOptions& o
     *measurement.energy_j *= drawn / (drawn + static_cast<double>(quiet->again()));
   }
   if (cuda::is_counted()) {
+    operation.prepare();
     const cuda::ProfileRange counted("counted trial");
     operation.run_counted();
   }
+  count_moved(operation, measurement);
   measurement.verification = operation.verify();
   if (options.residency) {
     measurement.verification += "; before and after every sample all pages looked at were on the host";

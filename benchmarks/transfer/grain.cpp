@@ -242,7 +242,8 @@ Explanation explain(const GrainMethod& method, cuda::MemoryKind memory) {
         "piece lies in 2 MiB of its own, which live on the host before";
     text.formula +=
         ": the useful bytes; the pages that moved are counted after each sample, in "
-        "link_bytes_least and counters.moved_bytes";
+        "link_bytes_least and counters.moved_bytes; driver_to_gpu_bytes is the driver's own count of one "
+        "more sample";
     text.limits += "; pieces begin at a block's beginning, 32 at most are asked for at once";
   }
   if (text.timed.empty()) {

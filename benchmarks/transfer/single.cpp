@@ -300,7 +300,9 @@ void explain_demand(const Transfer& transfer, Explanation& text) {
               "stream: the driver works within the call"
             : "one kernel that reads every word, between two events behind a closed gate; advising is "
               "not timed";
-    text.formula += "; counters: moved_bytes left the host, again_gb_s is the rate of a second read";
+    text.formula +=
+        "; counters: moved_bytes left the host, again_gb_s is the rate of a second read, "
+        "driver_to_gpu_bytes and driver_gpu_faults are the driver's own counts of one more sample";
     text.source += "; CUDA runtime API, cudaMemAdvise";
   } else if (transfer.to_gpu()) {
     text.measures = "the bandwidth of GPU page faults that bring pages from the host";

@@ -224,8 +224,7 @@ constexpr const char* kGather = "gather_s";
 constexpr const char* kCopy = "copy_s";
 constexpr const char* kWalk = "walk_s";
 
-// Of managed edges: pages that a trial took from the host. Read-mostly ones stay there too, and the driver's
-// count of their copies is not read.
+// Of managed edges: pages that a trial took from the host. Read-mostly ones stay there too.
 constexpr const char* kMoved = "moved_bytes";
 
 void note_moved(const graph::PlacedGraph& placed, Trial& trial) {
@@ -330,6 +329,7 @@ Measurement measure_trials(Session& session, const TraversalPoint& point, const 
   parts.sources = point.starts(graph);
   parts.timing = {Clock::event, false, "a whole traversal between two events, clearing its state included"};
   parts.prepare = prepare;
+  parts.managed = point.is_managed();
   parts.complete = [&](const Verdict& verdict, const std::vector<LevelResult>& levels, Trial& trial) {
     if (starts_somewhere(point.algorithm) && !point.sources.empty()) {
       trial.label += "/trial:" + std::to_string(number);  // sources of its own are taken again and again
@@ -533,8 +533,9 @@ constexpr About kAboutTraversal{
         "of the next. In it levels find their lists and cut them, merge_path its tiles, and the host is "
         "waited for. That run counts loads, which slows its walks alone. Of managed edges "
         "counters.moved_bytes are the pages that left the host in a trial: none where a hint has them read "
-        "in place. Under read_mostly the host keeps its own; the driver's count of the copies is not read, "
-        "and there is no such counter",
+        "in place. Under read_mostly the host keeps its own, and there is no such counter. "
+        "counters.driver_to_gpu_bytes is what the driver says it copied in one more run from the first "
+        "source, driver_to_host_bytes what it brought back or evicted, driver_gpu_faults its faults",
     .source = "EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance",
     .limits =
         "managed edges are cold in each trial, and oversubscribed only where "

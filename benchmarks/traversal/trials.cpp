@@ -148,8 +148,7 @@ double Trials::run() {
 }
 
 void Trials::run_counted() {
-  if (parts_.counted) {
-    prepare();
+  if (parts_.counted || parts_.managed) {
     traversal_.run(parts_.sources.front());
   }
 }

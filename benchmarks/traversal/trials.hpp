@@ -48,6 +48,7 @@ struct TrialParts {
   Timing timing;
   std::function<void()> prepare = [] {};
   bool counted = false;  // by a run of its own
+  bool managed = false;  // edges on the host, whose pages the driver counts
   // Completes a trial that ran and was verified, and has its levels.
   std::function<void(const Verdict& verdict, std::vector<LevelResult>& levels, Trial& trial)> complete;
 };
@@ -63,6 +64,7 @@ class Trials final : public Operation {
   [[nodiscard]] Timing timing() const override { return parts_.timing; }
   [[nodiscard]] int trials() const override { return static_cast<int>(parts_.sources.size()); }
   void run_counted() override;
+  [[nodiscard]] bool reads_managed() const override { return parts_.managed; }
   // Trials, and the levels of the first.
   void describe(Measurement& measurement) override;
 

@@ -29,12 +29,15 @@ from grainscope_report.statistics import median
 MODELLED = "no-gpu-uvm21.json.gz"
 PAGE = 65536  # bytes of what a fault grows to
 WEIGHT = 4
+# By a kind of GPU a run whose rows have the driver's own count of what moved.
+COUNTED = {"H100": (), "H200": ("h200-managed-counted.json.gz",)}
 RUNS = {
     gpu: tuple(
         file for names in runs if names not in programs.IN_OTHER_MEMORY.values() for file in files_of(names)
     )
     for gpu, runs in programs.RUNS.items()
 }
+MOVED, BY_THE_DRIVER = "moved_bytes", "driver_to_gpu_bytes"
 NEAR_BYTES, NEAR_TIME = 0.10, 0.25  # how near a modelled row is to be
 SHORT = -0.10  # from which on a page names the rows that are modelled too short
 FARTHEST = (-0.8, 1.5)  # what the page says of every traversal: a fifth to two and a half times as long
@@ -142,14 +145,14 @@ def traversed() -> list[dict]:
 
 def held(gpu: str, kind: str) -> Iterator[Held]:
     """Cold rows of the runs that programs are predicted for; traversals, which are few, of every run."""
-    for name in with_visits(gpu) if kind == TRAVERSALS else RUNS[gpu]:
+    for name in with_visits(gpu) if kind == TRAVERSALS else (*RUNS[gpu], *COUNTED[gpu]):
         for row in rows_of(name):
             if row.ok and row.measured and KINDS[kind].chosen(row):
                 yield beside(result(name), row, KINDS[kind].pages(row))
 
 
 def beside(run: Result, row: Row, pages: int) -> Held:
-    moved = row.counters.get("moved_bytes")
+    moved = row.counters.get(BY_THE_DRIVER, row.counters.get(MOVED))
     seconds = pages * (PAGE / (run.link(row.case.ends).peak_gb_s * 1e9) + fault_s())
     return Held(row, pages * PAGE / moved - 1 if moved else None, seconds / row.median_s - 1)
 
@@ -179,6 +182,39 @@ def cold() -> str:
             rows.append([kind, gpu, *sizes, *times])
     heads = ("", "GPU", "bytes: median", "all", "within 10 %", "time: median", "all", "within 25 %")
     return table(heads, rows, right=True)
+
+
+def counted_twice() -> list[Row]:
+    """Rows of which both are known: what left the host, and what the driver copied. Of read-mostly pages the
+    host keeps its own."""
+    rows = [row for names in COUNTED.values() for name in names for row in rows_of(name)]
+    return [
+        row for row in rows if {MOVED, BY_THE_DRIVER} <= set(row.counters) and not keeps_pages(row.case.axes)
+    ]
+
+
+def keeps_pages(axes: dict[str, object]) -> bool:
+    return axes.get("hint") == "read_mostly"
+
+
+@part("model.counted_twice")
+def of_counted_twice(what: str) -> str:
+    """How many such rows there are (`all`), of how many both agree (`equal`), and by how many percent the
+    others differ at most (`apart`)."""
+    shares = [abs(row.counters[BY_THE_DRIVER] / row.counters[MOVED] - 1) for row in moving()]
+    numbers = {
+        "all": len(counted_twice()),
+        "equal": len(counted_twice()) - sum(share > 0 for share in shares),
+    }
+    return digits(100 * max(shares)) if what == "apart" else f"{numbers[what]}"
+
+
+def moving() -> list[Row]:
+    """Of these rows those of which anything moved; where nothing left the host nothing was copied either."""
+    rows = counted_twice()
+    if any(row.counters[BY_THE_DRIVER] for row in rows if not row.counters[MOVED]):
+        raise ValueError("the driver copied pages of a row that are all on the host")
+    return [row for row in rows if row.counters[MOVED]]
 
 
 @part("model.cold_median")

@@ -14,6 +14,7 @@ from grainscope_report.uncertainty import Uncertainty, clock_of, combined
 HELD_RUNS = ("smaller/h100-16gib-1.json.gz", "smaller/h100-16gib-2.json.gz")
 WHOLE_RUNS = ("smaller/h100-whole-1.json.gz", "smaller/h100-whole-2.json.gz")
 SMALL_RUN = "smaller/h100-4gib.json.gz"
+MANAGED_RUN = "smaller/h200-16gib-managed.json.gz"
 A_TURN = ("whole", "16gib", "16gib", "whole")
 TURNS = A_TURN * 3
 # Medians of runs on three machines, named 1-01-whole and so on.
@@ -187,15 +188,40 @@ def between_runs(name: str) -> str:
 @part("smaller.ways")
 def ways_left() -> str:
     """What a card of 4 GiB still does with a graph whose edges it does not hold."""
+    return ways_of(SMALL_RUN, "bfs of kron 24")
+
+
+@part("smaller.managed")
+def ways_of_managed() -> str:
+    """What a card of 16 GiB does with a graph whose edges are within the budget of managed memory."""
+    return ways_of(MANAGED_RUN, "bfs of kron 23")
+
+
+@part("smaller.moved")
+def moved_by_the_driver() -> str:
+    """GB that the driver copied to the GPU in a cold search, by its own count, and of how many pages."""
+    (row,) = (row for row in rows_of(MANAGED_RUN) if is_whole_managed(row.case.axes))
+    if row.counters["driver_to_host_bytes"] != 0:
+        raise ValueError(f"{MANAGED_RUN}: pages were evicted, and the page says that none is")
+    return digits(row.counters["driver_to_gpu_bytes"] / 1e9)
+
+
+def is_whole_managed(axes: dict[str, object]) -> bool:
+    return axes.get("placement") == "managed" and axes["order"] == "original"
+
+
+def ways_of(run: str, head: str) -> str:
+    """A search by each way: its time, and what it takes of the GPU's memory, or why not."""
     rows = []
-    for row in rows_of(SMALL_RUN):
+    for row in rows_of(run):
         axes = row.case.axes
         if row.case.family == SEARCH:
             way = f"`{axes['placement']}`" + (f", `{axes['order']}`" if axes["order"] != "original" else "")
         else:
             way = f"`{row.case.family}`, {axes['hot']} % hot"
         if row.ok:
-            rows.append([way, clock(row.median_s), f"{digits(row.counters['gpu_bytes'] / 1e6)} MB"])
+            taken = row.counters["gpu_bytes"] + row.counters.get("driver_to_gpu_bytes", 0)
+            rows.append([way, clock(row.median_s), f"{digits(taken / 1e6)} MB"])
         else:
             rows.append([way, "skipped", row.reason.removeprefix("skipped: ").split(";")[0]])
-    return table(["bfs of kron 24", "time", "GPU memory, or why not"], rows)
+    return table([head, "time", "GPU memory, or why not"], rows)

@@ -73,7 +73,6 @@ double GpuGather::time_ungated_s(const std::function<void()>& enqueue) const {
 }
 
 void GpuGather::run_counted() {
-  prepare();
   if (issue(0)) {
     check(0);
     stream_.synchronize();

@@ -23,6 +23,7 @@ class GpuGather : public Operation {
   void prepare() final;
   double run() final;
   void run_counted() final;
+  [[nodiscard]] bool reads_managed() const final { return store_.request().store == Store::managed; }
   std::string verify() final;
   void describe(Measurement& measurement) override;
 

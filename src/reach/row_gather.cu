@@ -230,7 +230,6 @@ class CudaRowGather final : public RowGather {
   [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
 
   void run_counted() override {
-    prepare();
     gather(lists_.front());
     stream_.synchronize();
   }

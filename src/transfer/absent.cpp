@@ -23,6 +23,10 @@ double Mover::run_alone(std::size_t /*lane*/) {
   return 0;
 }
 void Mover::run_counted() {}
+
+bool Mover::reads_managed() const {
+  return false;
+}
 const std::vector<Span>& Mover::spans() const {
   return state_->spans;
 }

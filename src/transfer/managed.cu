@@ -281,6 +281,7 @@ class HostManagedLane : public ManagedLane {
   [[nodiscard]] bool launches_kernels() const override {
     return transfer().engine == Engine::fault && transfer().to_gpu();
   }
+  [[nodiscard]] bool reads_managed() const override { return launches_kernels(); }
   [[nodiscard]] bool on_callers_thread() const override { return !touches_from_host() || team_.size() == 1; }
   [[nodiscard]] std::optional<double> own_time_s() const override {
     return touches_from_host() ? std::optional<double>(touched_s_) : std::nullopt;
@@ -564,6 +565,7 @@ class ManagedPiecesLane final : public ManagedLane {
   [[nodiscard]] Conduct conduct() const override {
     return hint() == cuda::Hint::prefetch ? Conduct::called : Conduct::enqueued;
   }
+  [[nodiscard]] bool reads_managed() const override { return true; }
 
   [[nodiscard]] std::string action() const override {
     if (hint() == cuda::Hint::prefetch) {

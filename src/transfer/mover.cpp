@@ -203,10 +203,13 @@ void Mover::run_counted() {
   if (!only.lane().launches_kernels()) {
     return;
   }
-  prepare();
   const cuda::DeviceGuard guard(only.lane().gpu());
   only.issue();
   only.stream.synchronize();
+}
+
+bool Mover::reads_managed() const {
+  return state_->lanes.size() == 1 && state_->lanes.front().lane().reads_managed();
 }
 
 const std::vector<Span>& Mover::spans() const {

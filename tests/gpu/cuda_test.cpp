@@ -24,6 +24,7 @@
 #include "grainscope/cuda/gate.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/cuda/verification.hpp"
+#include "grainscope/system/managed_counter.hpp"
 #include "grainscope/system/placement.hpp"
 
 namespace grainscope::cuda {
@@ -248,6 +249,37 @@ TEST_F(Memory, managed_pages_are_seen_to_leave_the_host_and_to_return) {
   std::memset(buffer.data(), 2, buffer.bytes());
   presence = pages_present(buffer.data(), buffer.bytes());
   EXPECT_EQ(presence->absent, 0U);
+}
+
+TEST_F(Memory, managed_pages_that_move_are_counted_by_the_driver) {
+  if (!runtime().devices[0].concurrent_managed_access) {
+    GTEST_SKIP() << "managed memory does not migrate on demand here";
+  }
+  ManagedBudget budget;
+  const ManagedBuffer buffer(budget, 0, 4 * kMiB);
+  const Stream stream;
+  std::memset(buffer.data(), 1, buffer.bytes());
+  std::string why_not;
+  const auto counter = ManagedCounter::open(why_not);
+  if (counter == nullptr) {
+    GTEST_SKIP() << why_not;
+  }
+  EXPECT_EQ(counter->read().to_gpu_bytes, 0U);
+  check(prefetch(buffer.data(), buffer.bytes(), Location::gpu(0), stream.get()), "prefetch to the GPU");
+  stream.synchronize();
+  EXPECT_EQ(counter->read().to_gpu_bytes, 4 * kMiB);
+  EXPECT_EQ(counter->read().to_host_bytes, 0U);
+  EXPECT_EQ(counter->read().gpu_faults, 0U);
+  std::memset(buffer.data(), 2, buffer.bytes());
+  EXPECT_EQ(counter->read().to_host_bytes, 4 * kMiB);
+  static_cast<void>(find_mismatch(static_cast<const std::uint32_t*>(buffer.data()), 1, 0, stream));
+  EXPECT_GT(counter->read().gpu_faults, 0U);
+  EXPECT_EQ(counter->read().to_gpu_bytes % (64 * kKiB), 0U);
+  EXPECT_GT(counter->read().to_gpu_bytes, 4 * kMiB);
+  // Another one begins anew, and the first goes on.
+  const auto other = ManagedCounter::open(why_not);
+  ASSERT_NE(other, nullptr) << why_not;
+  EXPECT_EQ(other->read().to_gpu_bytes, 0U);
 }
 
 }  // namespace

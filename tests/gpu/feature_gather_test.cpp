@@ -465,6 +465,7 @@ TEST_F(FeatureGather, without_a_gate_kernels_give_the_same) {
   for (const Mode mode : {Mode::masked, Mode::address_ordered}) {
     const auto gather = make_gather(*store, lists_of(*store, 777), {mode, 4, 0, 1});
     EXPECT_THROW(static_cast<void>(gather->verify()), FailedError) << "nothing was gathered yet";
+    gather->prepare();
     gather->run_counted();
     EXPECT_FALSE(gather->verify().empty());
   }

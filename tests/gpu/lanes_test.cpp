@@ -120,6 +120,7 @@ TEST_F(Lanes, are_issued_once_more_to_be_counted_where_they_launch_kernels) {
     mover.prepare();
     EXPECT_GT(mover.run(), 0);
     EXPECT_EQ(issued, 1);
+    mover.prepare();
     mover.run_counted();
     EXPECT_EQ(issued, 1 + kernels);
     EXPECT_FALSE(mover.verify().empty());

@@ -237,6 +237,7 @@ TEST_F(Reach, what_is_done_once_more_for_a_profiler_is_checked_too) {
   const auto memory = memory_of(cuda::MemoryKind::host_alloc, kChunk);
   const auto gather = make_row_gather(*memory, gather_of(128, 1000, kChunk));
   static_cast<void>(sample(*gather));
+  gather->prepare();
   gather->run_counted();
   EXPECT_NO_THROW(static_cast<void>(gather->verify()));
 }

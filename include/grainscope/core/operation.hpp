@@ -164,9 +164,12 @@ class Operation {
   // Inputs that each get one sample, in their order, and no more: a traversal's sources. 0: samples are
   // alike, and a plan says how many there are.
   [[nodiscard]] virtual int trials() const { return 0; }
-  // What a sample's kernels do, once more and from the beginning, untimed and behind no gate: for a profiler,
-  // which waits for each kernel before the next is submitted. Nothing where no kernel of its own is at work.
+  // What a sample's kernels do, once more after prepare(), untimed and behind no gate, until it is done: for
+  // whoever counts, as a profiler, which waits for each kernel before the next is submitted. Nothing where no
+  // kernel of its own is at work.
   virtual void run_counted() {}
+  // Whether managed memory of the host is read by run_counted(): the driver counts what moves.
+  [[nodiscard]] virtual bool reads_managed() const { return false; }
   // What it knows of itself beside its times: bytes, operations, counters. May run parts of itself again.
   virtual void describe(Measurement& /*measurement*/) {}
 

@@ -59,6 +59,8 @@ class Lane {
   [[nodiscard]] virtual Conduct conduct() const { return Conduct::enqueued; }
   // Whether issue() launches kernels of its own, which a profiler can count.
   [[nodiscard]] virtual bool launches_kernels() const { return true; }
+  // Whether these ask for managed memory that lives on the host.
+  [[nodiscard]] virtual bool reads_managed() const { return false; }
   // Seconds of the last issue() by the lane's own watch, which on_host lanes may hold: their threads take
   // time to wake before they start together.
   [[nodiscard]] virtual std::optional<double> own_time_s() const { return {}; }
@@ -123,6 +125,7 @@ class Mover final : public Operation {
   [[nodiscard]] double run_alone(std::size_t lane);
   // What a sample of a single lane issues; nothing where that launches no kernel.
   void run_counted() override;
+  [[nodiscard]] bool reads_managed() const override;
   // When each lane ran in the sample before.
   [[nodiscard]] const std::vector<Span>& spans() const;
   std::string verify() override;

@@ -498,6 +498,31 @@ TEST_F(Measuring, prepares_every_sample_then_verifies_and_lets_it_describe_itsel
   EXPECT_EQ(measurement.limit->source, "its own");
 }
 
+// Without a GPU nobody counts; the sample is prepared as any other.
+TEST_F(Measuring, has_the_driver_count_what_is_read_of_managed_memory) {
+  class Managed final : public Operation {
+   public:
+    explicit Managed(std::string& calls) : calls_(calls) {}
+    void prepare() override { calls_ += "prepare "; }
+    double run() override {
+      calls_ += "run ";
+      return 1;
+    }
+    std::string verify() override { return "all of it"; }
+    [[nodiscard]] Timing timing() const override { return {Clock::steady, false, "nothing"}; }
+    [[nodiscard]] int trials() const override { return 1; }
+    void run_counted() override { calls_ += "counted "; }
+    [[nodiscard]] bool reads_managed() const override { return true; }
+
+   private:
+    std::string& calls_;
+  };
+  Managed operation(calls_);
+  const Measurement measurement = measure(session_, operation);
+  EXPECT_TRUE(calls_.starts_with("prepare run sampled prepare ")) << calls_;
+  EXPECT_EQ(measurement.counters.contains("driver_to_gpu_bytes"), calls_.ends_with("counted "));
+}
+
 TEST_F(Measuring, takes_one_sample_of_each_trial) {
   Written operation(calls_, 3);
   const Measurement measurement = measure(session_, operation);
@@ -673,6 +698,25 @@ TEST_F(BadLuck, less_gpu_memory_than_a_context_takes_ends_the_run_with_3) {
     EXPECT_EQ(result["context"]["run"]["complete"], false);
     EXPECT_EQ(result["context"]["run"]["counts"]["failed"], 0);
   }
+}
+
+// By the space of the CUDA runtime: the management library has one too, and is there first.
+TEST_F(BadLuck, managed_pages_that_come_to_a_gpu_are_counted_by_the_driver) {
+  if (cuda::read_runtime().devices.empty()) {
+    GTEST_SKIP() << "there is no GPU here";
+  }
+  const test::Ended ended = run_program(
+      {"--preset=full", "--benchmark_filter=^transfer/managed/demand/host_to_gpu/numa:0/gpu:0/bytes:1048576$",
+       "--benchmark_repetitions=1", "--out=" + path("run")});
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  const json result = json::parse(test::read_text(path("run") + "/result.json"));
+  const json& row = result["benchmarks"][0];
+  if (row["status"] != "ok" || !row["counters"].contains("driver_to_gpu_bytes")) {
+    GTEST_SKIP() << "the driver lets nobody count here: " << row.dump();
+  }
+  EXPECT_EQ(row["counters"]["driver_to_gpu_bytes"], 1048576);
+  EXPECT_EQ(row["counters"]["driver_to_host_bytes"], 0);
+  EXPECT_GT(row["counters"]["driver_gpu_faults"], 0);
 }
 
 // What only the reader of a file finds ends the run as what is found before it does, with no row failed.

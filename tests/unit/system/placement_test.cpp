@@ -14,6 +14,7 @@
 #include "../../testing/says.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/system/host_memory.hpp"
+#include "grainscope/system/managed_counter.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/system/placement.hpp"
 #include "machine_tree.hpp"
@@ -283,6 +284,12 @@ TEST(NodeBinding, leaves_the_thread_as_it_was_when_the_kernel_refuses) {
   const auto before = current_affinity();
   EXPECT_TRUE(says(binding_error(Topology::read(tree.roots()), 1), "sched_setaffinity"));
   EXPECT_EQ(current_affinity(), before);
+}
+
+TEST(ManagedPages, are_not_counted_where_no_driver_is_at_work) {
+  std::string why_not;
+  EXPECT_EQ(ManagedCounter::open(why_not), nullptr);
+  EXPECT_EQ(why_not, "no CUDA context is at work in this process");
 }
 
 class RefusedPolicy : public testing::TestWithParam<int> {};
