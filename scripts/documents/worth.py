@@ -5,6 +5,7 @@ the runs that it was not made of. What is asked of it (`ASKED`) is asked of all 
 each kind does stands beside it.
 """
 
+import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -486,6 +487,33 @@ def levels(which: str) -> str:
     """How many rows of the study's table tell visit and process apart, or of how many."""
     found = visits.components(studied())
     return f"{sum('visit' in one.typical for one in found)}" if which == "apart" else f"{len(found)}"
+
+
+@part("uncertainty.by_process")
+def by_process(which: str) -> str:
+    """Of how many families and clocks of the single H200 processes differ by `more` than visits, of how many
+    they do not differ at all (`none`), and of how many both are known (`all`)."""
+    spreads = [one.typical for one in visits.components(studied()) if one.machine == H200]
+    told = [spread for spread in spreads if "visit" in spread]
+    numbers = {
+        "more": sum(spread["process"] > spread["visit"] for spread in told),
+        "none": sum(spread["process"] == 0 for spread in told),
+        "all": len(told),
+    }
+    return f"{numbers[which]}"
+
+
+@part("uncertainty.gpus_seen")
+def gpus_seen() -> str:
+    """How many GPUs stored runs are of, each of which was measured on one day."""
+    days = defaultdict(set)
+    for line in map(json.loads, (documents.REFERENCE / "manifest.jsonl").read_text().splitlines()):
+        run = documents.result(line["file"])
+        for gpu in run.context.raw["environment"]["gpus"]:
+            days[gpu["uuid"]].add(line["started"][:10])
+    if any(len(found) > 1 for found in days.values()):
+        raise ValueError("a GPU was measured on two days: what a day adds can be told")
+    return f"{len(days)}"
 
 
 @part("uncertainty.asked")

@@ -23,9 +23,17 @@ def test_each_page_of_a_cold_traversal_is_brought_once_by_the_program_too():
 
 @pytest.mark.parametrize("gpu", paging.RUNS)
 def test_every_piece_on_demand_moved_the_bytes_that_the_model_says(gpu):
-    found = [one for kind in paging.KINDS for one in paging.held(gpu, kind) if one.bytes_off is not None]
-    assert len(found) > 40
-    assert {one.bytes_off for one in found} == {0.0}
+    found = {
+        kind: [one.bytes_off for one in paging.held(gpu, kind) if one.bytes_off is not None]
+        for kind in paging.KINDS
+    }
+    of_searches = found.pop(paging.TRAVERSALS)
+    whole = [share for shares in found.values() for share in shares]
+    assert len(whole) > 40
+    assert set(whole) == {0.0}
+    # The last page of a list is not whole, and the driver copies what there is of it.
+    assert all(0 <= share < 0.001 for share in of_searches)
+    assert bool(of_searches) == bool(paging.COUNTED[gpu])
 
 
 def test_pages_of_another_size_would_be_seen(monkeypatch):
