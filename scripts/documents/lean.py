@@ -216,7 +216,7 @@ def paid_later() -> str:
     for algorithm, graph in EVERY:
         more_s = {"bfs": part_s("firsts")[-1], "cc": part_s("firsts")[-1] + part_s("phases")[-1]}
         walk = fastest(WHOLE + algorithm, graph, over_the_link(4)[1])
-        for name, (family, axes) in STORY.items():
+        for family, axes in STORY.values():
             row = fastest(LEAN + algorithm, graph, axes) if family == LEAN and algorithm in more_s else None
             if row is not None:
                 later.append(_paid(row, walk, more_s[algorithm])[1] - _paid(row, walk)[1])

@@ -233,6 +233,11 @@ def kinds() -> tuple[str, ...]:
     return tuple(dict.fromkeys(trial.machine for trial in tried()))
 
 
+def kinds_held_whole() -> tuple[str, ...]:
+    """Those of which there are machines enough that tables are made without one: all that have GPUs."""
+    return tuple(kind for kind in kinds() if (kind, MACHINE) in columns())
+
+
 @cache
 def columns() -> tuple[Machines, ...]:
     """All machines, all of which tables were made without the whole machine, and each kind by what was."""
@@ -293,7 +298,7 @@ def told_of(share: float, asked: Asked) -> str:
     return f"{100 * share:.1f} %" if asked.met(share) else f"**{100 * share:.1f} %**"
 
 
-BETWEEN_HOSTS = "H100, one host shared"
+ALL_WHOLE, BETWEEN_HOSTS = "all, by machine", "H100, one host shared"
 FOUND = 0.8  # the share of rows that should show what is planted
 
 
@@ -372,7 +377,7 @@ def planted(machines: str, factor: float) -> tuple[Mapping[str, Found], ...]:
 
 def shown(machines: str, factor: float, group: str, today: bool = False) -> list[Found]:
     """The same on a group of clocks, pair by pair; of `today` those alone that both looked for quiet CPUs."""
-    which = kinds() if machines == ALL else (machines,)
+    which = {ALL: kinds(), ALL_WHOLE: kinds_held_whole()}.get(machines, (machines,))
     found = [
         [by_clock.get(clock, Found()) for clock in GROUPS[group]]
         for one in which
@@ -426,7 +431,7 @@ TO_FIND = Asked("found", "", low=FOUND)
 @cache
 def planted_on() -> tuple[str, ...]:
     """The machines on whose runs changes are planted."""
-    return (ALL, *kinds(), BETWEEN_HOSTS)
+    return (ALL, ALL_WHOLE, *kinds(), BETWEEN_HOSTS)
 
 
 def planted_table() -> str:
