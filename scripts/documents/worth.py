@@ -26,6 +26,7 @@ from grainscope_report.visits import Difference, Key, Measured
 
 # Whole runs of `quick` on one H100 each: from the first the hypervisor took least, and of these the hosts of
 # two were not shared.
+BOUND_TO_CPUS = "study/cpus/no-gpu-xeon.gz"
 QUIETEST = "acceptance/h100-d.json.gz"
 ON_ONE_H100 = (
     QUIETEST,
@@ -506,6 +507,19 @@ def by_process(which: str) -> str:
         "all": len(told),
     }
     return f"{numbers[which]}"
+
+
+@part("uncertainty.by_cpu")
+def by_cpu(which: str) -> str:
+    """Of runs that were bound to one CPU each, in percent: what the `cpu` adds at most, and from what to what
+    `visits` on one CPU differ, of any family."""
+    runs = visits.read(documents.REFERENCE / BOUND_TO_CPUS)
+    bound = [replace(run, machine=run.source.partition("-")[0]) for run in runs]
+    spreads = [one.typical for one in visits.components(bound)]
+    if which == "cpu":
+        return f"{100 * max(spread['machine'] for spread in spreads):.1f}"
+    differ = [100 * spread["process"] for spread in spreads]
+    return f"{min(differ):.0f} to {max(differ):.0f}"
 
 
 @part("uncertainty.gpus_seen")

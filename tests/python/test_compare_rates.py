@@ -490,7 +490,7 @@ NOT_SHOWN = {
 @TOGETHER
 @pytest.mark.parametrize("certain", [CERTAIN, OR_LIKELY])
 def test_a_planted_tenth_shows_in_gated_rows_and_a_fifth_in_all(certain):
-    """Of every two runs of a kind, by tables that were made without one of them: all kinds with GPUs together."""
+    """Of every two runs of a kind, by tables that were made without one of them: all with GPUs together."""
     assert worth.Plan(1.1, "gated", EVERY, certain).found(worth.ALL_WHOLE)[-1] >= worth.FOUND
     assert worth.Plan(1.2, "all", EVERY, certain).found(worth.ALL_WHOLE)[-1] >= worth.FOUND
     assert {plan.factor for plan in worth.PLANS} == {1.1, 1.2}
