@@ -149,8 +149,8 @@ class OnQuietCpu {
   std::size_t again_ = 0;
 };
 
-// The driver's own counts of managed memory, in one more sample that is not timed. Where it lets nobody count
-// there are none.
+// The driver's own counts of managed memory, in one more sample that is not timed. There are none where it
+// lets nobody count, and where all are 0: what is read in place is not told from what was not seen.
 void count_moved(Operation& operation, Measurement& measurement) {
   if (!operation.reads_managed()) {
     return;
@@ -163,6 +163,9 @@ void count_moved(Operation& operation, Measurement& measurement) {
   }
   operation.run_counted();
   const ManagedCounts counts = counter->read();
+  if (counts.to_gpu_bytes + counts.to_host_bytes + counts.gpu_faults == 0) {
+    return;
+  }
   measurement.counters["driver_to_gpu_bytes"] = static_cast<double>(counts.to_gpu_bytes);
   measurement.counters["driver_to_host_bytes"] = static_cast<double>(counts.to_host_bytes);
   measurement.counters["driver_gpu_faults"] = static_cast<double>(counts.gpu_faults);

@@ -24,9 +24,9 @@ from grainscope_report.model import Row
 from grainscope_report.uncertainty import FREEDOM, Uncertainty
 from grainscope_report.visits import Difference, Key, Measured
 
+BOUND_TO_CPUS = "study/cpus/no-gpu-xeon.gz"
 # Whole runs of `quick` on one H100 each: from the first the hypervisor took least, and of these the hosts of
 # two were not shared.
-BOUND_TO_CPUS = "study/cpus/no-gpu-xeon.gz"
 QUIETEST = "acceptance/h100-d.json.gz"
 ON_ONE_H100 = (
     QUIETEST,
