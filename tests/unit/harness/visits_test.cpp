@@ -498,7 +498,7 @@ TEST_F(Measuring, prepares_every_sample_then_verifies_and_lets_it_describe_itsel
   EXPECT_EQ(measurement.limit->source, "its own");
 }
 
-// Without a GPU nobody counts; the sample is prepared as any other.
+// Without a GPU nobody counts; the sample is prepared as any other. This one moves nothing anywhere.
 TEST_F(Measuring, has_the_driver_count_what_is_read_of_managed_memory) {
   class Managed final : public Operation {
    public:
@@ -520,7 +520,7 @@ TEST_F(Measuring, has_the_driver_count_what_is_read_of_managed_memory) {
   Managed operation(calls_);
   const Measurement measurement = measure(session_, operation);
   EXPECT_TRUE(calls_.starts_with("prepare run sampled prepare ")) << calls_;
-  EXPECT_EQ(measurement.counters.contains("driver_to_gpu_bytes"), calls_.ends_with("counted "));
+  EXPECT_FALSE(measurement.counters.contains("driver_to_gpu_bytes"));
 }
 
 TEST_F(Measuring, takes_one_sample_of_each_trial) {
