@@ -155,20 +155,24 @@ void count_moved(Operation& operation, Measurement& measurement) {
   if (!operation.reads_managed()) {
     return;
   }
-  operation.prepare();
   std::string why_not;
   const auto counter = ManagedCounter::open(why_not);
   if (counter == nullptr) {
     return;
   }
+  operation.prepare();
+  const ManagedCounts before = counter->read();
   operation.run_counted();
-  const ManagedCounts counts = counter->read();
-  if (counts.to_gpu_bytes + counts.to_host_bytes + counts.gpu_faults == 0) {
+  const ManagedCounts after = counter->read();
+  const std::uint64_t to_gpu_bytes = after.to_gpu_bytes - before.to_gpu_bytes;
+  const std::uint64_t to_host_bytes = after.to_host_bytes - before.to_host_bytes;
+  const std::uint64_t gpu_faults = after.gpu_faults - before.gpu_faults;
+  if (to_gpu_bytes + to_host_bytes + gpu_faults == 0) {
     return;
   }
-  measurement.counters["driver_to_gpu_bytes"] = static_cast<double>(counts.to_gpu_bytes);
-  measurement.counters["driver_to_host_bytes"] = static_cast<double>(counts.to_host_bytes);
-  measurement.counters["driver_gpu_faults"] = static_cast<double>(counts.gpu_faults);
+  measurement.counters["driver_to_gpu_bytes"] = static_cast<double>(to_gpu_bytes);
+  measurement.counters["driver_to_host_bytes"] = static_cast<double>(to_host_bytes);
+  measurement.counters["driver_gpu_faults"] = static_cast<double>(gpu_faults);
 }
 
 void visit(const Session& session, Operation& operation, const MeasureOptions& options,

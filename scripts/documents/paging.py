@@ -199,14 +199,12 @@ def keeps_pages(axes: dict[str, object]) -> bool:
 
 @part("model.counted_twice")
 def of_counted_twice(what: str) -> str:
-    """How many such rows there are (`all`), of how many both agree (`equal`), and by how many percent the
-    others differ at most (`apart`)."""
+    """How many such rows there are (`all`), of how many both agree (`equal`), and by how many percent the one
+    differs (`apart`) of which they do not."""
     shares = [abs(row.counters[BY_THE_DRIVER] / row.counters[MOVED] - 1) for row in moving()]
-    numbers = {
-        "all": len(counted_twice()),
-        "equal": len(counted_twice()) - sum(share > 0 for share in shares),
-    }
-    return digits(100 * max(shares)) if what == "apart" else f"{numbers[what]}"
+    (apart,) = (share for share in shares if share > 0)
+    every = len(counted_twice())
+    return {"all": f"{every}", "equal": f"{every - 1}", "apart": digits(100 * apart)}[what]
 
 
 def moving() -> list[Row]:

@@ -199,7 +199,7 @@ def ways_of_managed() -> str:
 
 @part("smaller.moved")
 def moved_by_the_driver() -> str:
-    """GB that the driver copied to the GPU in a cold search, by its own count, and of how many pages."""
+    """GB that the driver copied to the GPU in a cold search, by its own count."""
     (row,) = (row for row in rows_of(MANAGED_RUN) if is_whole_managed(row.case.axes))
     if row.counters["driver_to_host_bytes"] != 0:
         raise ValueError(f"{MANAGED_RUN}: pages were evicted, and the page says that none is")

@@ -44,8 +44,7 @@ struct EnableCounters {
 };
 static_assert(sizeof(EnableCounters) == 16);
 
-// The files by which this process speaks with the driver: the CUDA runtime's, and the management library's
-// own.
+// The files by which this process speaks with the driver: of a run several, the CUDA runtime's among them.
 std::vector<int> driver_files() {
   std::vector<int> files;
   std::error_code error;
@@ -121,7 +120,7 @@ std::unique_ptr<ManagedCounter> ManagedCounter::open(std::string& why_not) {
 
 ManagedCounter::~ManagedCounter() = default;
 
-// Of one space only, the CUDA runtime's, pages move. Two files may be of the same, so counts are not added.
+// Pages move in one space only. Two files may be of the same, so counts are not added.
 ManagedCounts ManagedCounter::read() const {
   ManagedCounts most;
   for (const auto& space : spaces_) {

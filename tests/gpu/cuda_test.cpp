@@ -230,15 +230,32 @@ TEST_F(Memory, a_guard_restores_the_device_that_was_current) {
   EXPECT_EQ(current, 0);
 }
 
-// The proof that a managed sample rests on: pages leave the process's page table when they migrate.
-TEST_F(Memory, managed_pages_are_seen_to_leave_the_host_and_to_return) {
-  if (!runtime().devices[0].concurrent_managed_access) {
-    GTEST_SKIP() << "managed memory does not migrate on demand here";
+}  // namespace
+namespace {
+
+// 4 MiB of managed memory, whose pages the host has written.
+class ManagedPages : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) {
+      return;
+    }
+    if (!runtime().devices[0].concurrent_managed_access) {
+      GTEST_SKIP() << "managed memory does not migrate on demand here";
+    }
+    pages_.emplace(budget_, 0, 4 * kMiB);
+    std::memset(pages_->data(), 1, pages_->bytes());
   }
-  ManagedBudget budget;
-  const ManagedBuffer buffer(budget, 0, 4 * kMiB);
+
+  ManagedBudget budget_;
+  std::optional<ManagedBuffer> pages_;
+};
+
+// The proof that a managed sample rests on: pages leave the process's page table when they migrate.
+TEST_F(ManagedPages, are_seen_to_leave_the_host_and_to_return) {
+  const ManagedBuffer& buffer = *pages_;
   const Stream stream;
-  std::memset(buffer.data(), 1, buffer.bytes());
   auto presence = pages_present(buffer.data(), buffer.bytes());
   ASSERT_TRUE(presence.has_value());
   EXPECT_EQ(presence->absent, 0U);
@@ -251,14 +268,9 @@ TEST_F(Memory, managed_pages_are_seen_to_leave_the_host_and_to_return) {
   EXPECT_EQ(presence->absent, 0U);
 }
 
-TEST_F(Memory, managed_pages_that_move_are_counted_by_the_driver) {
-  if (!runtime().devices[0].concurrent_managed_access) {
-    GTEST_SKIP() << "managed memory does not migrate on demand here";
-  }
-  ManagedBudget budget;
-  const ManagedBuffer buffer(budget, 0, 4 * kMiB);
+TEST_F(ManagedPages, that_move_are_counted_by_the_driver) {
+  const ManagedBuffer& buffer = *pages_;
   const Stream stream;
-  std::memset(buffer.data(), 1, buffer.bytes());
   std::string why_not;
   const auto counter = ManagedCounter::open(why_not);
   if (counter == nullptr) {

@@ -2,8 +2,8 @@
 #define GRAINSCOPE_SYSTEM_MANAGED_COUNTER_HPP
 
 // What NVIDIA's driver counts of a process's managed memory: pages that moved, and faults. By the counters of
-// /dev/nvidia-uvm-tools, which its profilers read too (kernel-open/nvidia-uvm/uvm_ioctl.h of NVIDIA's open
-// kernel modules). The driver counts only while such a counter lives.
+// /dev/nvidia-uvm-tools (kernel-open/nvidia-uvm/uvm_ioctl.h of NVIDIA's open kernel modules). The driver
+// counts only while such a counter lives.
 
 #include <cstddef>
 #include <cstdint>
