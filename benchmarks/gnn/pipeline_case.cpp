@@ -133,6 +133,14 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
   add_limit(session, point, site, measurement);
   measurement.counters["batches"] = static_cast<double>(pipeline->batches());
   measurement.timeline = run.timeline;
+  if (site.gpu && point.gpus == 1) {
+    LocalOperation runs(
+        {.run = [&] { return pipeline->run().step_s.front(); }, .verify = {}, .timing = timing});
+    session.meter(runs, site.gpu->ordinal, measurement);
+    if (measurement.energy_j) {
+      *measurement.energy_j /= static_cast<double>(run.step_s.size());
+    }
+  }
   measurement.counters["threads"] = site.gpu ? request.threads : omp_get_max_threads();
   if (site.gpu && !point.placement) {
     measurement.counters["sample_threads"] =

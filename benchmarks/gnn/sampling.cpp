@@ -81,7 +81,7 @@ void require_equal(const MiniBatch& expected, const MiniBatch& sampled, std::uin
 // `run`: seconds of a mini-batch, which it samples and holds against the expected one.
 Measurement measure_batches(Session& session, const ExpectedBatches& expected, const GnnGraph& graph,
                             const Timing& timing, const std::function<double(std::uint64_t batch)>& run,
-                            const std::function<void()>& residency = {}) {
+                            const MeasureOptions& options = {}) {
   std::uint64_t turn = 0;
   const auto verify = [&] {
     return "every mini-batch of every sample equals, bit for bit, the CPU's of the same seeds, drawn "
@@ -89,7 +89,7 @@ Measurement measure_batches(Session& session, const ExpectedBatches& expected, c
            expected.verification;
   };
   LocalOperation sampling({.run = [&] { return run(turn++ % kTurns); }, .verify = verify, .timing = timing});
-  Measurement measurement = measure(session, sampling, {.residency = residency});
+  Measurement measurement = measure(session, sampling, options);
   double edges = 0;
   double nodes = 0;
   for (const MiniBatch& batch : expected.batches) {
@@ -161,10 +161,14 @@ Measurement measure_gpu_sampling(Session& session, const SamplingPoint& point, c
     require_equal(expected.batches[batch], batch_memory->copy(), batch);
     return seconds;
   };
-  Measurement measurement =
-      measure_batches(session, expected, graph,
-                      {Clock::event, false, "the copy of the seeds and all kernels of one mini-batch"}, run,
-                      residency_of(point.lists->memory, [&lists] { lists->expect_on_host(); }));
+  MeasureOptions options{.residency =
+                             residency_of(point.lists->memory, [&lists] { lists->expect_on_host(); })};
+  if (point.lists->placement != gnn::ListPlacement::interleaved) {
+    options.gpu = point.lists->gpu;
+  }
+  Measurement measurement = measure_batches(
+      session, expected, graph,
+      {Clock::event, false, "the copy of the seeds and all kernels of one mini-batch"}, run, options);
   measurement.counters["gpu_bytes"] =
       static_cast<double>(lists->gpu_bytes() + sampler->gpu_bytes() + batch_memory->gpu_bytes());
   // Every edge is read, wherever it lies.

@@ -40,9 +40,9 @@ class Session {
 
   // Samples by the plan; see draw_samples. Right behind them `sampled` is called, as behind trials.
   [[nodiscard]] Samples sample(const std::function<double()>& one_sample) const;
-  // The same, and what the board of a GPU used in one sample, where that can be read.
-  [[nodiscard]] Samples sample(const std::function<double()>& one_sample, int gpu,
-                               Measurement& measurement) const;
+  // What the board of a GPU uses while the operation goes on and on, where the plan asks for it and NVML
+  // counts it. Before samples are drawn.
+  void meter(Operation& operation, int gpu, Measurement& measurement) const;
 
   // One sample of each of `count` trials, numbered from 0, which differ in what they are given: a program
   // from many sources. Their summary is of all of them; no plan stops them early.
@@ -70,7 +70,7 @@ class Session {
 
 // What measure() knows beside the operation.
 struct MeasureOptions {
-  std::optional<int> gpu = {};              // whose board's energy is read
+  std::optional<int> gpu = {};              // whose board's power is read: one of several is none
   std::optional<PhysicalLimit> limit = {};  // of the measurement
   std::optional<LinkPath> link = {};        // whose copy peak stands beside it
   // Throws FailedError where memory has left the place at which it is to stay; asked before and after every

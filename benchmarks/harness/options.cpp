@@ -235,23 +235,12 @@ constexpr const char* kInsteadOfRunning = "Instead of running";
 constexpr const char* kOutput = "Google Benchmark's output flags";
 
 // Of the groups that the short help shows, the flags that few need.
-constexpr std::array kRare{"--ask",
-                           "--numa",
-                           "--shard",
-                           "--ci-target",
-                           "--one-process",
-                           "--features",
-                           "--labels",
-                           "--train-ids",
-                           "--hot-budget",
-                           "--trials",
-                           "--transfer",
-                           "--graph-cache",
-                           "--gpu-memory",
-                           "--no-wait",
-                           "--ranks",
-                           "--rank-timeout",
-                           "--allow-managed-oversubscription"};
+constexpr std::array kRare{"--ask",         "--numa",         "--shard",
+                           "--ci-target",   "--power",        "--one-process",
+                           "--features",    "--labels",       "--train-ids",
+                           "--hot-budget",  "--trials",       "--transfer",
+                           "--graph-cache", "--gpu-memory",   "--no-wait",
+                           "--ranks",       "--rank-timeout", "--allow-managed-oversubscription"};
 constexpr std::size_t kHelpWidth = 100;
 constexpr std::size_t kHelpIndent = 27;
 
@@ -298,7 +287,8 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
       ->allow_extra_args(false);
   app.add_option("--gpu", raw.gpus, "GPUs: 0, or 0,1, or all")->group(group);
   app.add_option("--numa", raw.nodes, "NUMA nodes: 0, or 0,1, or all")->group(group);
-  app.add_option("--shard", raw.shard, "Run the i-th of n equal parts: i/n")->group(group);
+  app.add_option("--shard", raw.shard, "Run the i-th of n parts that take about equally long: i/n")
+      ->group(group);
   app.add_option("--min-bytes", raw.min_bytes, "Smallest size, e.g. 64KiB")->group(group);
   app.add_option("--max-bytes", raw.max_bytes, "Largest size, e.g. 4GiB")->group(group);
   app.add_option("--ci-target", raw.ci_target,
@@ -306,6 +296,10 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
       ->group(group);
   app.add_option("--benchmark_repetitions", raw.visits,
                  "Visits to every case, spread over the run, each from a new process")
+      ->group(group);
+  app.add_flag("--power", options.power,
+               "Read the power of a GPU's board, too, for which each visit to a case on one GPU goes on "
+               "for 0.4 s")
       ->group(group);
   app.add_flag("--one-process", options.one_process,
                "All visits from one process: for profilers, and to see how far processes differ")
@@ -354,7 +348,8 @@ void describe_running(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--graph-cache", options.graph_cache,
                  "Directory that keeps generated graphs; without it they are made again in each run")
       ->group(group);
-  app.add_option("--max-time", raw.max_time, "Start no case after this time, e.g. 10m; --resume goes on")
+  app.add_option("--max-time", raw.max_time,
+                 "Start no case that would end after this time, e.g. 10m; --resume goes on")
       ->group(group);
   app.add_option(
          "--ranks", options.ranks,

@@ -65,6 +65,7 @@ struct Options {
   std::optional<std::uint64_t> max_bytes;
   std::optional<double> ci_target;
   std::optional<int> visits;
+  bool power = false;                    // of the GPUs' boards is read, too
   bool one_process = false;              // for all of them
   std::vector<graph::GraphSpec> graphs;  // empty: those of each family
   std::string features;                  // path of a .npy file; empty: synthetic ones

@@ -208,6 +208,7 @@ Scope scope_of(const Options& options, const Machine& machine) {
   if (options.ci_target) {
     scope.sampling.ci_target = *options.ci_target;
   }
+  scope.sampling.power = options.power;
   scope.visits = options.visits.value_or(scope.visits);
   scope.visits_here = has_a_process_each(options, scope) ? 1 : scope.visits;
   return scope;

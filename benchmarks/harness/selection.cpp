@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "grainscope/system/limits.hpp"
 #include "options.hpp"
 #include "question.hpp"
+#include "screen.hpp"
 
 namespace grainscope::harness {
 
@@ -262,6 +264,38 @@ std::string understood_text(const Selection& selection, const Scope& scope) {
   return text + "\n" + lacking;
 }
 
+namespace {
+
+// One of so many parts that take about equally long by the plan, in the order of the listing: the longest
+// cases first, each goes to the part that has least so far.
+std::vector<Benchmark> shard(std::vector<Benchmark> cases, const Scope& scope, int index, int count) {
+  std::vector<double> takes_s;
+  takes_s.reserve(cases.size());
+  for (const Benchmark& benchmark : cases) {
+    takes_s.push_back(visits_to(benchmark, scope) * visit_estimate_s(benchmark, scope));
+  }
+  std::vector<std::size_t> by_length(cases.size());
+  std::iota(by_length.begin(), by_length.end(), std::size_t{0});
+  std::stable_sort(by_length.begin(), by_length.end(),
+                   [&](std::size_t a, std::size_t b) { return takes_s[a] > takes_s[b]; });
+  std::vector<double> of_part_s(static_cast<std::size_t>(count));
+  std::vector<bool> chosen(cases.size());
+  for (const std::size_t at : by_length) {
+    const auto least = std::min_element(of_part_s.begin(), of_part_s.end());
+    *least += takes_s[at];
+    chosen[at] = least - of_part_s.begin() == index - 1;
+  }
+  std::vector<Benchmark> part;
+  for (std::size_t at = 0; at < cases.size(); ++at) {
+    if (chosen[at]) {
+      part.push_back(std::move(cases[at]));
+    }
+  }
+  return part;
+}
+
+}  // namespace
+
 Selection select(const std::vector<Family>& families, const Machine& machine, const Scope& scope,
                  const std::string& filter_text, int shard_index, int shard_count) {
   const Filter filter(filter_text);
@@ -270,8 +304,8 @@ Selection select(const std::vector<Family>& families, const Machine& machine, co
   };
   std::vector<Benchmark> all = list_all(families, machine, scope);
   Selection selection;
+  std::vector<Benchmark> runnable;
   std::size_t matched = 0;
-  std::size_t runnable = 0;
   for (Benchmark& benchmark : all) {
     if (!keeps(benchmark.id)) {
       continue;
@@ -283,13 +317,13 @@ Selection select(const std::vector<Family>& families, const Machine& machine, co
       }
       continue;
     }
-    if (static_cast<int>(runnable++ % static_cast<std::size_t>(shard_count)) == shard_index - 1) {
-      selection.runnable.push_back(benchmark);
-    }
+    runnable.push_back(std::move(benchmark));
   }
   if (matched == 0) {
     refuse_empty_choice(families, machine, scope, filter_text);
   }
+  selection.runnable =
+      shard_count == 1 ? std::move(runnable) : shard(std::move(runnable), scope, shard_index, shard_count);
   selection.without_effect = without_effect(families, machine, scope, keeps);
   return selection;
 }

@@ -11,14 +11,15 @@
 #include "benchmark.hpp"
 #include "grainscope/core/thread_team.hpp"
 #include "grainscope/cuda/runtime.hpp"
+#include "grainscope/system/board_meter.hpp"
 #include "grainscope/system/managed_counter.hpp"
 #include "link_peaks.hpp"
 
 namespace grainscope::harness {
 namespace {
 
-// NVML's energy counter moves some tens of times a second; a shorter session would read noise.
-constexpr double kShortestEnergy_s = 0.2;
+// So long the board's counter of energy is waited for; it moves ten times a second.
+constexpr double kLongestMetering_s = 2;
 
 }  // namespace
 
@@ -40,24 +41,29 @@ Samples Session::sample(const std::function<double()>& one_sample) const {
   return samples;
 }
 
-Samples Session::sample(const std::function<double()>& one_sample, int gpu, Measurement& measurement) const {
+void Session::meter(Operation& operation, int gpu, Measurement& measurement) const {
   const GpuReport* report = machine_.find_gpu(gpu);
-  const bool counts = machine_.nvml != nullptr && report != nullptr && !report->uuid.empty();
-  const auto energy_mj = [&] { return counts ? machine_.nvml->energy_mj(report->uuid) : std::nullopt; };
-  const auto before = energy_mj();
-  const double begun = steady_now_s();
-  Samples samples = draw_samples(plan_, one_sample, steady_now_s, interrupted_);
-  const double took_s = steady_now_s() - begun;
-  const auto after = energy_mj();
-  sampled_();
-  if (before && after && *after > *before && samples.wall_s >= kShortestEnergy_s) {
-    const auto drawn =
-        static_cast<double>(samples.seconds.size() + samples.unsettled.size() + samples.warmups);
-    const double energy_j = static_cast<double>(*after - *before) * 1e-3;
-    measurement.energy_j = energy_j / drawn;
-    measurement.power_w = energy_j / took_s;
+  if (!plan_.power || machine_.nvml == nullptr || report == nullptr || report->uuid.empty()) {
+    return;
   }
-  return samples;
+  const BoardMeter board([nvml = machine_.nvml.get(), uuid = report->uuid] { return nvml->energy_mj(uuid); });
+  const double begun = steady_now_s();
+  double took_s = 0;
+  std::size_t runs = 0;
+  while (!board.is_done() && took_s < kLongestMetering_s) {
+    if (interrupted_()) {
+      throw Interrupted{};
+    }
+    if (!operation.rehearse()) {
+      return;
+    }
+    ++runs;
+    took_s = steady_now_s() - begun;
+  }
+  if (const auto power_w = board.power_w(); power_w && runs > 0) {
+    measurement.power_w = *power_w;
+    measurement.energy_j = *power_w * took_s / static_cast<double>(runs);
+  }
 }
 
 Samples Session::trials(int count, const std::function<double(int)>& one_trial) const {
@@ -97,7 +103,6 @@ class OnQuietCpu {
       {
         const OnCpu there(choice->cpu);
         static_cast<void>(operation_.run());
-        ++again_;
       }
       operation_.prepare();
     }
@@ -116,8 +121,6 @@ class OnQuietCpu {
     samples.keep_sampled(sampled);
     return std::accumulate(sampled.begin(), sampled.end(), std::uint64_t{0});
   }
-  // Runs that were nobody's sample.
-  [[nodiscard]] std::size_t again() const { return again_; }
 
  private:
   static constexpr double kCachesMatter_s = 1e-3;
@@ -146,7 +149,6 @@ class OnQuietCpu {
   int cpu_ = sched_getcpu();
   double last_s_ = 0;
   double waited_s_ = 0;
-  std::size_t again_ = 0;
 };
 
 // The driver's own counts of managed memory, in one more sample that is not timed. There are none where it
@@ -194,18 +196,13 @@ void visit(const Session& session, Operation& operation, const MeasureOptions& o
     return seconds;
   };
   const int trials = operation.trials();
-  measurement.samples.append(trials > 0    ? session.trials(trials, [&](int) { return one_sample(); })
-                             : options.gpu ? session.sample(one_sample, *options.gpu, measurement)
-                                           : session.sample(one_sample));
+  if (options.gpu) {
+    session.meter(operation, *options.gpu, measurement);  // first: what notes a number a run keeps the last
+  }
+  measurement.samples.append(trials > 0 ? session.trials(trials, [&](int) { return one_sample(); })
+                                        : session.sample(one_sample));
   if (quiet) {
     measurement.disturbed = quiet->disturbed(measurement.samples);
-  }
-  if (quiet && measurement.energy_j) {
-    // The board was paid for these runs, too.
-    const Samples& samples = measurement.samples;
-    const auto drawn =
-        static_cast<double>(samples.seconds.size() + samples.unsettled.size() + samples.warmups);
-    *measurement.energy_j *= drawn / (drawn + static_cast<double>(quiet->again()));
   }
   if (cuda::is_counted()) {
     operation.prepare();

@@ -66,12 +66,19 @@ void run_under_library(const std::vector<const Benchmark*>& cases, const std::ve
   }
 }
 
-// What a round tells the run that it is part of.
+// Of --max-time: what was given, and what is left of it.
+struct MaxTime {
+  double given_s = 0;
+  double left_s = 0;
+};
+
+// What a round tells the run that it is part of, and asks it.
 struct RoundHooks {
   std::function<void(const std::string& name)> starting;
   std::function<void(const json& rows)> finished;
   std::function<void(const LinkPeak&, const std::vector<Warning>&)> link;
   std::function<std::string()> why_stop;
+  std::function<std::optional<MaxTime>()> max_time;
 };
 
 // Visits to cases from this process.
@@ -79,6 +86,7 @@ class Visitor {
  public:
   Visitor(const RunRequest& request, RoundHooks hooks)
       : options_(request.options),
+        scope_(request.scope),
         hooks_(std::move(hooks)),
         peaks_(request.machine, hooks_.link),
         runner_(request.machine, share_of(request.scope.sampling, request.scope.visits), peaks_,
@@ -89,17 +97,36 @@ class Visitor {
 
   Ending visit(const std::vector<const Benchmark*>& cases, int round) {
     runner_.place_anew();
+    std::size_t late = 0;
     run_under_library(cases, options_.library_flags, [&](const Benchmark& benchmark, auto& state) {
+      if (ends_late(benchmark)) {
+        ++late;
+        state.SkipWithError("would end after --max-time");
+        return;
+      }
       if (json row = runner_.visit(benchmark, state); !row.is_null()) {
         row["round"] = round;
         hooks_.finished(json::array({std::move(row)}));
       }
     });
-    return runner_.ending();
+    Ending ending = runner_.ending();
+    if (late > 0 && ending.why.empty()) {
+      ending.why = std::to_string(late) + (late == 1 ? " case" : " cases") + " would end after --max-time";
+    }
+    return ending;
   }
 
  private:
+  // By the plan. In the first tenth of the time every case starts: the longest would never run else.
+  [[nodiscard]] bool ends_late(const Benchmark& benchmark) const {
+    constexpr double kFree = 0.1;
+    const std::optional<MaxTime> time = hooks_.max_time();
+    return time && time->left_s < (1 - kFree) * time->given_s &&
+           visit_estimate_s(benchmark, scope_) > time->left_s;
+  }
+
   const Options& options_;
+  const Scope& scope_;
   RoundHooks hooks_;
   LinkPeaks peaks_;
   CaseRunner runner_;
@@ -309,7 +336,8 @@ class Suite {
           RoundHooks{.starting = [this](const auto& name) { start(name); },
                      .finished = [this](const json& rows) { finished(rows); },
                      .link = [this](const auto& peak, const auto& warnings) { note_link(peak, warnings); },
-                     .why_stop = [this] { return why_stop(); }});
+                     .why_stop = [this] { return why_stop(); },
+                     .max_time = [this] { return max_time(); }});
       for (const LinkPeak& peak : links_) {
         visitor_->know(peak);
       }
@@ -325,8 +353,9 @@ class Suite {
     for (const LinkPeak& peak : links_) {
       job["links"].push_back(link_json(peak));
     }
-    if (options_.max_time_s) {
-      job["left_s"] = *options_.max_time_s - (steady_now_s() - start_s_);
+    if (const auto time = max_time()) {
+      job["left_s"] = time->left_s;
+      job["max_s"] = time->given_s;
     }
     std::vector<std::string> flags = options_.selection_flags;
     if (!options_.graph_cache.empty()) {
@@ -412,10 +441,17 @@ class Suite {
     if (!store_error_.empty()) {
       return store_error_;
     }
-    if (options_.max_time_s && steady_now_s() - start_s_ > *options_.max_time_s) {
-      return "--max-time of " + format_seconds(*options_.max_time_s) + " reached";
+    if (const auto time = max_time(); time && time->left_s < 0) {
+      return "--max-time of " + format_seconds(time->given_s) + " reached";
     }
     return {};
+  }
+
+  [[nodiscard]] std::optional<MaxTime> max_time() const {
+    if (!options_.max_time_s) {
+      return std::nullopt;
+    }
+    return MaxTime{*options_.max_time_s, *options_.max_time_s - (steady_now_s() - start_s_)};
   }
 
   void note_link(const LinkPeak& peak, const std::vector<Warning>& warnings) {
@@ -609,9 +645,15 @@ void run_round(RunRequest request) {
     }
     cases.push_back(found->second);
   }
+  const auto max_time = [&]() -> std::optional<MaxTime> {
+    if (!round.contains("left_s")) {
+      return std::nullopt;
+    }
+    return MaxTime{round["max_s"].get<double>(), round["left_s"].get<double>() - (steady_now_s() - start_s)};
+  };
   const auto why_stop = [&]() -> std::string {
-    const bool late = round.contains("left_s") && steady_now_s() - start_s > round["left_s"].get<double>();
-    return late ? "--max-time reached" : "";
+    const auto time = max_time();
+    return time && time->left_s < 0 ? "--max-time reached" : "";
   };
   Visitor visitor(request, {.starting =
                                 [](const std::string& name) {
@@ -625,7 +667,8 @@ void run_round(RunRequest request) {
                                 [](const LinkPeak& peak, const std::vector<Warning>& warnings) {
                                   say({{"link", link_json(peak)}, {"warnings", warnings_json(warnings)}});
                                 },
-                            .why_stop = why_stop});
+                            .why_stop = why_stop,
+                            .max_time = max_time});
   for (const json& link : round.at("links")) {
     visitor.know(link_from_json(link));
   }

@@ -160,10 +160,13 @@ Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedG
     }
   };
   Trials trials(*run.traversal, graph, std::move(parts));
-  Measurement measurement =
-      measure(session, trials,
-              {.limit = host_link_limit(session.machine(), point.walkers()),
-               .residency = residency_of(point.memory, [&lists] { lists.first().expect_on_host(); })});
+  MeasureOptions options{
+      .limit = host_link_limit(session.machine(), point.walkers()),
+      .residency = residency_of(point.memory, [&lists] { lists.first().expect_on_host(); })};
+  if (point.others.empty()) {
+    options.gpu = point.gpu;
+  }
+  Measurement measurement = measure(session, trials, options);
   measurement.verification += of_parents;
   summarise(graph, layout, lists.hot_bytes(), lists.gpu_bytes() + run.traversal->gpu_bytes(), measurement);
   hold_against_model(session, point, run.model(sources.front(), first_reads), measurement);

@@ -349,7 +349,11 @@ Measurement measure_trials(Session& session, const TraversalPoint& point, const 
     note(trial);
   };
   Trials trials(traversal, graph, std::move(parts));
-  return measure(session, trials, {.residency = residency});
+  MeasureOptions options{.residency = residency};
+  if (point.gpus == 1) {
+    options.gpu = point.where.request.gpu;
+  }
+  return measure(session, trials, options);
 }
 
 // Of all GPUs that traverse.
@@ -763,9 +767,13 @@ class Lister {
     benchmark.needs = needs_of(point);
     constexpr double kLink_gb_s = 45;
     constexpr double kMemory_gb_s = 400;
+    // Lanes of their own lists share few sectors, and ask for an edge's again and again; in sssp their lists
+    // are read most often.
+    const std::uint64_t naive_edge_bytes = point.algorithm == Algorithm::sssp ? 160 : 64;
+    const bool naive = !point.subway && point.access == Access::naive;
     const bool mapped = !point.subway && point.where.request.placement == EdgePlacement::mapped;
     benchmark.samples_s =
-        trials_s(point.spec, point.algorithm, point.trials, point.element_bytes(),
+        trials_s(point.spec, point.algorithm, point.trials, naive ? naive_edge_bytes : point.element_bytes(),
                  (mapped || point.subway || point.is_managed() ? kLink_gb_s : kMemory_gb_s) * point.gpus,
                  mapped, point.direction);
     benchmark.other_gpus = others_of(point);

@@ -73,6 +73,27 @@ TEST_F(Sessions, a_measured_copy_is_verified_bounded_and_possible) {
   EXPECT_FALSE(measurement.verification.empty());
 }
 
+TEST_F(Sessions, power_is_read_where_it_is_asked_for) {
+  LinkPeaks peaks(*machine_, [](const LinkPeak&, const std::vector<Warning>&) {});
+  for (const bool power : {false, true}) {
+    SamplingPlan plan{.budget_s = 0.1};
+    plan.power = power;
+    Session session(*machine_, plan, peaks, &managed_, [] { return false; });
+    const Measurement measurement = measure_transfer(session, pinned_copy(16 * kMiB));
+    if (power && !machine_->nvml->energy_mj(machine_->find_gpu(0)->uuid)) {
+      GTEST_SKIP() << "this board does not count its energy";
+    }
+    ASSERT_EQ(measurement.power_w.has_value(), power);
+    ASSERT_EQ(measurement.energy_j.has_value(), power);
+    if (power) {
+      EXPECT_GT(*measurement.power_w, 20);
+      EXPECT_LT(*measurement.power_w, 2000);
+      // What lies between samples is in it, and no sample is shorter than the copy alone.
+      EXPECT_GT(*measurement.energy_j, 20 * measurement.samples.summary.median);
+    }
+  }
+}
+
 TEST_F(Sessions, a_planted_speed_above_the_link_is_called_impossible) {
   LinkPeaks peaks(*machine_, [](const LinkPeak&, const std::vector<Warning>&) {});
   Session session(*machine_, {.budget_s = 0.1}, peaks, &managed_, [] { return false; });

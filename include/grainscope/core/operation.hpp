@@ -120,7 +120,7 @@ struct Measurement {
   std::string verification;  // what was checked; empty: nothing was, and the row fails
   std::optional<Traffic> traffic;
   std::optional<double> energy_j;        // a sample with what lies between samples, on the GPU's board
-  std::optional<double> power_w;         // of that board, the mean while samples were drawn
+  std::optional<double> power_w;         // of that board, the mean while the operation went on and on
   std::optional<double> link_peak_gb_s;  // measured copy peak of the same path
   std::map<std::string, double> counters;
   std::vector<LaneResult> lanes;  // where several ran at once; `samples` is when any that is measured ran
@@ -168,6 +168,16 @@ class Operation {
   // whoever counts, as a profiler, which waits for each kernel before the next is submitted. Nothing where no
   // kernel of its own is at work.
   virtual void run_counted() {}
+  // A sample that nobody takes, with what comes before it: for whoever looks at something other than its
+  // time, before samples are taken. False where there is no more than each input's one.
+  [[nodiscard]] virtual bool rehearse() {
+    if (trials() > 0) {
+      return false;
+    }
+    prepare();
+    static_cast<void>(run());
+    return true;
+  }
   // Whether managed memory of the host is read by run_counted(): the driver counts what moves.
   [[nodiscard]] virtual bool reads_managed() const { return false; }
   // What it knows of itself beside its times: bytes, operations, counters. May run parts of itself again.

@@ -19,6 +19,7 @@ struct SamplingPlan {
   std::size_t warmups = 2;
   double warmup_s = 0;    // short operations warm up for so long, to at most kMostWarmups
   double patience_s = 0;  // for so long no visit ends for a foretold interval
+  bool power = false;     // of the board of a GPU is read before the samples, while the operation goes on
 };
 inline constexpr std::size_t kMostWarmups = 64;
 

@@ -534,7 +534,7 @@ class _Offer:
             if self.watts is None:
                 raise ReportError(
                     f"{workload.path}: [cost] needs the power of candidate {offer.name!r}, and "
-                    f"{self.lacking}: give `watts` and `watts_source`"
+                    f"{self.lacking}; or give `watts` and `watts_source`"
                 )
             cost = workload.cost
             self.energy = energy_cost(self.watts, cost.years, cost.per_kwh, cost.pue)
@@ -549,7 +549,7 @@ class _Offer:
         parts = list(zip(judged.prediction.names, judged.prediction.parts, strict=True))
         lacking = [name for name, part in parts if part.watts is None]
         if lacking:
-            return None, None, f"its rows of {', '.join(lacking)} have no power"
+            return None, None, f"its rows of {', '.join(lacking)} have no power, which `grainscope --power` reads"
         shares = [
             share * part.time.value for share, (_, part) in zip(judged.prediction.shares, parts, strict=True)
         ]

@@ -277,6 +277,26 @@ TEST_F(SelectionOf, shards_are_equal_but_for_one_case) {
   }
 }
 
+TEST_F(SelectionOf, a_case_that_takes_long_has_a_shard_almost_for_itself) {
+  std::vector<Benchmark> cases = numbered(23);
+  for (Benchmark& each : cases) {
+    each.about_s = 1;
+  }
+  cases[20].about_s = 10;
+  const std::vector<std::string> whole = names(select_from(cases).runnable);
+  std::vector<std::size_t> sizes;
+  for (int index = 1; index <= 3; ++index) {
+    const std::vector<std::string> part = names(select_from(cases, "", index, 3).runnable);
+    auto at = whole.begin();
+    for (const std::string& name : part) {  // in the order of the listing
+      at = std::find(at, whole.end(), name);
+      ASSERT_NE(at, whole.end()) << name;
+    }
+    sizes.push_back(part.size());
+  }
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 9, 9}));
+}
+
 TEST_F(SelectionOf, shards_are_of_what_the_filter_leaves) {
   EXPECT_EQ(select_from({fake_case("x"), fake_case("a"), fake_case("y"), fake_case("b")}, "fake/[ab]/", 2, 2)
                 .runnable.front()

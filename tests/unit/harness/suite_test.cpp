@@ -278,6 +278,23 @@ TEST_F(EarlyEnd, at_the_time_limit_starts_no_further_case_and_goes_on) {
   EXPECT_GE(whole["context"]["run"]["wall_s"], 0.3);
 }
 
+TEST_F(EarlyEnd, leaves_what_would_end_after_the_time_limit_for_the_next_part) {
+  std::vector<Benchmark> planned = cases([] { usleep(400'000); });
+  for (Benchmark& each : planned) {
+    each.about_s = 0.001;
+  }
+  planned[3].about_s = 1.8;
+  const Ended ended = FakeRun::begin(planned, {"--max-time=2"});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  const json part = result();
+  EXPECT_EQ(part["context"]["run"]["why_incomplete"], "1 case would end after --max-time");
+  std::multiset<std::string> others = all_;
+  others.erase(fake_name("d"));
+  EXPECT_EQ(sorted_names(part), others);
+  EXPECT_EQ(part["context"]["run"]["counts"]["failed"], 0);
+  EXPECT_EQ(sorted_names(finish()), all_);
+}
+
 TEST_F(EarlyEnd, at_the_time_limit_keeps_the_visits_that_were_made) {
   const Ended ended =
       begin([] { usleep(150'000); }, {"--max-time=0.1", "--benchmark_repetitions=2", "--one-process"});
