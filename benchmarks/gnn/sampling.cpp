@@ -79,16 +79,20 @@ void require_equal(const MiniBatch& expected, const MiniBatch& sampled, std::uin
 }
 
 // `run`: seconds of a mini-batch, which it samples and holds against the expected one.
-Measurement measure_batches(Session& session, const ExpectedBatches& expected, const GnnGraph& graph,
-                            const Timing& timing, const std::function<double(std::uint64_t batch)>& run,
-                            const MeasureOptions& options = {}) {
+Measurement measure_batches(
+    Session& session, const ExpectedBatches& expected, const GnnGraph& graph, const Timing& timing,
+    const std::function<double(std::uint64_t batch)>& run, const MeasureOptions& options = {},
+    const std::function<std::optional<double>(double)>& around_s = [](double) { return std::nullopt; }) {
   std::uint64_t turn = 0;
   const auto verify = [&] {
     return "every mini-batch of every sample equals, bit for bit, the CPU's of the same seeds, drawn "
            "before: " +
            expected.verification;
   };
-  LocalOperation sampling({.run = [&] { return run(turn++ % kTurns); }, .verify = verify, .timing = timing});
+  LocalOperation sampling({.run = [&] { return run(turn++ % kTurns); },
+                           .verify = verify,
+                           .timing = timing,
+                           .around_s = around_s});
   Measurement measurement = measure(session, sampling, options);
   double edges = 0;
   double nodes = 0;
@@ -144,7 +148,8 @@ Measurement measure_cpu_sampling(Session& session, const SamplingPoint& point, c
     return seconds;
   };
   Measurement measurement = measure_batches(
-      session, expected, graph, {Clock::steady, false, "the sampling of one mini-batch by all threads"}, run);
+      session, expected, graph, {Clock::steady, false, "the sampling of one mini-batch by all threads"}, run,
+      {}, all_of_run);
   measurement.counters["threads"] = omp_get_max_threads();
   measurement.limit = cpu_limit(omp_get_max_threads(), sizeof(Vertex));
   return measurement;

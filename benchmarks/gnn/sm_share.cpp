@@ -249,11 +249,12 @@ Measurement sample_here(const Both& both, Recorder& recorder) {
     return recorder.add(seconds, together.seconds()[0], together.seconds()[1]);
   };
   LocalOperation recorded(
-      {[&] { together.prepare(); },
-       run,
-       [&] { return together.verify(); },
-       {Clock::event, true,
-        std::string("a gather and ") + spoken(point.consumer) + " at once, until both have ended"}});
+      {.prepare = [&] { together.prepare(); },
+       .run = run,
+       .verify = [&] { return together.verify(); },
+       .timing = {Clock::event, true,
+                  std::string("a gather and ") + spoken(point.consumer) + " at once, until both have ended"},
+       .around_s = [&](double run_s) { return together.around_s(run_s); }});
   Measurement measurement = harness::measure(session, recorded, {.gpu = gpu});
   add_share(session, point, site, sides.gather.unique(), split.part->given_sms(), measurement);
   measurement.counters["rest_sms"] = split.rest->given_sms();

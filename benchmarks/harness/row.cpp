@@ -342,6 +342,9 @@ void add_measurement(json& row, const Measurement& measurement) {
   if (measurement.traffic) {
     row["traffic"] = traffic_json(*measurement.traffic);
   }
+  if (measurement.around_s) {
+    row["around_s"] = *measurement.around_s;
+  }
   if (measurement.energy_j) {
     row["energy_j"] = *measurement.energy_j;
   }
@@ -356,8 +359,9 @@ void add_measurement(json& row, const Measurement& measurement) {
 namespace {
 
 // What is told of a visit and not of the case: of these a merged row has each visit's.
-constexpr const char* kOfAVisit[] = {"round", "samples_s",   "unsettled_s", "within_s",  "visit_s",
-                                     "cpu_s", "preemptions", "stolen_s",    "disturbed", "state"};
+constexpr const char* kOfAVisit[] = {"round",    "samples_s", "unsettled_s", "within_s",
+                                     "visit_s",  "around_s",  "cpu_s",       "preemptions",
+                                     "stolen_s", "disturbed", "state"};
 
 // Whether most of its samples found no quiet CPU: what such a visit takes, another does not.
 bool is_busy(const json& visit) {

@@ -83,11 +83,37 @@ Samples Session::trials(int count, const std::function<double(int)>& one_trial) 
 
 namespace {
 
+// What passes by that clock around each sample, where an operation can tell.
+class Around {
+ public:
+  double run(Operation& operation) {
+    const double begun_s = raw_now_s();
+    const double seconds = operation.run();
+    const double passed_s = raw_now_s() - begun_s;
+    if (const auto around_s = operation.around_s(passed_s)) {
+      noted_s_.push_back(*around_s);
+    }
+    return seconds;
+  }
+  [[nodiscard]] std::optional<double> median_s(const Samples& samples) const {
+    if (noted_s_.empty()) {
+      return std::nullopt;
+    }
+    std::vector<double> sampled = noted_s_;
+    samples.keep_sampled(sampled);
+    return summarize(sampled).median;
+  }
+
+ private:
+  std::vector<double> noted_s_;  // of each call
+};
+
 // Samples of a visit, each on a CPU that shares its core with nobody, where the calling thread does all that
 // the host does and the host's clock tells the time.
 class OnQuietCpu {
  public:
-  OnQuietCpu(QuietCpu& cpus, Operation& operation) : cpus_(cpus), operation_(operation) {}
+  OnQuietCpu(QuietCpu& cpus, Operation& operation, Around& around)
+      : cpus_(cpus), operation_(operation), around_(around) {}
 
   double sample() {
     wait();
@@ -95,7 +121,7 @@ class OnQuietCpu {
     const auto choice = cpus_.choose(cpu_);
     disturbed_.push_back(choice && !choice->quiet ? 1 : 0);
     if (!choice) {
-      return operation_.run();
+      return around_.run(operation_);
     }
     looked_ = true;
     if (choice->cpu != cpu_ && last_s_ < kCachesMatter_s) {
@@ -108,7 +134,7 @@ class OnQuietCpu {
     }
     cpu_ = choice->cpu;
     const OnCpu there(cpu_);
-    last_s_ = operation_.run();
+    last_s_ = around_.run(operation_);
     return last_s_;
   }
 
@@ -144,6 +170,7 @@ class OnQuietCpu {
 
   QuietCpu& cpus_;
   Operation& operation_;
+  Around& around_;
   std::vector<int> disturbed_;  // whether there was a neighbour: of each call, 1
   bool looked_ = false;
   int cpu_ = sched_getcpu();
@@ -179,10 +206,11 @@ void count_moved(Operation& operation, Measurement& measurement) {
 
 void visit(const Session& session, Operation& operation, const MeasureOptions& options,
            Measurement& measurement) {
+  Around around;
   std::optional<OnQuietCpu> quiet;
   if (session.quiet_cpu() != nullptr && operation.on_callers_thread() && operation.trials() == 0 &&
       operation.timing().clock == Clock::steady) {
-    quiet.emplace(*session.quiet_cpu(), operation);
+    quiet.emplace(*session.quiet_cpu(), operation, around);
   }
   const auto check_residency = [&] {
     if (options.residency) {
@@ -191,7 +219,10 @@ void visit(const Session& session, Operation& operation, const MeasureOptions& o
   };
   const auto one_sample = [&] {
     check_residency();
-    const double seconds = quiet ? quiet->sample() : sample(operation);
+    if (!quiet) {
+      operation.prepare();
+    }
+    const double seconds = quiet ? quiet->sample() : around.run(operation);
     check_residency();
     return seconds;
   };
@@ -201,6 +232,7 @@ void visit(const Session& session, Operation& operation, const MeasureOptions& o
   }
   measurement.samples.append(trials > 0 ? session.trials(trials, [&](int) { return one_sample(); })
                                         : session.sample(one_sample));
+  measurement.around_s = around.median_s(measurement.samples);
   if (quiet) {
     measurement.disturbed = quiet->disturbed(measurement.samples);
   }

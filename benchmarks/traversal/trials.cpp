@@ -129,7 +129,9 @@ double Trials::run() {
   const std::size_t number = trials_.size();
   const graph::Vertex source = parts_.sources[number];
   traversal_.spoil();
+  const double begun_s = raw_now_s();
   const double seconds = traversal_.run(source);
+  around_s_ = raw_now_s() - begun_s;
   const bool ranks = parts_.algorithm == Algorithm::pr;
   verdict_ = ranks ? certify_ranks(graph_, traversal_.ranks())
                    : certify(graph_, parts_.algorithm, source, traversal_.answer());

@@ -27,7 +27,8 @@ namespace grainscope::harness {
 [[nodiscard]] bool starts_somewhere(graph::Algorithm algorithm);
 [[nodiscard]] int trials_of(graph::Algorithm algorithm, int asked);
 // About how long so many trials take, with their certificates, where lists are read at `gb_s` and an edge has
-// so many bytes: by H100s, an H200 and hosts of 16 and 32 CPUs. `followed`: one more is followed level by level on the host.
+// so many bytes: by H100s, an H200 and hosts of 16 and 32 CPUs. `followed`: one more is followed level by
+// level on the host.
 [[nodiscard]] double trials_s(const graph::GraphSpec& spec, graph::Algorithm algorithm, int trials,
                               std::uint64_t edge_bytes, double gb_s, bool followed,
                               graph::Direction direction = graph::Direction::push);
@@ -65,6 +66,7 @@ class Trials final : public Operation {
   [[nodiscard]] int trials() const override { return static_cast<int>(parts_.sources.size()); }
   void run_counted() override;
   [[nodiscard]] bool rehearse() override;
+  [[nodiscard]] std::optional<double> around_s(double /*run_s*/) const override { return around_s_; }
   [[nodiscard]] bool reads_managed() const override { return parts_.managed; }
   // Trials, and the levels of the first.
   void describe(Measurement& measurement) override;
@@ -74,6 +76,7 @@ class Trials final : public Operation {
   const LoadedGraph& graph_;
   TrialParts parts_;
   Verdict verdict_;  // of the last
+  double around_s_ = 0;
   std::vector<Trial> trials_;
   std::vector<LevelResult> first_levels_;
 };

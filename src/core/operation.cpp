@@ -38,6 +38,28 @@ std::uint64_t moved_by(const Measurement& measurement) {
   return crossed > 0 ? crossed : measurement.bytes;
 }
 
+// Of what passes around a sample by another clock, the sample is the most. Beside it a call of either clock
+// may stand on the host, and on a GPU what is submitted before and waited for behind.
+constexpr double kLeastOfAround = 0.6;
+constexpr double kMostOfAround = 1.02;
+constexpr double kBesideOnHost_s = 5e-6;
+constexpr double kBesideOnGpu_s = 30e-6;
+
+// Empty where both clocks can be right.
+std::string why_clocks_differ(const Measurement& measurement) {
+  if (!measurement.around_s) {
+    return {};
+  }
+  const double median_s = measurement.samples.summary.median;
+  const double beside_s = measurement.timing.clock == Clock::steady ? kBesideOnHost_s : kBesideOnGpu_s;
+  if (median_s + beside_s >= kLeastOfAround * *measurement.around_s &&
+      median_s - beside_s <= kMostOfAround * *measurement.around_s) {
+    return {};
+  }
+  return "impossible: samples of " + format_seconds(median_s) + ", around each of which " +
+         format_seconds(*measurement.around_s) + " passed by another clock";
+}
+
 }  // namespace
 
 std::string why_impossible(const Measurement& measurement) {
@@ -46,6 +68,9 @@ std::string why_impossible(const Measurement& measurement) {
   }
   if (measurement.samples.seconds.empty()) {
     return "impossible: no samples";
+  }
+  if (std::string why = why_clocks_differ(measurement); !why.empty()) {
+    return why;
   }
   if (!measurement.limit) {
     return {};

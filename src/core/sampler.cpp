@@ -92,6 +92,10 @@ double possible_sample_s(double seconds) {
   return seconds;
 }
 
+double raw_now_s() {
+  return seconds_on(CLOCK_MONOTONIC_RAW);
+}
+
 double process_cpu_s() {
   return seconds_on(CLOCK_PROCESS_CPUTIME_ID);
 }

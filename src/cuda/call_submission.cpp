@@ -28,6 +28,7 @@ class LaunchProbe final : public CallProbe {
         guard_(spec.gpu),
         counter_(spec.gpu, spec.what == Call::launch_with_arguments ? spec.argument_bytes : 8) {}
 
+  [[nodiscard]] std::optional<double> around_s(double run_s) const override { return run_s; }
   double run() override {
     launches_ += static_cast<std::uint64_t>(calls());
     const double seconds = time_calls(calls(), "launch a kernel", [this](int) {
@@ -221,6 +222,7 @@ class ThreadedProbe final : public CallProbe {
     expect_success("make a GPU current on every thread");
   }
 
+  [[nodiscard]] std::optional<double> around_s(double run_s) const override { return run_s; }
   double run() override {
     if (!launches_kernels_) {
       launch_one_each();

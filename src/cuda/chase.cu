@@ -207,6 +207,7 @@ class ChaseProbe final : public Operation {
   }
 
   void prepare() override { expect_on_host(); }
+  [[nodiscard]] std::optional<double> around_s(double run_s) const override { return run_s; }
   double run() override {
     const double seconds = chase_->walk(length_.steps, length_.kernels);
     expect_on_host();

@@ -114,6 +114,9 @@ std::string SharedRun::verify() {
 Timing SharedRun::timing() const {
   return {};
 }
+std::optional<double> SharedRun::around_s(double /*run_s*/) const {
+  return std::nullopt;
+}
 const std::vector<double>& SharedRun::seconds() const {
   return parts_->seconds;
 }

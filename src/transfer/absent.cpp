@@ -36,6 +36,9 @@ std::string Mover::verify() {
 Timing Mover::timing() const {
   return {};
 }
+std::optional<double> Mover::around_s(double /*run_s*/) const {
+  return std::nullopt;
+}
 bool Mover::on_callers_thread() const {
   return false;
 }

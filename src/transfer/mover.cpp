@@ -258,6 +258,12 @@ bool Mover::on_callers_thread() const {
   return state_->lanes.size() == 1 && state_->lanes.front().lane().on_callers_thread();
 }
 
+std::optional<double> Mover::around_s(double run_s) const {
+  const bool told = state_->lanes.size() == 1 && !state_->submission_only &&
+                    state_->lanes.front().lane().conduct() == Conduct::hosted;
+  return told ? std::optional(run_s) : std::nullopt;
+}
+
 void Mover::describe(Measurement& measurement) {
   if (state_->lanes.size() == 1) {
     const cuda::DeviceGuard guard(state_->lanes.front().lane().gpu());

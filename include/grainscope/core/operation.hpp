@@ -119,6 +119,7 @@ struct Measurement {
   bool in_turn = false;      // samples are steps of one run: one that was late shortens the next
   std::string verification;  // what was checked; empty: nothing was, and the row fails
   std::optional<Traffic> traffic;
+  std::optional<double> around_s;        // what passed around a sample by another clock: the median
   std::optional<double> energy_j;        // a sample with what lies between samples, on the GPU's board
   std::optional<double> power_w;         // of that board, the mean while the operation went on and on
   std::optional<double> link_peak_gb_s;  // measured copy peak of the same path
@@ -168,6 +169,9 @@ class Operation {
   // whoever counts, as a profiler, which waits for each kernel before the next is submitted. Nothing where no
   // kernel of its own is at work.
   virtual void run_counted() {}
+  // What passed around what the last run() timed, by another clock, of the time that all of run() took by it.
+  // Nothing where run() also does what takes long beside a sample.
+  [[nodiscard]] virtual std::optional<double> around_s(double /*run_s*/) const { return std::nullopt; }
   // A sample that nobody takes, with what comes before it: for whoever looks at something other than its
   // time, before samples are taken. False where there is no more than each input's one.
   [[nodiscard]] virtual bool rehearse() {
@@ -201,7 +205,13 @@ struct OperationParts {
   Timing timing;
   int trials = 0;
   bool on_callers_thread = false;
+  std::function<std::optional<double>(double run_s)> around_s = [](double) { return std::nullopt; };
 };
+// As `around_s`, of a run() that does nothing that takes long but what it times.
+inline std::optional<double> all_of_run(double run_s) {
+  return run_s;
+}
+
 class LocalOperation final : public Operation {
  public:
   explicit LocalOperation(OperationParts parts) : parts_(std::move(parts)) {}
@@ -211,6 +221,7 @@ class LocalOperation final : public Operation {
   [[nodiscard]] Timing timing() const override { return parts_.timing; }
   [[nodiscard]] int trials() const override { return parts_.trials; }
   [[nodiscard]] bool on_callers_thread() const override { return parts_.on_callers_thread; }
+  [[nodiscard]] std::optional<double> around_s(double run_s) const override { return parts_.around_s(run_s); }
 
  private:
   OperationParts parts_;

@@ -67,6 +67,9 @@ struct Interrupted {};
 
 // Seconds on a clock that never goes back.
 [[nodiscard]] double steady_now_s();
+// Seconds by the kernel's count of hardware ticks, which no adjustment of time touches: another clock than
+// any that a sample is timed by.
+[[nodiscard]] double raw_now_s();
 // CPU time of this process so far, all threads together, in seconds.
 [[nodiscard]] double process_cpu_s();
 // The same of the calling thread alone.

@@ -82,6 +82,7 @@ class HostPingPong final : public Operation {
   HostPingPong(const FlagSpec& spec, const Topology& topology, const PingPongPlan& plan = {.rounds = 1024});
   // Seconds on the steady clock for all rounds; the GPU's thread runs before the first. FailedError, well
   // within a second, where a round is lost or out of turn.
+  [[nodiscard]] std::optional<double> around_s(double run_s) const override { return run_s; }
   double run() override;
   std::string verify() override;
   [[nodiscard]] Timing timing() const override;
@@ -108,6 +109,7 @@ class PeerPingPong final : public Operation {
   explicit PeerPingPong(const FlagSpec& spec, const PingPongPlan& plan = {.rounds = 4096});
   // Seconds between two events around the leading kernel, which starts when the other one runs. FailedError
   // as above.
+  [[nodiscard]] std::optional<double> around_s(double run_s) const override { return run_s; }
   double run() override;
   std::string verify() override;
   [[nodiscard]] Timing timing() const override;
@@ -152,6 +154,7 @@ class ManagedTouch final : public Operation {
   // Seconds for one touch of each page, one after another: of a kernel of one thread between two events,
   // behind a closed gate, or of a loop on the steady clock. FailedError unless the pages lived on the other
   // side before and live here after, and what was read is what was written.
+  [[nodiscard]] std::optional<double> around_s(double run_s) const override { return run_s; }
   double run() override;
   std::string verify() override;
   [[nodiscard]] Timing timing() const override;

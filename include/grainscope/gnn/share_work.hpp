@@ -95,6 +95,8 @@ class SharedRun final : public Operation {
   double run() override;
   std::string verify() override;
   [[nodiscard]] Timing timing() const override;
+  // From the opening of the gate to the end of all.
+  [[nodiscard]] std::optional<double> around_s(double run_s) const override;
   // Of each side in the sample before.
   [[nodiscard]] const std::vector<double>& seconds() const;
 

@@ -131,6 +131,7 @@ class Mover final : public Operation {
   std::string verify() override;
   [[nodiscard]] Timing timing() const override;
   [[nodiscard]] bool on_callers_thread() const override;
+  [[nodiscard]] std::optional<double> around_s(double run_s) const override;
   // Where there is one lane.
   void describe(Measurement& measurement) override;
 
