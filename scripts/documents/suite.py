@@ -20,6 +20,7 @@ from grainscope_report.acceptance import deriving
 from grainscope_report.asking import sentence
 from grainscope_report.buying import verdict, words, workload
 from grainscope_report.commands import evaluate, files
+from grainscope_report.model import Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.uncertainty import TABLE
 from grainscope_report.units import format_bytes, format_interval
@@ -395,6 +396,21 @@ UNCERTAINTY = {
 @part("uncertainty.tables")
 def uncertainty_tables() -> str:
     return "\n\n".join(f"### {name}\n\n{table()}" for name, table in UNCERTAINTY.items())
+
+
+@part("procurement.power")
+def power(*families: str) -> str:
+    """From how many watts to how many a GPU's board takes, of rows of these families, copies from 256 MiB on."""
+    watts = [
+        row.power_w
+        for row in documents.rows_of("h200-power.json.gz")
+        if row.power_w and row.case.family.startswith(families) and not _is_short_copy(row)
+    ]
+    return f"{min(watts):.0f} to {max(watts):.0f}"
+
+
+def _is_short_copy(row: Row) -> bool:
+    return row.case.family.startswith("transfer/") and row.bytes < 256 << 20
 
 
 @part("procurement.sound_runs")

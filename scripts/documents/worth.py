@@ -445,13 +445,19 @@ def _planted_cell(found: Sequence[float]) -> str:
     return f"{told_of(found[-1], TO_FIND)} ({100 * min(found):.0f})" if found else "–"
 
 
-# Whole runs whose rows all have limits: of one GPU, and of two for what takes two.
-LIMITED = ("acceptance/h100-d.json.gz", "acceptance/two-h200-4.json.gz")
+# As src/core/operation.cpp: of what passes around a sample by another clock the sample is the most.
+LEAST_OF_AROUND, BESIDE_S = 0.6, 15e-6
+# Runs whose rows all have limits: of one GPU, of two for what takes two, and of today with a second clock.
+LIMITED = ("acceptance/h100-d.json.gz", "acceptance/two-h200-4.json.gz", "h200-two-clocks.json.gz")
 CLOCK_ERROR_S = 0.5e-6  # as the program allows (src/core/operation.cpp)
 
 
 def is_impossible(row: Row, times: float) -> bool:
-    """Whether a row whose samples all took its median, multiplied, is faster than its limit allows."""
+    """Whether a row whose samples all took its median, multiplied, is faster than its limit allows, or than
+    another clock does."""
+    around_s = row.visits[row.middle].around_s if row.visits else None
+    if around_s and row.median_s * times + BESIDE_S < LEAST_OF_AROUND * around_s:
+        return True
     seconds = row.median_s * times + CLOCK_ERROR_S
     moved = row.link_bytes_least or row.bytes or 0
     if row.limit_gb_s and moved / seconds / 1e9 > row.limit_gb_s:
@@ -467,9 +473,9 @@ def not_caught(name: str, times: float = 0.5) -> tuple[str, ...]:
     return tuple(sorted({row.case.family for row in rows} - caught))
 
 
-def caught_in_none(times: float) -> list[str]:
+def caught_in_none(times: float, names: Sequence[str] = LIMITED) -> list[str]:
     """The families of which none of these runs has a row that is impossible in so many times its time."""
-    each = [({*not_caught(name, times)}, _families(name)) for name in LIMITED]
+    each = [({*not_caught(name, times)}, _families(name)) for name in names]
     return sorted(
         set.union(*(there for _, there in each)) - set.union(*(there - left for left, there in each))
     )
@@ -481,11 +487,16 @@ def _families(name: str) -> set[str]:
 
 @part("limits.caught")
 def limits_caught(what: str) -> str:
-    """In how many families half of the time is impossible, of how many; or in which it is not, or 1 %."""
-    every, left = set.union(*map(_families, LIMITED)), caught_in_none(0.5)
-    if what in ("families", "far"):
-        return ", ".join(f"`{one}`" for one in (left if what == "families" else caught_in_none(0.01)))
-    return str({"all": len(every), "caught": len(every) - len(left), "left": len(left)}[what])
+    """Of how many families half of the time is impossible by limits alone, of how many `all`; which are `left`;
+    and of how many by `both`, the limits and a second clock."""
+    every, left = set.union(*map(_families, LIMITED)), caught_in_none(0.5, LIMITED[:2])
+    if what == "families":
+        return ", ".join(f"`{one}`" for one in left)
+    both = len(every) - len(caught_in_none(0.5))
+    found = {"all": len(every), "caught": len(every) - len(left), "left": len(left)}
+    if what == "both":
+        return f"all {both}" if both == len(every) else f"{both} of {len(every)}"
+    return str(found[what])
 
 
 @part("uncertainty.levels")

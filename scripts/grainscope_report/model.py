@@ -331,6 +331,7 @@ class Visit(Record):
     unsettled_s: tuple[Positive, ...] = field(default=(), repr=False)
     within_s: Interval | None = None
     visit_s: Amount | None = None
+    around_s: Positive | None = None
     cpu_s: Amount | None = None
     preemptions: Count | None = None
     stolen_s: Amount | None = None

@@ -42,8 +42,7 @@ std::uint64_t moved_by(const Measurement& measurement) {
 // may stand on the host, and on a GPU what is submitted before and waited for behind.
 constexpr double kLeastOfAround = 0.6;
 constexpr double kMostOfAround = 1.02;
-constexpr double kBesideOnHost_s = 5e-6;
-constexpr double kBesideOnGpu_s = 30e-6;
+constexpr double kBeside_s = 15e-6;
 
 // Empty where both clocks can be right.
 std::string why_clocks_differ(const Measurement& measurement) {
@@ -51,9 +50,8 @@ std::string why_clocks_differ(const Measurement& measurement) {
     return {};
   }
   const double median_s = measurement.samples.summary.median;
-  const double beside_s = measurement.timing.clock == Clock::steady ? kBesideOnHost_s : kBesideOnGpu_s;
-  if (median_s + beside_s >= kLeastOfAround * *measurement.around_s &&
-      median_s - beside_s <= kMostOfAround * *measurement.around_s) {
+  if (median_s + kBeside_s >= kLeastOfAround * *measurement.around_s &&
+      median_s - kBeside_s <= kMostOfAround * *measurement.around_s) {
     return {};
   }
   return "impossible: samples of " + format_seconds(median_s) + ", around each of which " +

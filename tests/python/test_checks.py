@@ -99,6 +99,8 @@ FAULTS = [
     (scaled(mad_s=1.4826), "mad_s", "mad(samples_s) is"),
     (visit(within_s=[8.1e-3, 8.2e-3]), "visits[0].within_s", "not contain"),
     (visit(within_s=[7.9e-3, 8.1e-3]), "visits[0].within_s", "rank interval"),
+    (visit(around_s=16e-3), "visits[0].median_s", "but 0.016 s passed around a sample by another clock"),
+    (visit(around_s=4e-3), "visits[0].median_s", "but only 0.004 s passed around a sample"),
     (
         lambda row: row["visits"][0].pop("within_s"),
         "visits[0].within_s",

@@ -63,6 +63,29 @@ TEST(WhyImpossible, one_short_sample_of_many_is_not_enough) {
   EXPECT_EQ(why_impossible(measurement), "");
 }
 
+// Samples of 100 us.
+TEST(WhyImpossible, a_time_that_another_clock_contradicts_fails) {
+  Measurement measurement = honest_copy();
+  for (const double around_s : {99e-6, 100e-6, 130e-6, 190e-6}) {
+    measurement.around_s = around_s;
+    EXPECT_EQ(why_impossible(measurement), "") << around_s;
+  }
+  for (const double around_s : {200e-6, 50e-6}) {  // samples of half the time, and of twice the time
+    measurement.around_s = around_s;
+    const std::string why = why_impossible(measurement);
+    EXPECT_TRUE(why.starts_with("impossible: samples of 100 us, around each of which ")) << why;
+  }
+}
+
+TEST(WhyImpossible, what_is_submitted_and_waited_for_beside_a_short_sample_is_forgiven) {
+  Measurement measurement = honest_copy();
+  measurement.limit.reset();
+  measurement.samples.seconds = std::vector<double>(16, 2e-6);
+  measurement.samples.summary = summarize(measurement.samples.seconds);
+  measurement.around_s = 25e-6;
+  EXPECT_EQ(why_impossible(measurement), "");
+}
+
 TEST(WhyImpossible, without_a_limit_no_rate_is_too_high) {
   Measurement measurement = honest_copy();
   measurement.bytes = 1'000'000'000'000;

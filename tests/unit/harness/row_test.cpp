@@ -468,6 +468,7 @@ class HostLimits : public testing::Test {
 
 TEST_F(HostLimits, every_row_of_the_host_has_one_and_no_copy_of_24_tb_a_second_passes) {
   std::size_t ran = 0;
+  std::size_t of_two_clocks = 0;
   for (const Benchmark& benchmark :
        test::listed({host_memcpy(), host_latency(), host_first_touch(), host_flush()}, machine_,
                     Preset::smoke, true)) {
@@ -487,8 +488,15 @@ TEST_F(HostLimits, every_row_of_the_host_has_one_and_no_copy_of_24_tb_a_second_p
     if (benchmark.id.family == "host/memcpy" && test::text_of(benchmark, "threads") == "1") {
       EXPECT_LT(measurement.limit->gb_s, 24'000);
     }
+    if (measurement.around_s && *measurement.around_s > 1e-3) {
+      ++of_two_clocks;
+      measurement.limit.reset();
+      measurement.samples.summary.median /= 2;
+      EXPECT_NE(why_impossible(measurement), "") << benchmark.id.name();
+    }
   }
   EXPECT_GT(ran, 3U);
+  EXPECT_GT(of_two_clocks, 0U);
 }
 
 TEST_F(HostLimits, a_cycle_is_that_of_a_cpu_between_one_and_six_gigahertz) {
