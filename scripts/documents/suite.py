@@ -400,7 +400,7 @@ def uncertainty_tables() -> str:
 
 @part("procurement.power")
 def power(*families: str) -> str:
-    """From how many watts to how many a GPU's board takes, of rows of these families, copies from 256 MiB on."""
+    """From how many to how many watts a GPU's board takes, of rows of these families, long copies alone."""
     watts = [
         row.power_w
         for row in documents.rows_of("h200-power.json.gz")

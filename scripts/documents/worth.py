@@ -487,8 +487,8 @@ def _families(name: str) -> set[str]:
 
 @part("limits.caught")
 def limits_caught(what: str) -> str:
-    """Of how many families half of the time is impossible by limits alone, of how many `all`; which are `left`;
-    and of how many by `both`, the limits and a second clock."""
+    """Of how many families half of the time is impossible by limits alone (`caught`), of how many (`all`), of
+    which or how many it is not (`families`, `left`), and of how many by limits or a second clock (`both`)."""
     every, left = set.union(*map(_families, LIMITED)), caught_in_none(0.5, LIMITED[:2])
     if what == "families":
         return ", ".join(f"`{one}`" for one in left)

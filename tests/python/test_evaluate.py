@@ -1072,8 +1072,8 @@ def test_power_comes_from_the_rows_where_all_have_it(tmp_path):
     assert candidate(document, "X")["watts_source"] == "measured"
     _, document = evaluate(tmp_path, workload(candidates="X Y"), **files | {"X": machine(**X)})
     assert document["power"]["kind"] == "none"
-    lacking = "X has no `watts`, and its rows of copies, kernels have no power, which `grainscope --power` reads"
-    assert document["power"]["why_not"] == lacking
+    lacking = "its rows of copies, kernels have no power, which `grainscope --power` reads"
+    assert document["power"]["why_not"] == f"X has no `watts`, and {lacking}"
     # The energy of a visit over the timed part of it alone would be a thousand times as much.
     for row in files["X"].rows:
         row["energy_j"] = 1e6 * row["median_s"]

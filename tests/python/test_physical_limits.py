@@ -17,8 +17,8 @@ from stored import PROJECT, ROOT, TOGETHER
 
 pytestmark = TOGETHER
 
-# Families whose limit lets half of their time pass in every row of a run without a second clock: what is caught
-# once is taken out, and no family may come to these (docs/method.md, Physical limits).
+# Families whose limit lets half of their time pass in every row, of runs without a second clock: what is
+# caught once is taken out, and no family may come to these (docs/method.md, Physical limits).
 BY_LIMITS_ALONE = {
     "call",
     "host/first_touch",

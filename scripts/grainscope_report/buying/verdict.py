@@ -549,7 +549,8 @@ class _Offer:
         parts = list(zip(judged.prediction.names, judged.prediction.parts, strict=True))
         lacking = [name for name, part in parts if part.watts is None]
         if lacking:
-            return None, None, f"its rows of {', '.join(lacking)} have no power, which `grainscope --power` reads"
+            rows = f"its rows of {', '.join(lacking)}"
+            return None, None, f"{rows} have no power, which `grainscope --power` reads"
         shares = [
             share * part.time.value for share, (_, part) in zip(judged.prediction.shares, parts, strict=True)
         ]

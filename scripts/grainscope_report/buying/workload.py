@@ -63,7 +63,7 @@ files = ["a/result.json"]
 # price_node = 250000                            # or price_gpu; for all candidates, or for none
 # currency = "EUR"                               # the same for all: nothing is converted
 # gpus = 8                                       # that the price is of (otherwise as many as were measured)
-# watts = 5600                                   # of the node; else as `grainscope --power` read it, of all rows
+# watts = 5600                                   # of the node; else what `grainscope --power` read
 # watts_source = "nameplate"                     # or "measured", "estimated"
 
 [[candidate]]
