@@ -75,8 +75,21 @@ std::string gpus_of(const Environment& environment) {
   return text;
 }
 
+std::string cpu_of(const Environment& environment) {
+  std::vector<Cache> caches;
+  std::copy_if(environment.cpu.caches.begin(), environment.cpu.caches.end(), std::back_inserter(caches),
+               [](const Cache& cache) { return cache.type != "instruction"; });
+  std::stable_sort(caches.begin(), caches.end(),
+                   [](const Cache& one, const Cache& other) { return one.level < other.level; });
+  std::string sizes;
+  for (const Cache& cache : caches) {
+    sizes += (sizes.empty() ? " " : "/") + std::to_string(cache.bytes >> 10U);
+  }
+  return environment.cpu.model.value_or("") + sizes + (sizes.empty() ? "" : " KiB");
+}
+
 TypeB type_b_of(const Machine& machine) {
-  return {build::kTypeBTable, machine.environment.cpu.model.value_or(""), gpus_of(machine.environment)};
+  return {build::kTypeBTable, cpu_of(machine.environment), gpus_of(machine.environment)};
 }
 
 namespace {

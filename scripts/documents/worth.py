@@ -448,7 +448,7 @@ def _planted_cell(found: Sequence[float]) -> str:
 # As src/core/operation.cpp: of what passes around a sample by another clock the sample is the most.
 LEAST_OF_AROUND, BESIDE_S = 0.6, 15e-6
 # Runs whose rows all have limits: of one GPU, of two for what takes two, and of today with a second clock.
-LIMITED = ("acceptance/h100-d.json.gz", "acceptance/two-h200-4.json.gz", "h200-two-clocks.json.gz")
+LIMITED = ("acceptance/h100-d.json.gz", "acceptance/two-h200-4.json.gz", "acceptance/h200-f.json.gz")
 CLOCK_ERROR_S = 0.5e-6  # as the program allows (src/core/operation.cpp)
 
 
@@ -531,6 +531,17 @@ def by_cpu(which: str) -> str:
         return f"{100 * max(spread['machine'] for spread in spreads):.1f}"
     differ = [100 * spread["process"] for spread in spreads]
     return f"{min(differ):.0f} to {max(differ):.0f}"
+
+
+@part("uncertainty.across_generations")
+def across_generations(clock: str) -> str:
+    """How many percent of the rows of one CPU the table of another covers, whose name is the same."""
+    older, newer = (
+        [run for run in visits.as_today(studied()) if run.kind == ("", f"AMD EPYC {caches} KiB")]
+        for caches in ("32/1024/32768", "48/1024/32768")
+    )
+    covered = visits.coverage([(one, other) for one in older for other in newer], older)
+    return f"{100 * covered[clock]:.0f}"
 
 
 @part("uncertainty.gpus_seen")

@@ -448,8 +448,7 @@ class Row(Record):
         if self.median_s is None:
             return None
         times = self.samples_s or (self.median_s,)
-        few = len(times) < FEWEST_FOR_INTERVAL
-        trials = (min(times), max(times)) if few else median_interval(times)
+        trials = median_interval(times) if len(times) >= FEWEST_FOR_INTERVAL else (min(times), max(times))
         return Estimate(self.median_s, *(self.interval_s or self.within_s or trials), len(self.visits) or 1)
 
     def _sum(self, what: str) -> float | None:

@@ -136,14 +136,19 @@ def between_hosts(clock: str, share: float = 1.0) -> Uncertainty:
 
 def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:
     """Machines of one kind have the same GPUs, if any (`NVIDIA H200 ×2`, or `A, B ×2`), in whatever order,
-    and the same CPU.
+    and the same CPU: its name and its caches (`AMD EPYC 32/1024/32768 KiB`).
 
-    Beside a second GPU short operations take longer, whether or not a run uses both (docs/uncertainty.md).
+    Beside a second GPU short operations take longer, whether or not a run uses both (docs/uncertainty.md). In a
+    virtual machine CPUs of several generations may have one name, and their caches tell them apart.
     """
     environment = context["environment"]
+    cpu = environment["cpu"]
+    data = [one for one in cpu.get("caches") or () if one["type"] != "instruction"]
+    sizes = [f"{one['bytes'] >> 10}" for one in sorted(data, key=lambda one: one["level"])]
+    name = (cpu["model"] or "") + (f" {'/'.join(sizes)} KiB" if sizes else "")
     models = Counter(gpu["name"] for gpu in environment["gpus"])
     gpus = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in sorted(models.items()))
-    return gpus, environment["cpu"]["model"] or ""
+    return gpus, name
 
 
 @cache

@@ -39,7 +39,7 @@ BY_LIMITS_ALONE = {
 NOT_CAUGHT = {
     "acceptance/h100-d.json.gz": BY_LIMITS_ALONE,
     "acceptance/two-h200-4.json.gz": BY_LIMITS_ALONE | {"traversal/sssp"},  # just not, there
-    "h200-two-clocks.json.gz": set(),
+    "acceptance/h200-f.json.gz": set(),
 }
 
 
@@ -70,8 +70,8 @@ def test_the_page_names_those_that_their_limits_alone_let_pass():
 @pytest.mark.parametrize("times", [0.5, 2.0])
 def test_a_time_that_another_clock_contradicts_fails_the_file(times):
     """A fault: all times of one visit, as a clock of another rate would tell them."""
-    run = json.loads(gzip.decompress((ROOT / "h200-two-clocks.json.gz").read_bytes()))
-    row = next(row for row in run["benchmarks"] if row["name"].startswith("host/latency/"))
+    run = json.loads(gzip.decompress((ROOT / "acceptance/h200-f.json.gz").read_bytes()))
+    row = next(row for row in run["benchmarks"] if row["name"].startswith("latency/chase/"))
     row["visits"][row["middle"]]["median_s"] *= times
     said = [str(problem) for problem in reader.problems(ROOT / "planted.json", run)]
     assert sum("by another clock" in problem for problem in said) == 1, said

@@ -370,6 +370,19 @@ def test_machines_with_one_gpu_and_with_two_are_of_two_kinds():
     ]
 
 
+def test_cpus_of_one_name_with_other_caches_are_of_two_kinds():
+    """Of one name two generations differed by far more than the table of the older one says."""
+
+    def kind(*caches: tuple[int, str, int]) -> str:
+        told = [{"level": level, "type": name, "bytes": kib << 10} for level, name, kib in caches]
+        return uncertainty.kind_of({"environment": {"gpus": [], "cpu": {"model": "AMD EPYC", "caches": told}}})[1]
+
+    outer = (3, "unified", 32768), (1, "instruction", 32), (2, "unified", 1024)
+    assert kind() == "AMD EPYC"
+    assert kind(*outer, (1, "data", 32)) == "AMD EPYC 32/1024/32768 KiB"
+    assert kind(*outer, (1, "data", 48)) == "AMD EPYC 48/1024/32768 KiB"
+
+
 def test_busy_visits_stand_for_a_row_only_where_all_are_busy():
     quiet, with_busy = row(1.0, 1.01), row(1.0, 1.01, 1.4)
     with_busy["visits"][2]["busy"] = True

@@ -351,8 +351,8 @@ def test_the_table_of_the_suite_is_what_the_study_says():
 # What kinds of machine miss of the limits that hold for all together, with what they have now: it may only
 # get better, and what is met is taken out (docs/uncertainty.md, Asked).
 OF_H100, OF_TWO_H200 = (H100, "machine"), ("NVIDIA H200 ×2", "machine")
-OF_H200, OF_NO_GPU = ("NVIDIA H200", "machine"), ("AMD EPYC", "run")
-OF_NO_GPU_XEON = ("Intel(R) Xeon(R) Processor @ 2.80GHz", "run")
+OF_H200, OF_NO_GPU = ("NVIDIA H200", "machine"), ("AMD EPYC 32/1024/32768 KiB", "run")
+OF_NO_GPU_XEON = ("Intel(R) Xeon(R) Processor @ 2.80GHz 48/1280/49152 KiB", "run")
 EVERY, EVERY_WHOLE = ("all", ""), ("all", "machine")
 MISSED = {
     (EVERY, "half", "host and quiet"): 0.157,

@@ -282,6 +282,19 @@ TEST(Uncertainties, of_a_machine_or_a_version_that_the_table_does_not_know_lack_
   EXPECT_EQ(test::row_errors(rows[0]), "");
 }
 
+// Two generations of one name were taken for one kind, of which rows differed by far more than the table said.
+TEST(Uncertainties, are_of_a_kind_of_machine_by_its_cpu_and_caches) {
+  Environment environment;
+  EXPECT_EQ(cpu_of(environment), "");
+  environment.cpu.model = "AMD EPYC";
+  EXPECT_EQ(cpu_of(environment), "AMD EPYC");
+  environment.cpu.caches = {{3, "unified", 32 * kMiB, 1, 2},
+                            {1, "data", 48 * kKiB, 2, 1},
+                            {1, "instruction", 32 * kKiB, 2, 1},
+                            {2, "unified", 1280 * kKiB, 2, 1}};
+  EXPECT_EQ(cpu_of(environment), "AMD EPYC 48/1280/32768 KiB");
+}
+
 TEST(Uncertainties, are_of_a_kind_of_machine_by_the_number_of_its_gpus) {
   Environment environment;
   EXPECT_EQ(gpus_of(environment), "");
