@@ -150,6 +150,8 @@ constexpr double kSetup_s_per_byte = 0.3e-9;
 constexpr double kVisit_s = 0.05;
 // The part of the sampling budget that a case uses on average: most reach their target early, or cannot.
 constexpr double kBudgetShare = 0.2;
+// What a visit goes on for so that the board's power can be read.
+constexpr double kPower_s = 0.4;
 // Locking memory that cases share, and giving it back.
 constexpr double kShared_s_per_byte = 0.6e-9;
 
@@ -183,7 +185,8 @@ double visit_estimate_s(const Benchmark& benchmark, const Scope& scope) {
     return factor * *benchmark.about_s;
   }
   const auto bytes = static_cast<double>(benchmark.needs.host_bytes);
-  const double setup_s = kVisit_s + bytes * kSetup_s_per_byte;
+  const double power_s = scope.sampling.power && uses_gpu(benchmark) ? kPower_s : 0;
+  const double setup_s = kVisit_s + bytes * kSetup_s_per_byte + power_s / factor;
   return benchmark.samples_s ? factor * setup_s + *benchmark.samples_s
                              : factor * (setup_s + kBudgetShare * scope.sampling.budget_s / scope.visits);
 }

@@ -71,7 +71,8 @@ def test_the_page_names_those_that_their_limits_alone_let_pass():
 def test_a_time_that_another_clock_contradicts_fails_the_file(times):
     """A fault: all times of one visit, as a clock of another rate would tell them."""
     run = json.loads(gzip.decompress((ROOT / "acceptance/h200-f.json.gz").read_bytes()))
-    row = next(row for row in run["benchmarks"] if row["name"].startswith("latency/chase/"))
+    rows = [row for row in run["benchmarks"] if row["name"].startswith("latency/chase/")]
+    row = next(row for row in rows if row["status"] == "ok")
     row["visits"][row["middle"]]["median_s"] *= times
     said = [str(problem) for problem in reader.problems(ROOT / "planted.json", run)]
     assert sum("by another clock" in problem for problem in said) == 1, said

@@ -268,6 +268,22 @@ TEST(Plan, of_paper_on_one_gpu_is_at_most_twelve_shards_of_twenty_minutes) {
   EXPECT_GT(cases, 3000U);
 }
 
+TEST(Plan, knows_that_the_power_of_a_board_takes_its_time) {
+  test::MachineTree tree;
+  Chosen chosen = choose(test::write_machine({.gpus = 1}, tree), Preset::quick);
+  const double without_s = plan_estimate_s(chosen.selection.runnable, chosen.scope);
+  std::size_t visits = 0;
+  for (const Benchmark& benchmark : chosen.selection.runnable) {
+    visits += benchmark.gpus().empty() || benchmark.about_s
+                  ? 0
+                  : static_cast<std::size_t>(visits_to(benchmark, chosen.scope));
+  }
+  chosen.scope.sampling.power = true;
+  EXPECT_NEAR(plan_estimate_s(chosen.selection.runnable, chosen.scope) - without_s,
+              0.4 * static_cast<double>(visits), 1e-6 * without_s);
+  EXPECT_GT(visits, 1000U);
+}
+
 TEST(Plan, says_each_reason_once_with_all_its_cases) {
   test::MachineTree tree;
   const Chosen chosen = choose(test::write_machine({.sockets = 2}, tree), Preset::quick);
