@@ -99,10 +99,6 @@ RunIdentity new_identity() {
   return {text.data(), utc_now(), random()};
 }
 
-std::string boot_id() {
-  return sysfs::read_text("/proc/sys/kernel/random/boot_id").value_or("");
-}
-
 json fingerprint(const Machine& machine) {
   json gpus = json::array();
   for (const cuda::DeviceProperties& device : machine.runtime.devices) {

@@ -88,9 +88,6 @@ struct Journal {
 // line, and where that line is not a header that this version knows.
 [[nodiscard]] Journal read_journal(const std::filesystem::path& directory);
 
-// What tells this start of the machine from others; empty where the kernel does not tell.
-[[nodiscard]] std::string boot_id();
-
 // Whether a run in a folder has begun: its journal has a whole line. What cannot be read is taken for one.
 [[nodiscard]] bool has_begun(const std::filesystem::path& directory);
 

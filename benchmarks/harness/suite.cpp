@@ -18,6 +18,7 @@
 #include "google_benchmark.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/system/sysfs.hpp"
 #include "grainscope/system/warnings.hpp"
 #include "link_peaks.hpp"
 #include "machine.hpp"
@@ -191,7 +192,7 @@ class Suite {
   // since.
   void note_warnings() {
     std::vector<Warning>& all = request_.machine.warnings;
-    to_store([&](ResultStore& store) { store.append_part(warnings_json(all), boot_id()); });
+    to_store([&](ResultStore& store) { store.append_part(warnings_json(all), sysfs::boot_id()); });
     if (request_.resumed == nullptr) {
       return;
     }
@@ -235,7 +236,7 @@ class Suite {
 
   // Pages, clocks and drivers may be others since: a case that was begun before keeps the visits that it has.
   void leave_rows_of_other_boots(const std::map<std::string, std::string>& boots) {
-    const std::string now = boot_id();
+    const std::string now = sysfs::boot_id();
     std::size_t left = 0;
     for (const auto& [name, boot] : boots) {
       if (!boot.empty() && boot != now && !is_finished(name)) {

@@ -138,8 +138,8 @@ def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:
     """Machines of one kind have the same GPUs, if any (`NVIDIA H200 ×2`, or `A, B ×2`), in whatever order,
     and the same CPU: its name and its caches (`AMD EPYC 32/1024/32768 KiB`).
 
-    Beside a second GPU short operations take longer, whether or not a run uses both (docs/uncertainty.md). In a
-    virtual machine CPUs of several generations may have one name, and their caches tell them apart.
+    Beside a second GPU short operations take longer, whether or not a run uses both (docs/uncertainty.md).
+    In a virtual machine CPUs of several generations may have one name, and their caches tell them apart.
     """
     environment = context["environment"]
     cpu = environment["cpu"]

@@ -176,7 +176,7 @@ RankFacts own_facts(int rank) {
   if (gethostname(host.data(), host.size() - 1) == 0) {
     facts.host = host.data();
   }
-  facts.boot = sysfs::read_text("/proc/sys/kernel/random/boot_id").value_or("");
+  facts.boot = sysfs::boot_id();
   facts.pid = getpid();
   return facts;
 }

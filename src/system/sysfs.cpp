@@ -70,6 +70,10 @@ std::optional<std::uint64_t> parse_unsigned(std::string_view text) {
   return parse_whole<std::uint64_t>(text);
 }
 
+std::string boot_id() {
+  return read_text("/proc/sys/kernel/random/boot_id").value_or("");
+}
+
 std::optional<std::int64_t> read_integer(const std::filesystem::path& path) {
   return read_with(path, parse_integer);
 }

@@ -440,7 +440,12 @@ def test_of_a_host_that_nothing_is_known_of_nothing_is_assumed():
 
 # Shares of rows below the 80 % that should show a planted change, with what they have now: they may only get
 # better, and what is met is taken out (docs/uncertainty.md, Planted).
-H200, TWO_H200, NO_GPU, HOSTS = "NVIDIA H200", "NVIDIA H200 ×2", "AMD EPYC 32/1024/32768 KiB", worth.BETWEEN_HOSTS
+H200, TWO_H200, NO_GPU, HOSTS = (
+    "NVIDIA H200",
+    "NVIDIA H200 ×2",
+    "AMD EPYC 32/1024/32768 KiB",
+    worth.BETWEEN_HOSTS,
+)
 NEW_NO_GPU = "AMD EPYC 48/1024/32768 KiB"
 NO_GPU_XEON = "Intel(R) Xeon(R) Processor @ 2.80GHz 48/1280/49152 KiB"
 EVERY, TODAY = False, True  # of all runs, or of two that both sought quiet CPUs

@@ -375,7 +375,9 @@ def test_cpus_of_one_name_with_other_caches_are_of_two_kinds():
 
     def kind(*caches: tuple[int, str, int]) -> str:
         told = [{"level": level, "type": name, "bytes": kib << 10} for level, name, kib in caches]
-        return uncertainty.kind_of({"environment": {"gpus": [], "cpu": {"model": "AMD EPYC", "caches": told}}})[1]
+        return uncertainty.kind_of(
+            {"environment": {"gpus": [], "cpu": {"model": "AMD EPYC", "caches": told}}}
+        )[1]
 
     outer = (3, "unified", 32768), (1, "instruction", 32), (2, "unified", 1024)
     assert kind() == "AMD EPYC"

@@ -53,6 +53,18 @@ def numbers(lines: list[str]) -> list[str]:
     return re.findall(r"[0-9.]+ (?:GB/s|[µnm]?s)\b", " ".join(lines[head + 1 :][:5]))
 
 
+def test_the_most_that_a_board_takes_is_shown_where_it_was_read(capsys, monkeypatch):
+    found = [
+        line for line in screen(ROOT / "h200-power.json.gz", capsys, monkeypatch, 100) if "board" in line
+    ]
+    assert [re.sub(" +", " ", line) for line in found] == [
+        "GPU's board at most 581 W transfer/local copy_engine 512 MiB"
+    ]
+    assert not any(
+        "board at most" in line for line in screen(ROOT / "h100-pages.json.gz", capsys, monkeypatch, 100)
+    )
+
+
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.name)
 def test_a_committed_run_is_one_screen(path, capsys, monkeypatch):
     lines = screen(path, capsys, monkeypatch, 100)

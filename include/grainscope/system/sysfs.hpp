@@ -47,6 +47,9 @@ namespace grainscope::sysfs {
 [[nodiscard]] std::optional<std::vector<int>> parse_list(std::string_view text);
 [[nodiscard]] std::optional<std::vector<int>> read_list(const std::filesystem::path& path);
 
+// What tells this start of the machine from others; empty where the kernel does not tell.
+[[nodiscard]] std::string boot_id();
+
 // The inverse of parse_list: `0-3,8`. `none` for an empty list.
 [[nodiscard]] std::string format_list(const std::vector<int>& numbers);
 

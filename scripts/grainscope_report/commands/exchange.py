@@ -206,7 +206,8 @@ ROWS, RUNS = ("csv", "md", "trace"), ("bundle", "digest")  # what `export` write
 FIXED = (
     "file", "host", "date", "run", "family", "name", "status", "reason", "label", "visits",
     "samples", "median_s", "low_s", "high_s", "both_known", "bytes", "link_bytes_asked", "link_bytes_least",
-    "bandwidth_gb_s", "link_fraction", "operations", "operation_s", "overlap", "flags",
+    "bandwidth_gb_s", "link_fraction", "operations", "operation_s", "overlap", "power_w", "energy_j",
+    "flags",
 )  # fmt: skip
 Raw = dict[str, Any]
 Loaded = tuple[Path, Raw]

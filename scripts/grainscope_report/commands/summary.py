@@ -255,7 +255,7 @@ def _numbers(result: Result, out: Terminal) -> Part:
         return Part(["No row has a number."], [])
     places = {part for row in result.rows if row.ok for part in row.case.site.items()}
     alone = len(places) == len({site for site, _ in places})
-    cells = [_number(*one, alone) for one in shown]
+    cells = [_number(*one, alone) for one in shown] + [*_power(result)]
     whole = out.width >= NARROW and max(len(cell[0]) for cell in cells) <= NAME
     columns = (
         Column("Numbers", whole=whole),
@@ -264,6 +264,15 @@ def _numbers(result: Result, out: Terminal) -> Part:
         Column("at", optional=int(out.width < NARROW)),
     )
     return _table(columns, cells, out)
+
+
+def _power(result: Result) -> Iterator[tuple[str, ...]]:
+    """What a GPU's board takes at most, of runs that read it."""
+    if rows := [row for row in result.rows if row.ok and row.power_w]:
+        most = max(rows, key=lambda row: row.power_w)
+        size = [format_bytes(most.case.axes[BYTES])] if BYTES in most.case.axes else []
+        where = " ".join([most.case.family, name(most), *size])
+        yield "GPU's board at most", f"{most.power_w:.0f} W", "", where
 
 
 def _best(result: Result, wanted: Best) -> Row | None:

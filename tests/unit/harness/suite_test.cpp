@@ -14,6 +14,7 @@
 
 #include "fakes.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/system/sysfs.hpp"
 #include "grainscope/system/warnings.hpp"
 #include "harness/result_store.hpp"
 #include "harness/run.hpp"
@@ -523,7 +524,7 @@ TEST_F(LostGpu, leaves_what_was_found_of_the_machine_to_the_whole_run) {
   ResultStore::resume(folder(), left)
       .append_part(warnings_json({cured("GPU 0: a fan stood still for 2 s"), cured("GPU 1: no fan"),
                                   cured("GPU 0: a fan stood still for 3 s")}),
-                   boot_id());
+                   sysfs::boot_id());
   static_cast<void>(resume(cases()));
   const json whole = result()["context"]["environment"]["warnings"];
   ASSERT_EQ(whole.size(), found + 2) << "of each subject once, and what is still so: " << whole;

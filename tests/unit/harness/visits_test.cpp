@@ -26,6 +26,7 @@
 #include "grainscope/cuda/runtime.hpp"
 #include "grainscope/system/conditions.hpp"
 #include "grainscope/system/numa.hpp"
+#include "grainscope/system/sysfs.hpp"
 #include "harness/benchmark.hpp"
 #include "harness/result_store.hpp"
 #include "harness/visits.hpp"
@@ -655,7 +656,7 @@ TEST_F(BadLuck, a_run_that_goes_on_after_a_reboot_mixes_no_row) {
     json members = json::parse(line);
     members.erase("crc32");
     if (members.contains("boot")) {
-      EXPECT_EQ(members["boot"], boot_id());
+      EXPECT_EQ(members["boot"], sysfs::boot_id());
       members["boot"] = "another start";
     }
     const json row = members.contains("rows") ? members["rows"][0] : json::object();
