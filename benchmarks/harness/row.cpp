@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "grainscope/core/units.hpp"
 #include "type_b_table.hpp"
@@ -76,14 +78,15 @@ std::string gpus_of(const Environment& environment) {
 }
 
 std::string cpu_of(const Environment& environment) {
-  std::vector<Cache> caches;
-  std::copy_if(environment.cpu.caches.begin(), environment.cpu.caches.end(), std::back_inserter(caches),
-               [](const Cache& cache) { return cache.type != "instruction"; });
-  std::stable_sort(caches.begin(), caches.end(),
-                   [](const Cache& one, const Cache& other) { return one.level < other.level; });
+  std::set<std::pair<int, std::uint64_t>> caches;  // level, bytes
+  for (const Cache& cache : environment.cpu.caches) {
+    if (cache.type != "instruction" && cache.bytes > 0) {
+      caches.emplace(cache.level, cache.bytes);
+    }
+  }
   std::string sizes;
-  for (const Cache& cache : caches) {
-    sizes += (sizes.empty() ? " " : "/") + std::to_string(cache.bytes >> 10U);
+  for (const auto& [level, bytes] : caches) {
+    sizes += (sizes.empty() ? " " : "/") + std::to_string(bytes >> 10U);
   }
   return environment.cpu.model.value_or("") + sizes + (sizes.empty() ? "" : " KiB");
 }

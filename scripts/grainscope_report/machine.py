@@ -15,7 +15,7 @@ from typing import Any
 from grainscope_report import metrics
 from grainscope_report.model import Concern, Ends, Link, Result, Row, Run
 from grainscope_report.statistics import median
-from grainscope_report.uncertainty import SHARED_CPUS
+from grainscope_report.uncertainty import SHARED_CPUS, data_caches
 from grainscope_report.units import (
     cut,
     format_bytes,
@@ -27,8 +27,6 @@ from grainscope_report.units import (
 
 # Visits that took so many times a run's time were not all of its last part.
 SEVERAL_PARTS = 1.01
-# No cache has more bytes: what says so was not read right.
-LARGEST_CACHE = 1 << 36
 LONGEST_FILTER = 70  # letters of one that are shown
 _NOISE = re.compile(r"\((?:R|TM)\)|\s+CPU\b|\s+Processor\b|@.*$|\b\d+-Core\b")
 LINK_NAMES = ("link", "copy peak GB/s", "95 % interval", "at", "theoretical GB/s", "reached", "negotiated")
@@ -250,14 +248,7 @@ class Cache:
 
 def caches(result: Result) -> list[Cache]:
     """Data and unified caches, once for each level and size, smallest first."""
-    listed = result.environment.cpu["caches"]
-    found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    data = [one for one in found if str(one.get("type", "")).lower() != "instruction"]
-    sizes = [(one.get("level"), one.get("bytes")) for one in data]
-    known = [
-        size for size in sizes if all(type(part) is int for part in size) and 0 < size[1] <= LARGEST_CACHE
-    ]
-    return [Cache(*size) for size in sorted(set(known))]
+    return [Cache(*size) for size in data_caches(result.environment.cpu)]
 
 
 def link_cells(result: Result, link: Link) -> tuple[str, ...]:

@@ -59,6 +59,9 @@ class Prior(NamedTuple):
     freedom: float
 
 
+# No cache has more bytes: what says so was not read right.
+LARGEST_CACHE = 1 << 36
+
 NO_PRIOR = Prior(0.0, 0.0)
 
 
@@ -143,12 +146,23 @@ def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:
     """
     environment = context["environment"]
     cpu = environment["cpu"]
-    data = [one for one in cpu.get("caches") or () if one["type"] != "instruction"]
-    sizes = [f"{one['bytes'] >> 10}" for one in sorted(data, key=lambda one: one["level"])]
+    sizes = [f"{size >> 10}" for _, size in data_caches(cpu)]
     name = (cpu["model"] or "") + (f" {'/'.join(sizes)} KiB" if sizes else "")
     models = Counter(gpu["name"] for gpu in environment["gpus"])
     gpus = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in sorted(models.items()))
     return gpus, name
+
+
+def data_caches(cpu: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Level and bytes of data and unified caches, once for each level and size, smallest first."""
+    listed = cpu.get("caches")
+    found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    data = [one for one in found if str(one.get("type", "")).lower() != "instruction"]
+    sizes = [(one.get("level"), one.get("bytes")) for one in data]
+    known = [
+        size for size in sizes if all(type(part) is int for part in size) and 0 < size[1] <= LARGEST_CACHE
+    ]
+    return sorted(set(known))
 
 
 @cache

@@ -11,7 +11,7 @@ from synthetic import MIB, File
 
 H100 = "NVIDIA H100 80GB HBM3"
 AGGREGATES = ("mean", "median", "stddev")
-XEON = "Intel(R) Xeon(R) Processor @ 2.10GHz"
+XEON = "Intel(R) Xeon(R) Processor @ 2.10GHz 48/2048/107520 KiB"
 FAMILIES = ("transfer/memcpy", "host/flush", "sm_share/split", "tiering/reorder", "latency/chase")
 SIZES = [MIB << step for step in range(8)]
 

@@ -14,7 +14,7 @@ from synthetic import MIB, File
 
 SIZE = 64 * MIB
 COPIES = '{ family = "transfer/memcpy", path = "pinned_to_gpu", bytes = "64MiB" }'
-GPU, CPU = "NVIDIA H100 80GB HBM3", "Intel(R) Xeon(R) Processor @ 2.10GHz"
+GPU, CPU = "NVIDIA H100 80GB HBM3", "Intel(R) Xeon(R) Processor @ 2.10GHz 48/2048/107520 KiB"
 FAMILIES = ("transfer/memcpy", "transfer/kernel_copy", "gather")
 KERNELS = '{ family = "transfer/kernel_copy", path = "pinned_to_gpu" }'
 
