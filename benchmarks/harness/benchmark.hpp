@@ -28,6 +28,7 @@ namespace grainscope::harness {
 struct Ending {
   std::string why;  // empty: all were made
   ExitStatus status = ExitStatus::ok;
+  std::size_t late = 0;  // visits that were left out, since they would end after --max-time
 };
 
 // One sampling session, as a benchmark's body sees it.
@@ -70,7 +71,7 @@ class Session {
 
 // What measure() knows beside the operation.
 struct MeasureOptions {
-  std::optional<int> gpu = {};              // whose board's power is read: one of several is none
+  std::optional<int> gpu = {};              // whose board's power is read, of a case on this GPU alone
   std::optional<PhysicalLimit> limit = {};  // of the measurement
   std::optional<LinkPath> link = {};        // whose copy peak stands beside it
   // Throws FailedError where memory has left the place at which it is to stay; asked before and after every

@@ -254,7 +254,10 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
     return outcome;
   };
   hooks_.starting(benchmark.id.name());
-  Session session(machine_, plan_, peaks_, &managed_, interrupted, &pinned_, &quiet_,
+  SamplingPlan plan = plan_;
+  plan.power =
+      plan.power && benchmark.gpus().size() == 1;  // of one board of several it would tell too little
+  Session session(machine_, plan, peaks_, &managed_, interrupted, &pinned_, &quiet_,
                   [&] { behind = conditions(); });
   try {
     hold_gpu_memory(benchmark);

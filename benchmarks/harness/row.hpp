@@ -53,8 +53,8 @@ class TypeB {
 // How a table names the GPUs of a machine: "NVIDIA H200 ×2", without a number of one, empty of none.
 [[nodiscard]] std::string gpus_of(const Environment& environment);
 
-// How it names their CPU, with the sizes of its caches: "AMD EPYC 32/1024/32768 KiB". In a virtual machine CPUs
-// of several generations may have one name.
+// How it names their CPU, with the sizes of its caches: "AMD EPYC 32/1024/32768 KiB". In a virtual machine
+// CPUs of several generations may have one name.
 [[nodiscard]] std::string cpu_of(const Environment& environment);
 
 // The table that is compiled in, for this machine.

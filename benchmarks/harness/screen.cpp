@@ -185,7 +185,7 @@ double visit_estimate_s(const Benchmark& benchmark, const Scope& scope) {
     return factor * *benchmark.about_s;
   }
   const auto bytes = static_cast<double>(benchmark.needs.host_bytes);
-  const double power_s = scope.sampling.power && uses_gpu(benchmark) ? kPower_s : 0;
+  const double power_s = scope.sampling.power && benchmark.gpus().size() == 1 ? kPower_s : 0;
   const double setup_s = kVisit_s + bytes * kSetup_s_per_byte + power_s / factor;
   return benchmark.samples_s ? factor * setup_s + *benchmark.samples_s
                              : factor * (setup_s + kBudgetShare * scope.sampling.budget_s / scope.visits);

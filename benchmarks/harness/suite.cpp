@@ -67,10 +67,10 @@ void run_under_library(const std::vector<const Benchmark*>& cases, const std::ve
   }
 }
 
-// Of --max-time: what was given, and what is left of it.
+// What is left of --max-time, and whether this part of the run has visited a case.
 struct MaxTime {
-  double given_s = 0;
   double left_s = 0;
+  bool begun = false;
 };
 
 // What a round tells the run that it is part of, and asks it.
@@ -105,25 +105,22 @@ class Visitor {
         state.SkipWithError("would end after --max-time");
         return;
       }
+      begun_ = true;
       if (json row = runner_.visit(benchmark, state); !row.is_null()) {
         row["round"] = round;
         hooks_.finished(json::array({std::move(row)}));
       }
     });
     Ending ending = runner_.ending();
-    if (late > 0 && ending.why.empty()) {
-      ending.why = std::to_string(late) + (late == 1 ? " case" : " cases") + " would end after --max-time";
-    }
+    ending.late = late;
     return ending;
   }
 
  private:
-  // By the plan. In the first tenth of the time every case starts: the longest would never run else.
+  // By the plan. The first case of a part always starts: the longest would never run else.
   [[nodiscard]] bool ends_late(const Benchmark& benchmark) const {
-    constexpr double kFree = 0.1;
     const std::optional<MaxTime> time = hooks_.max_time();
-    return time && time->left_s < (1 - kFree) * time->given_s &&
-           visit_estimate_s(benchmark, scope_) > time->left_s;
+    return time && (begun_ || time->begun) && visit_estimate_s(benchmark, scope_) > time->left_s;
   }
 
   const Options& options_;
@@ -131,6 +128,7 @@ class Visitor {
   RoundHooks hooks_;
   LinkPeaks peaks_;
   CaseRunner runner_;
+  bool begun_ = false;
 };
 
 class Suite {
@@ -158,6 +156,7 @@ class Suite {
                      has_full_names());
     }
     progress_.begin();
+    std::size_t late = 0;
     for (int round = 1; round <= request_.scope.visits && outcome_.why_incomplete.empty(); ++round) {
       if (const auto cases = cases_of(round); !cases.empty()) {
         outcome_.why_incomplete = why_stop();
@@ -166,8 +165,13 @@ class Suite {
               request_.starts_processes ? run_in_process(cases, round) : visitor().visit(cases, round);
           outcome_.why_incomplete = ending.why;
           stopped_with_ = ending.status;
+          late += ending.late;
         }
       }
+    }
+    if (late > 0 && outcome_.why_incomplete.empty()) {
+      outcome_.why_incomplete = std::to_string(late) + (late == 1 ? " visit" : " visits") +
+                                " would end after --max-time by the plan";
     }
     show_unfinished();
     progress_.wipe();
@@ -356,7 +360,7 @@ class Suite {
     }
     if (const auto time = max_time()) {
       job["left_s"] = time->left_s;
-      job["max_s"] = time->given_s;
+      job["begun"] = time->begun;
     }
     std::vector<std::string> flags = options_.selection_flags;
     if (!options_.graph_cache.empty()) {
@@ -443,7 +447,7 @@ class Suite {
       return store_error_;
     }
     if (const auto time = max_time(); time && time->left_s < 0) {
-      return "--max-time of " + format_seconds(time->given_s) + " reached";
+      return "--max-time of " + format_seconds(*options_.max_time_s) + " reached";
     }
     return {};
   }
@@ -452,7 +456,7 @@ class Suite {
     if (!options_.max_time_s) {
       return std::nullopt;
     }
-    return MaxTime{*options_.max_time_s, *options_.max_time_s - (steady_now_s() - start_s_)};
+    return MaxTime{*options_.max_time_s - (steady_now_s() - start_s_), measured_};
   }
 
   void note_link(const LinkPeak& peak, const std::vector<Warning>& warnings) {
@@ -650,7 +654,7 @@ void run_round(RunRequest request) {
     if (!round.contains("left_s")) {
       return std::nullopt;
     }
-    return MaxTime{round["max_s"].get<double>(), round["left_s"].get<double>() - (steady_now_s() - start_s)};
+    return MaxTime{round["left_s"].get<double>() - (steady_now_s() - start_s), round["begun"]};
   };
   const auto why_stop = [&]() -> std::string {
     const auto time = max_time();
@@ -675,7 +679,7 @@ void run_round(RunRequest request) {
   }
   initialise_library({});
   const Ending ending = visitor.visit(cases, round.at("round"));
-  say({{"end", ending.why}, {"status", static_cast<int>(ending.status)}});
+  say({{"end", ending.why}, {"status", static_cast<int>(ending.status)}, {"late", ending.late}});
 }
 
 }  // namespace grainscope::harness

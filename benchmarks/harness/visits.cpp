@@ -131,7 +131,8 @@ Ending RoundProcess::listen(const std::function<void(const json&)>& take) {
     const auto text = next_line(*process_, told);
     const json line = text ? json::parse(*text, nullptr, false) : json();
     if (line.contains("end")) {
-      return {line["end"], static_cast<ExitStatus>(line.value("status", 0))};
+      return {line["end"], static_cast<ExitStatus>(line.value("status", 0)),
+              line.value("late", std::size_t{0})};
     }
     if (text && !line.is_object()) {  // printed by a library, before it was kept from that
       std::cerr << *text << '\n';

@@ -30,7 +30,7 @@ inline constexpr const char* kVisitCommand = "visit";
                                                    int round);
 
 // What a process is told of its round. JSON: {"names": […], "links": […]}, names in their order; and
-// "left_s" and "max_s", what is left of --max-time and what was given, where it is set.
+// "left_s" and "begun", what is left of --max-time and whether this part visited a case, where it is set.
 using Round = nlohmann::json;
 
 // The process of one round, as the run sees it. A line of its output is an object: {"starting": name};

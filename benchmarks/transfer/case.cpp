@@ -422,6 +422,14 @@ std::optional<double> kept_by_partners(const Measurement& measurement) {
   return kept;
 }
 
+namespace {
+
+int gpu_of(const PlannedLane& lane) {
+  return lane.computing ? lane.computing->gpu : lane.transfer->gpu();
+}
+
+}  // namespace
+
 Measurement measure_together(Session& session, const std::vector<PlannedLane>& lanes) {
   std::vector<transfer::MoverLane> mover_lanes;
   mover_lanes.reserve(lanes.size());
@@ -449,7 +457,7 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
     return mover.verify();
   };
   LocalOperation together({[&] { mover.prepare(); }, run_noted, verify, mover.timing()});
-  Measurement measurement = measure(session, together);
+  Measurement measurement = measure(session, together, {.gpu = gpu_of(lanes.front())});
   const std::vector<double>& seconds = measurement.samples.seconds;
   measurement.samples.keep_sampled(runs);
   measurement.lanes = describe_lanes(lanes);

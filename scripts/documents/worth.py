@@ -446,7 +446,7 @@ def _planted_cell(found: Sequence[float]) -> str:
 
 
 # As src/core/operation.cpp: of what passes around a sample by another clock the sample is the most.
-LEAST_OF_AROUND, BESIDE_S = 0.6, 15e-6
+LEAST_OF_AROUND, MOST_OF_AROUND, BESIDE_S = 0.6, 1.02, 15e-6
 # Runs whose rows all have limits: of one GPU, of two for what takes two, and of today with a second clock.
 LIMITED = ("acceptance/h100-d.json.gz", "acceptance/two-h200-4.json.gz", "acceptance/h200-f.json.gz")
 CLOCK_ERROR_S = 0.5e-6  # as the program allows (src/core/operation.cpp)
@@ -455,8 +455,7 @@ CLOCK_ERROR_S = 0.5e-6  # as the program allows (src/core/operation.cpp)
 def is_impossible(row: Row, times: float) -> bool:
     """Whether a row whose samples all took its median, multiplied, is faster than its limit allows, or than
     another clock does."""
-    around_s = row.visits[row.middle].around_s if row.visits else None
-    if around_s and row.median_s * times + BESIDE_S < LEAST_OF_AROUND * around_s:
+    if _clocks_differ(row, times):
         return True
     seconds = row.median_s * times + CLOCK_ERROR_S
     moved = row.link_bytes_least or row.bytes or 0
@@ -497,6 +496,26 @@ def limits_caught(what: str) -> str:
     if what == "both":
         return f"all {both}" if both == len(every) else f"{both} of {len(every)}"
     return str(found[what])
+
+
+@part("limits.clocks")
+def limits_clocks(what: str) -> str:
+    """Of the rows that limits alone let pass in half their time, in percent: how many have a second clock
+    (`there`), and of these in how many it catches half the time (`halved`) and twice (`doubled`)."""
+    slow = caught_in_none(0.5, LIMITED[:2])
+    rows = [row for row in documents.rows_of(LIMITED[2]) if row.measured and row.case.family in slow]
+    told = [row for row in rows if row.visits[row.middle].around_s]
+    caught = [row for row in told if _clocks_differ(row, {"halved": 0.5, "doubled": 2.0}.get(what, 1.0))]
+    share = len(told) / len(rows) if what == "there" else len(caught) / len(told)
+    return f"{100 * share:.0f}"
+
+
+def _clocks_differ(row: Row, times: float) -> bool:
+    around_s = row.visits[row.middle].around_s
+    if not around_s:
+        return False
+    seconds = row.median_s * times
+    return seconds + BESIDE_S < LEAST_OF_AROUND * around_s or seconds - BESIDE_S > MOST_OF_AROUND * around_s
 
 
 @part("uncertainty.levels")

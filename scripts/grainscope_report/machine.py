@@ -15,7 +15,7 @@ from typing import Any
 from grainscope_report import metrics
 from grainscope_report.model import Concern, Ends, Link, Result, Row, Run
 from grainscope_report.statistics import median
-from grainscope_report.uncertainty import SHARED_CPUS, data_caches
+from grainscope_report.uncertainty import SHARED_CPUS, data_caches, kind_of
 from grainscope_report.units import (
     cut,
     format_bytes,
@@ -372,14 +372,13 @@ def machine_of(context: Mapping[str, Any]) -> str:
     A virtual machine may have another name each day.
     """
     uuids = sorted(gpu["uuid"] for gpu in context["environment"]["gpus"] if gpu.get("uuid"))
-    return " ".join(uuids) or f"{context['host_name']} {context['environment']['cpu']['model']}"
+    return " ".join(uuids) or f"{context['host_name']} {kind_of(context)[1]}"
 
 
 def identity(context: Mapping[str, Any]) -> tuple[str, ...]:
     """Which machine it is, with its CPU and GPU models: equal only where nothing was changed for another."""
-    environment = context["environment"]
-    models = sorted(str(gpu["name"]) for gpu in environment["gpus"])
-    return machine_of(context), str(environment["cpu"]["model"]), *models
+    models = sorted(str(gpu["name"]) for gpu in context["environment"]["gpus"])
+    return machine_of(context), str(kind_of(context)[1]), *models
 
 
 def hides_nodes(context: Mapping[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from grainscope_report.errors import ReportError
 from grainscope_report.model import Result, Row
 from grainscope_report.typed import Problem
 
-FORMAT = "grainscope type-b 1"
+FORMAT = "grainscope type-b 2"
 TABLE = resources.PACKAGE / "type_b.json"
 COVERAGE = 0.95
 FEWEST_FOR_PRIOR = 8
@@ -147,7 +147,9 @@ def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:
     environment = context["environment"]
     cpu = environment["cpu"]
     sizes = [f"{size >> 10}" for _, size in data_caches(cpu)]
-    name = (cpu["model"] or "") + (f" {'/'.join(sizes)} KiB" if sizes else "")
+    name = cpu["model"] or ""
+    if sizes and isinstance(name, str):
+        name = f"{name} {'/'.join(sizes)} KiB"
     models = Counter(gpu["name"] for gpu in environment["gpus"])
     gpus = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in sorted(models.items()))
     return gpus, name

@@ -9,7 +9,7 @@ namespace grainscope {
 namespace {
 
 constexpr int kFirstMove = 2;
-constexpr int kLastMove = 4;
+constexpr int kFewestMoves = 4;
 constexpr std::chrono::milliseconds kBetweenReadings{1};
 
 }  // namespace
@@ -28,29 +28,34 @@ std::optional<double> BoardMeter::power_w() const {
 }
 
 void BoardMeter::watch(const std::stop_token& stop) {
-  std::optional<double> power_w;
   std::optional<std::uint64_t> last = energy_mj_();
   std::uint64_t first_mj = 0;
   double first_s = 0;
-  for (int moves = 0; last && moves < kLastMove && !stop.stop_requested();) {
+  int moves = 0;
+  while (last && !stop.stop_requested()) {
     std::this_thread::sleep_for(kBetweenReadings);
     const std::optional<std::uint64_t> now = energy_mj_();
     if (now && *now == *last) {
       continue;
     }
+    const double now_s = steady_now_s();
     last = now;
     ++moves;
     if (now && moves == kFirstMove) {
       first_mj = *now;
-      first_s = steady_now_s();
+      first_s = now_s;
     }
-    if (now && moves == kLastMove && *now > first_mj) {
-      power_w = static_cast<double>(*now - first_mj) * 1e-3 / (steady_now_s() - first_s);
+    if (now && moves >= kFewestMoves) {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+      power_w_ = *now > first_mj
+                     ? std::optional(static_cast<double>(*now - first_mj) * 1e-3 / (now_s - first_s))
+                     : std::nullopt;
     }
   }
   const std::lock_guard lock(mutex_);
   done_ = true;
-  power_w_ = power_w;
+  power_w_ = last ? power_w_ : std::nullopt;
 }
 
 }  // namespace grainscope

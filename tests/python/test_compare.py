@@ -524,7 +524,7 @@ def test_thresholds(tmp_path, capsys, threshold, said):
         (["--format", "xml"], "invalid choice"),
         (["--type-b", "none.json"], "none.json cannot be read (No such file"),
         (["--type-b", "run0"], "run0: type B needs at least two runs of several visits"),
-        (["--type-b", "run0/result.json"], "is no table of type B (`grainscope type-b 1`)"),
+        (["--type-b", "run0/result.json"], "is no table of type B (`grainscope type-b 2`)"),
     ],
 )
 def test_usage_errors(tmp_path, capsys, monkeypatch, arguments, says):

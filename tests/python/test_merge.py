@@ -11,6 +11,7 @@ import pytest
 
 from grainscope_report import loading, reader
 from grainscope_report.cli import main
+from grainscope_report.commands import exchange
 from planted import contradictions, spoiled
 from planted_purchase import evaluate, machine, workload
 from synthetic import MIB, File
@@ -48,6 +49,33 @@ def merged(tmp_path: Path, *shards: Path) -> dict:
     out = tmp_path / "merged.json"
     assert main(["merge", *map(str, shards), "-o", str(out)]) == 0
     return json.loads(out.read_text())
+
+
+def test_rows_of_uneven_shards_stand_family_by_family(tmp_path):
+    """Parts of a run take equally long: one may have a case alone."""
+
+    def part(index: int, *names: str) -> list[dict]:
+        path = shard(tmp_path, index)
+        document = json.loads(path.read_text())
+        rows = [row for row in document["benchmarks"] if "family_index" in row]
+        made = []
+        for at, name in enumerate(names):
+            row = json.loads(json.dumps(rows[0]))
+            row["case"]["family"] = name.rpartition("/")[0]
+            made.append(row | {"name": f"{name}/bytes:{at + index}", "family_index": at})
+        return made
+
+    first = part(1, "transfer/memcpy/a", "transfer/memcpy/b", "gather/a")
+    second = part(2, "host/flush/a", "transfer/memcpy/c")
+    rows = [row for _, row in exchange._rows([{"benchmarks": first}, {"benchmarks": second}])]
+    assert [row["name"].partition("/bytes")[0] for row in rows] == [
+        "host/flush/a",
+        "transfer/memcpy/a",
+        "transfer/memcpy/c",
+        "transfer/memcpy/b",
+        "gather/a",
+    ]
+    assert [row["family_index"] for row in rows] == [0, 1, 2, 3, 4]
 
 
 def test_rows_stand_as_in_one_piece(tmp_path):

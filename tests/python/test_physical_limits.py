@@ -82,6 +82,10 @@ def test_a_clock_may_be_short_by_what_the_program_allows():
     source = (PROJECT / "src/core/operation.cpp").read_text()
     [allowed] = re.findall(r"kClockError_s = ([\d.e-]+);", source)
     assert float(allowed) == worth.CLOCK_ERROR_S
-    for name, value in (("kLeastOfAround", worth.LEAST_OF_AROUND), ("kBeside_s", worth.BESIDE_S)):
+    for name, value in (
+        ("kLeastOfAround", worth.LEAST_OF_AROUND),
+        ("kMostOfAround", worth.MOST_OF_AROUND),
+        ("kBeside_s", worth.BESIDE_S),
+    ):
         [written] = re.findall(rf"{name} = ([\d.e-]+);", source)
         assert float(written) == value

@@ -463,7 +463,7 @@ def test_samples_that_follow_each_other_do_not_narrow_the_interval(correlation):
 
 
 def test_a_file_that_is_no_table_is_refused():
-    with pytest.raises(uncertainty.ReportError, match="is no `grainscope type-b 1`"):
+    with pytest.raises(uncertainty.ReportError, match="is no `grainscope type-b 2`"):
         TypeB(b'{"families": [], "machines": []}')
 
 

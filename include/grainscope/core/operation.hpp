@@ -169,8 +169,8 @@ class Operation {
   // whoever counts, as a profiler, which waits for each kernel before the next is submitted. Nothing where no
   // kernel of its own is at work.
   virtual void run_counted() {}
-  // What passed around what the last run() timed, by another clock, of the time that all of run() took by it.
-  // Nothing where run() also does what takes long beside a sample.
+  // Seconds by another clock around the sample that the last run() timed; `run_s` are those around all of
+  // run(). Nothing where it cannot tell.
   [[nodiscard]] virtual std::optional<double> around_s(double /*run_s*/) const { return std::nullopt; }
   // A sample that nobody takes, with what comes before it: for whoever looks at something other than its
   // time, before samples are taken. False where there is no more than each input's one.

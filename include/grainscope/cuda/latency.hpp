@@ -154,8 +154,11 @@ class ManagedTouch final : public Operation {
   // Seconds for one touch of each page, one after another: of a kernel of one thread between two events,
   // behind a closed gate, or of a loop on the steady clock. FailedError unless the pages lived on the other
   // side before and live here after, and what was read is what was written.
-  [[nodiscard]] std::optional<double> around_s(double run_s) const override { return run_s; }
   double run() override;
+  // Of a peer's pages looking where they live takes longer than touching them.
+  [[nodiscard]] std::optional<double> around_s(double run_s) const override {
+    return peer_ ? std::nullopt : std::optional(run_s);
+  }
   std::string verify() override;
   [[nodiscard]] Timing timing() const override;
   [[nodiscard]] bool on_callers_thread() const override { return true; }

@@ -12,15 +12,15 @@ namespace grainscope {
 // Mean power of a GPU's board while it is kept at work, by NVML's counter of energy. The counter moves every
 // 100 ms, and a reading takes 4 ms (H200), in which whoever reads submits nothing. So a thread of its own
 // reads. What the board took before it was at work is in the first step: power is between the second move and
-// the fourth.
+// the last one so far.
 class BoardMeter {
  public:
-  // Reads the counter (in mJ; nothing where it cannot be read) until it moved often enough or this is gone.
+  // Reads the counter (in mJ; nothing where it cannot be read) until this is gone.
   explicit BoardMeter(std::function<std::optional<std::uint64_t>()> energy_mj);
 
-  // Whether there is nothing more to wait for. From any thread.
+  // Whether the counter has moved often enough, or cannot be read. From any thread.
   [[nodiscard]] bool is_done() const;
-  // In watts; nothing until it is done, and where the counter cannot be read.
+  // In watts, up to now; nothing until it is done, and where the counter cannot be read.
   [[nodiscard]] std::optional<double> power_w() const;
 
  private:

@@ -474,7 +474,7 @@ def _identity(document: Raw) -> dict[str, Any]:
     run, environment = context["run"], context["environment"]
     return {
         "machine": context.get("host_name"),
-        "CPU": environment["cpu"]["model"],
+        "CPU": uncertainty.kind_of(context)[1],
         "GPUs": [gpu.get("uuid") or gpu.get("name") for gpu in environment["gpus"]],
         "driver": environment["driver"]["version"],
         "version": (context["grainscope"]["version"], context["grainscope"]["commit"]),
@@ -549,15 +549,33 @@ def _share_of(row: Raw, own: Mapping[Ends, Link], best: Mapping[Ends, Link]) -> 
 
 
 def _rows(shards: Sequence[Raw]) -> Iterator[tuple[Raw, Raw]]:
-    """Rows with their shards, as one run has them: what was skipped beforehand, then case by case in turn."""
+    """Rows with their shards: what was skipped beforehand, then family by family, of each shard in turn."""
     for shard in shards:
         yield from ((shard, dict(row)) for row in shard["benchmarks"] if "family_index" not in row)
-    run = [[row for row in shard["benchmarks"] if "family_index" in row] for shard in shards]
-    rows = (
-        (shard, row) for turn in zip_longest(*run) for shard, row in zip(shards, turn, strict=True) if row
-    )
-    for index, (shard, row) in enumerate(rows):
-        yield shard, row | {"family_index": index}
+    index = count()
+    for family in _families(shards):
+        run = [
+            [one for one in shard["benchmarks"] if "family_index" in one and one["case"]["family"] == family]
+            for shard in shards
+        ]
+        for turn in zip_longest(*run):
+            for shard, row in zip(shards, turn, strict=True):
+                if row:
+                    yield shard, row | {"family_index": next(index)}
+
+
+def _families(shards: Sequence[Raw]) -> Sequence[str]:
+    """The families of shards in the order of the listing, as far as that can be told."""
+    known: list[str] = []
+    for shard in shards:
+        at = 0
+        for family in dict.fromkeys(row["case"]["family"] for row in shard["benchmarks"]):
+            if family in known:
+                at = known.index(family) + 1
+            else:
+                known.insert(at, family)
+                at += 1
+    return known
 
 
 def _merged_run(runs: Sequence[Raw]) -> Raw:
@@ -588,7 +606,8 @@ def add_merge(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "merge",
         help="put the shards of one run together",
         description="Makes one result file of all shards of a run (`grainscope --shard I/N`): same machine, "
-        "version, preset, filter and flags, each shard once and complete. Rows stand as in an unsharded run; "
+        "version, preset, filter and flags, each shard once and complete. Rows stand family by family, of each shard in "
+        "turn; "
         "each link's peak is the best that a shard measured, and shares of it are of that one.",
         epilog="Exit status: 0 written, 2 a file cannot be read or written, 3 the files are no shards of one "
         "run.",

@@ -282,7 +282,8 @@ TEST(Uncertainties, of_a_machine_or_a_version_that_the_table_does_not_know_lack_
   EXPECT_EQ(test::row_errors(rows[0]), "");
 }
 
-// Two generations of one name were taken for one kind, of which rows differed by far more than the table said.
+// Two generations of one name were taken for one kind, of which rows differed by far more than the table
+// said.
 TEST(Uncertainties, are_of_a_kind_of_machine_by_its_cpu_and_caches) {
   Environment environment;
   EXPECT_EQ(cpu_of(environment), "");

@@ -288,7 +288,7 @@ TEST_F(EarlyEnd, leaves_what_would_end_after_the_time_limit_for_the_next_part) {
   const Ended ended = FakeRun::begin(planned, {"--max-time=2"});
   EXPECT_EQ(ended.status, 0) << ended.err;
   const json part = result();
-  EXPECT_EQ(part["context"]["run"]["why_incomplete"], "1 case would end after --max-time");
+  EXPECT_EQ(part["context"]["run"]["why_incomplete"], "1 visit would end after --max-time by the plan");
   std::multiset<std::string> others = all_;
   others.erase(fake_name("d"));
   EXPECT_EQ(sorted_names(part), others);
