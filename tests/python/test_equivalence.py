@@ -20,7 +20,7 @@ from grainscope_report import equivalence, uncertainty
 from grainscope_report.equivalence import DIFFERS, SAME, Estimate, Family
 
 ROOT = Path(__file__).parents[2]
-STEPS = [f"{number}{side}-{part}" for number, side in enumerate("ABBAAB", 1) for part in ("shard", "whole")]
+STEPS = [f"{number}{side}-{part}" for number, side in enumerate("ABBAAB", 1) for part in ("named-1", "whole")]
 
 
 @pytest.fixture
@@ -126,13 +126,13 @@ def test_the_order_is_a_b_b_a_a_b_and_models_run_once_a_side(compare, tmp_path):
 
 
 def test_an_interrupted_step_goes_on_and_finished_ones_are_not_run_again(compare, tmp_path):
-    settings = {"stop": "2B-shard"}
+    settings = {"stop": "2B-named-1"}
     status, text, found = compare({}, settings)
     assert (status, found) == (3, {})
     assert "call it again" in text
     status, *_ = compare({}, settings)
     assert status == 0
-    assert calls(tmp_path / "B").count("resume 2B-shard") == 1
+    assert calls(tmp_path / "B").count("resume 2B-named-1") == 1
     assert len(calls(tmp_path / "A")) == 7
     assert compare({}, settings)[0] == 0
     assert len(calls(tmp_path / "A") + calls(tmp_path / "B")) == 15
@@ -296,11 +296,16 @@ def test_a_filter_picks_cases_and_shards_only_on_demand(compare):
 
 def test_large_families_run_in_part_and_the_rest_whole(tool, tmp_path):
     lists = {side: {"quick": tool.listed(make(tmp_path / side), "quick", [])} for side in "AB"}
-    assert tool.parts_of(lists, argparse.Namespace(filter=None, shard_count=4, preset="quick")) == {
-        "shard": ["--benchmark_filter=^(transfer/memcpy|call)/", "--shard", "1/4"],
+    parts = tool.parts_of(lists, argparse.Namespace(filter=None, shard_count=4, preset="quick"))
+    [named] = parts.pop("named-1")
+    assert parts == {
         "whole": ["--benchmark_filter=^(contention)/"],
         "model": ["--benchmark_filter=^(model/bfs)/"],
     }
+    cases = [name for name in lists["A"]["quick"]["cases"] if re.search(named.partition("=")[2], name)]
+    for family in ("transfer/memcpy/", "call/"):
+        of_family = sorted(name for name in lists["A"]["quick"]["cases"] if name.startswith(family))
+        assert [name for name in sorted(cases) if name.startswith(family)] == of_family[::4]
 
 
 def test_lists_in_another_order_run_in_part_by_name(tool, tmp_path):

@@ -108,7 +108,7 @@ def test_a_round_of_visits_waits_until_each_line_is_taken():
             assert not select.select([process.stdout], [], [], 0.3)[0], "it goes on by itself"
             process.stdin.write("taken\n")
         assert said == ["starting", "rows"]
-        assert line == {"end": "", "status": 0}
+        assert line == {"end": "", "status": 0, "late": 0}
 
 
 def test_a_reader_that_leaves_ends_no_run(tmp_path):
