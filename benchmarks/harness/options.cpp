@@ -349,8 +349,7 @@ void describe_running(CLI::App& app, Options& options, RawOptions& raw) {
                  "Directory that keeps generated graphs; without it they are made again in each run")
       ->group(group);
   app.add_option("--max-time", raw.max_time,
-                 "Start no case, but the first, that would end after this time by the plan, e.g. 10m; "
-                 "--resume goes on")
+                 "Start no case that would end later by the plan: 10m; --resume goes on")
       ->group(group);
   app.add_option(
          "--ranks", options.ranks,
