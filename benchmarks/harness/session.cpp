@@ -60,8 +60,9 @@ void Session::meter(Operation& operation, int gpu, Measurement& measurement) con
     ++runs;
     took_s = steady_now_s() - begun;
   }
-  if (const auto power_w = board.power_w(); power_w && runs > 0) {
-    measurement.power_w = *power_w;
+  const std::optional<double> power_w = board.power_w();
+  if (power_w && runs > 0) {
+    measurement.power_w = power_w;
     measurement.energy_j = *power_w * took_s / static_cast<double>(runs);
   }
 }
