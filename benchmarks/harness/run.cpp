@@ -265,8 +265,8 @@ int run_families(const std::vector<Family>& families, const Options& given, Mach
 void run_visits(const std::vector<Family>& families, const std::vector<std::string>& flags,
                 Machine& machine) {
   Options options = parse_options(flags);
-  // The run has chosen the cases of its part and names them; here memory may be free for one more or less, and
-  // the parts would be cut anew.
+  // The run has chosen the cases of its part and names them; here memory may be free for one more or less,
+  // and the parts would be cut anew.
   options.shard_index = options.shard_count = 1;
   leave_gpu_memory(machine, options.gpu_memory, options.gpus);
   const Scope scope = scope_of(options, machine);
