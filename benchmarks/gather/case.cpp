@@ -250,8 +250,8 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
       gnn::make_gather(store, lists, {point.mode, point.width, 0, gathering_threads(), site.neighbours});
 
   MeasureOptions options;
-  if (site.gpu && site.neighbours.empty()) {
-    options.gpu = site.gpu->ordinal;  // whose board the energy is of: not that of several
+  if (site.gpu) {
+    options.gpu = site.gpu->ordinal;
   }
   options.residency = residency_of(host);
   Measurement measurement = measure(session, *gather, options);

@@ -262,11 +262,7 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   const auto gather = reach::make_row_gather(lease.memory(), point.gather, point.others);
 
   const auto [gpu, home] = std::pair(point.where.gpu, point.where.home);
-  MeasureOptions options;
-  if (point.others.empty()) {
-    options.gpu = gpu;  // whose board the energy is of: not that of several
-  }
-  options.residency = residency_of(&lease.memory());
+  MeasureOptions options{.gpu = gpu, .residency = residency_of(&lease.memory())};
   if (point.on_host()) {
     std::vector<int> gpus{gpu};
     gpus.insert(gpus.end(), point.others.begin(), point.others.end());

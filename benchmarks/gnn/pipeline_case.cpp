@@ -133,7 +133,7 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
   add_limit(session, point, site, measurement);
   measurement.counters["batches"] = static_cast<double>(pipeline->batches());
   measurement.timeline = run.timeline;
-  if (site.gpu && point.gpus == 1) {
+  if (site.gpu) {
     LocalOperation runs(
         {.run = [&] { return pipeline->run().step_s.front(); }, .verify = {}, .timing = timing});
     session.meter(runs, site.gpu->ordinal, measurement);

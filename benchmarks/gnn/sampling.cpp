@@ -169,14 +169,11 @@ Measurement measure_gpu_sampling(Session& session, const SamplingPoint& point, c
     require_equal(expected.batches[batch], batch_memory->copy(), batch);
     return seconds;
   };
-  MeasureOptions options{.residency =
-                             residency_of(point.lists->memory, [&lists] { lists->expect_on_host(); })};
-  if (point.lists->placement != gnn::ListPlacement::interleaved) {
-    options.gpu = point.lists->gpu;
-  }
   Measurement measurement = measure_batches(
       session, expected, graph,
-      {Clock::event, false, "the copy of the seeds and all kernels of one mini-batch"}, run, options);
+      {Clock::event, false, "the copy of the seeds and all kernels of one mini-batch"}, run,
+      {.gpu = point.lists->gpu,
+       .residency = residency_of(point.lists->memory, [&lists] { lists->expect_on_host(); })});
   measurement.counters["gpu_bytes"] =
       static_cast<double>(lists->gpu_bytes() + sampler->gpu_bytes() + batch_memory->gpu_bytes());
   // Every edge is read, wherever it lies.

@@ -181,14 +181,15 @@ int visits_to(const Benchmark& benchmark, const Scope& scope) {
 
 double visit_estimate_s(const Benchmark& benchmark, const Scope& scope) {
   const double factor = family_factor(benchmark);
+  const double power_s = scope.sampling.power && benchmark.gpus().size() == 1 ? kPower_s : 0;
   if (benchmark.about_s) {
     return factor * *benchmark.about_s;
   }
   const auto bytes = static_cast<double>(benchmark.needs.host_bytes);
-  const double power_s = scope.sampling.power && benchmark.gpus().size() == 1 ? kPower_s : 0;
-  const double setup_s = kVisit_s + bytes * kSetup_s_per_byte + power_s / factor;
-  return benchmark.samples_s ? factor * setup_s + *benchmark.samples_s
-                             : factor * (setup_s + kBudgetShare * scope.sampling.budget_s / scope.visits);
+  const double setup_s = kVisit_s + bytes * kSetup_s_per_byte;
+  const double samples_s =
+      benchmark.samples_s.value_or(factor * kBudgetShare * scope.sampling.budget_s / scope.visits);
+  return factor * setup_s + samples_s + power_s;
 }
 
 double plan_estimate_s(const std::vector<Benchmark>& cases, const Scope& scope) {

@@ -105,7 +105,6 @@ class Visitor {
         state.SkipWithError("would end after --max-time");
         return;
       }
-      begun_ = true;
       if (json row = runner_.visit(benchmark, state); !row.is_null()) {
         row["round"] = round;
         hooks_.finished(json::array({std::move(row)}));
@@ -120,7 +119,7 @@ class Visitor {
   // By the plan. The first case of a part always starts: the longest would never run else.
   [[nodiscard]] bool ends_late(const Benchmark& benchmark) const {
     const std::optional<MaxTime> time = hooks_.max_time();
-    return time && (begun_ || time->begun) && visit_estimate_s(benchmark, scope_) > time->left_s;
+    return time && time->begun && visit_estimate_s(benchmark, scope_) > time->left_s;
   }
 
   const Options& options_;
@@ -128,7 +127,6 @@ class Visitor {
   RoundHooks hooks_;
   LinkPeaks peaks_;
   CaseRunner runner_;
-  bool begun_ = false;
 };
 
 class Suite {
@@ -650,11 +648,12 @@ void run_round(RunRequest request) {
     }
     cases.push_back(found->second);
   }
+  bool begun = round.value("begun", false);
   const auto max_time = [&]() -> std::optional<MaxTime> {
     if (!round.contains("left_s")) {
       return std::nullopt;
     }
-    return MaxTime{round["left_s"].get<double>() - (steady_now_s() - start_s), round["begun"]};
+    return MaxTime{round["left_s"].get<double>() - (steady_now_s() - start_s), begun};
   };
   const auto why_stop = [&]() -> std::string {
     const auto time = max_time();
@@ -665,7 +664,8 @@ void run_round(RunRequest request) {
                                   say({{"starting", name}});
                                 },
                             .finished =
-                                [](const json& rows) {
+                                [&begun](const json& rows) {
+                                  begun = true;
                                   say({{"rows", rows}});
                                 },
                             .link =

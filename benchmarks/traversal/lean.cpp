@@ -160,13 +160,11 @@ Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedG
     }
   };
   Trials trials(*run.traversal, graph, std::move(parts));
-  MeasureOptions options{
-      .limit = host_link_limit(session.machine(), point.walkers()),
-      .residency = residency_of(point.memory, [&lists] { lists.first().expect_on_host(); })};
-  if (point.others.empty()) {
-    options.gpu = point.gpu;
-  }
-  Measurement measurement = measure(session, trials, options);
+  Measurement measurement =
+      measure(session, trials,
+              {.gpu = point.gpu,
+               .limit = host_link_limit(session.machine(), point.walkers()),
+               .residency = residency_of(point.memory, [&lists] { lists.first().expect_on_host(); })});
   measurement.verification += of_parents;
   summarise(graph, layout, lists.hot_bytes(), lists.gpu_bytes() + run.traversal->gpu_bytes(), measurement);
   hold_against_model(session, point, run.model(sources.front(), first_reads), measurement);

@@ -349,11 +349,7 @@ Measurement measure_trials(Session& session, const TraversalPoint& point, const 
     note(trial);
   };
   Trials trials(traversal, graph, std::move(parts));
-  MeasureOptions options{.residency = residency};
-  if (point.gpus == 1) {
-    options.gpu = point.where.request.gpu;
-  }
-  return measure(session, trials, options);
+  return measure(session, trials, {.gpu = point.where.request.gpu, .residency = residency});
 }
 
 // Of all GPUs that traverse.

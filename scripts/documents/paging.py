@@ -5,6 +5,7 @@ beside the driver's own order, and beside other ways to traverse a graph.
 import csv
 import json
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -229,12 +230,12 @@ def too_short(gpu: str) -> list[Held]:
 
 @part("model.cold_short")
 def cold_short(gpu: str) -> str:
-    """Which traversals are modelled too short, and by how many percent."""
-    found = []
+    """Which traversals are modelled too short: by graph and bytes of an edge, by how many percent."""
+    found = defaultdict(list)
     for one in too_short(gpu):
         algorithm, (graph, edge) = one.row.case.family.partition("/")[2], axes_of(one.row, "graph", "edge")
-        found.append(f"{algorithm} over {graph} with {edge}-byte edges ({-100 * one.time_off:.0f} %)")
-    return ", ".join(found)
+        found[f"{algorithm} over {graph}"].append(f"{edge} bytes: {-100 * one.time_off:.0f} %")
+    return "; ".join(f"{what} ({', '.join(each)})" for what, each in found.items())
 
 
 # The driver's order beside that of the model: pages of 64 KiB by tests/python/page_replay.py.

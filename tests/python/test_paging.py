@@ -1,5 +1,6 @@
 """What documents say of managed memory by the model, beside the reference runs."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -57,7 +58,8 @@ def test_every_cold_traversal_is_modelled_as_far_off_as_the_page_says(gpu):
 def test_cold_traversals_that_are_modelled_too_short_are_of_pr_and_named(gpu):
     assert {one.row.case.family for one in paging.too_short(gpu)} <= {"traversal/pr"}
     for one in paging.too_short(gpu):
-        assert f"over {one.row.case.axes['graph']} with" in paging.cold_short(gpu)
+        [said] = re.findall(rf"over {one.row.case.axes['graph']} \((.+?)\)", paging.cold_short(gpu))
+        assert f"{one.row.case.axes['edge']} bytes: {-100 * one.time_off:.0f} %" in said
 
 
 def test_cold_traversals_are_of_every_stored_run_with_visits():
