@@ -39,9 +39,14 @@ struct PresetSampling {
 // The table as it is written.
 extern const char* const kPresetTable;
 
-// What visits to the cases of a family take, over what the plan reckons for a case of any family: by the
-// family's name, or by it and " without a GPU" for those of its cases that use none.
-[[nodiscard]] const std::map<std::string, double>& visit_factors();
+// What a visit takes to a case of a family: so many times what the plan reckons for a case of any family that
+// has no memory, and so much for each byte of host memory that it sets up for itself.
+struct VisitCost {
+  double factor = 1;
+  double ns_per_byte = 0.3;
+};
+// By the family's name, or by it and " without a GPU" for those of its cases that use none.
+[[nodiscard]] const std::map<std::string, VisitCost>& visit_costs();
 
 // A line of the table: one family, the presets that take it, and values of axes as they are written.
 struct PresetLine {

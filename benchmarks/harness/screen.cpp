@@ -9,12 +9,15 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
 #include "presets.hpp"
+#include "selection.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -144,27 +147,25 @@ std::string wrapped(const std::string& label, const std::string& text, std::size
 
 namespace {
 
-// From a run of `quick` and most of one of `full` on an H100 with 16 CPUs: allocating and filling a byte of
-// host memory where cases do not share it, and what a visit costs at least.
-constexpr double kSetup_s_per_byte = 0.3e-9;
+// What a visit costs at least, as a rule.
 constexpr double kVisit_s = 0.05;
 // The part of the sampling budget that a case uses on average: most reach their target early, or cannot.
 constexpr double kBudgetShare = 0.2;
 // What a visit goes on for so that the board's power can be read.
 constexpr double kPower_s = 0.4;
 // Locking memory that cases share, and giving it back.
-constexpr double kShared_s_per_byte = 0.6e-9;
+constexpr double kShared_s_per_byte = 0.45e-9;
 
 bool uses_gpu(const Benchmark& benchmark) {
   return std::any_of(benchmark.id.site.begin(), benchmark.id.site.end(), is_gpu);
 }
 
-double family_factor(const Benchmark& benchmark) {
-  const auto& factors = visit_factors();
+VisitCost cost_of(const Benchmark& benchmark) {
+  const auto& costs = visit_costs();
   const std::string& family = benchmark.id.family;
-  const auto alone = uses_gpu(benchmark) ? factors.end() : factors.find(family + " without a GPU");
-  const auto known = alone != factors.end() ? alone : factors.find(family);
-  return known != factors.end() ? known->second : 1;
+  const auto alone = uses_gpu(benchmark) ? costs.end() : costs.find(family + " without a GPU");
+  const auto known = alone != costs.end() ? alone : costs.find(family);
+  return known != costs.end() ? known->second : VisitCost{};
 }
 
 // How many planned seconds have to be over until what they took weighs as much as the plan: of a family; of
@@ -180,26 +181,44 @@ int visits_to(const Benchmark& benchmark, const Scope& scope) {
 }
 
 double visit_estimate_s(const Benchmark& benchmark, const Scope& scope) {
-  const double factor = family_factor(benchmark);
+  const auto [factor, ns_per_byte] = cost_of(benchmark);
   const double power_s = scope.sampling.power && benchmark.gpus().size() == 1 ? kPower_s : 0;
   if (benchmark.about_s) {
     return factor * *benchmark.about_s;
   }
-  const auto bytes = static_cast<double>(benchmark.needs.host_bytes);
-  const double setup_s = kVisit_s + bytes * kSetup_s_per_byte;
-  const double samples_s =
-      benchmark.samples_s.value_or(factor * kBudgetShare * scope.sampling.budget_s / scope.visits);
-  return factor * setup_s + samples_s + power_s;
+  const double sampling_s = kBudgetShare * scope.sampling.budget_s / scope.visits;
+  return factor * (kVisit_s + (benchmark.samples_s ? 0 : sampling_s)) + benchmark.samples_s.value_or(0) +
+         static_cast<double>(benchmark.needs.host_bytes) * ns_per_byte * 1e-9 + power_s;
+}
+
+double locking_s(const Benchmark& benchmark) {
+  return static_cast<double>(benchmark.needs.shared_host_bytes) * kShared_s_per_byte;
+}
+
+std::string locked_for(const Benchmark& benchmark) {
+  if (benchmark.needs.shared_host_bytes == 0) {
+    return "";
+  }
+  std::string shared = group_of(benchmark.id.family);
+  for (const Axis& axis : benchmark.id.axes) {
+    if (axis.key == "memory") {
+      shared += " " + to_string(axis.value);
+    }
+  }
+  return shared;
 }
 
 double plan_estimate_s(const std::vector<Benchmark>& cases, const Scope& scope) {
   double seconds = 0;
-  std::uint64_t shared = 0;
+  std::map<std::string, double> locked_s;
   for (const Benchmark& benchmark : cases) {
-    seconds += visits_to(benchmark, scope) * visit_estimate_s(benchmark, scope);
-    shared = std::max(shared, benchmark.needs.shared_host_bytes);
+    const int visits = visits_to(benchmark, scope);
+    seconds += visits * visit_estimate_s(benchmark, scope);
+    double& longest_s = locked_s[locked_for(benchmark)];
+    longest_s = std::max(longest_s, visits * locking_s(benchmark));
   }
-  return seconds + static_cast<double>(shared) * kShared_s_per_byte;
+  return std::accumulate(locked_s.begin(), locked_s.end(), seconds,
+                         [](double sum, const auto& locked) { return sum + locked.second; });
 }
 
 void TimeLeft::count(const Visited& visited, double sign) {

@@ -47,7 +47,11 @@ struct Screen {
 // What a visit to a case takes, and how many it gets: a model says the same at each.
 [[nodiscard]] double visit_estimate_s(const Benchmark& benchmark, const Scope& scope);
 [[nodiscard]] int visits_to(const Benchmark& benchmark, const Scope& scope);
-// What all visits to these cases take, with the memory that is locked for all of them.
+// What a visit takes beside that if it is the first of its process to need the memory that it shares, and
+// which cases share it: those of the same word; empty: it shares none.
+[[nodiscard]] double locking_s(const Benchmark& benchmark);
+[[nodiscard]] std::string locked_for(const Benchmark& benchmark);
+// What all visits to these cases take. Memory that they share is locked at each visit once.
 [[nodiscard]] double plan_estimate_s(const std::vector<Benchmark>& cases, const Scope& scope);
 
 // The time that visits still take. A case that was visited takes as long again; one that was not takes what

@@ -772,6 +772,15 @@ class Lister {
         trials_s(point.spec, point.algorithm, point.trials, naive ? naive_edge_bytes : point.element_bytes(),
                  (mapped || point.subway || point.is_managed() ? kLink_gb_s : kMemory_gb_s) * point.gpus,
                  mapped, point.direction);
+    // Pages that have left are sent home before each trial, one after another.
+    if (point.is_managed()) {
+      const cuda::Hint hint = point.where.request.hint;
+      const double home_s_per_byte = cuda::is_read_in_place(hint) ? 0.1e-9
+                                     : cuda::migrates(hint)       ? 0.25e-9
+                                                                  : 0.6e-9;
+      *benchmark.samples_s +=
+          point.trials * static_cast<double>(benchmark.needs.managed_bytes) * home_s_per_byte;
+    }
     benchmark.other_gpus = others_of(point);
     const bool runs = benchmark.skip.empty();
     const auto graph_claim = runs ? graphs_->claim(point.where.graph, scope_.visits_here) : nullptr;

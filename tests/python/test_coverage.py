@@ -208,6 +208,7 @@ def test_stored_runs_have_copies_by_all_hints_and_some_of_gathers():
         "h100-kinds.json.gz": {"read_mostly", "accessed_by"},
         "h100-full-1of2.json.gz": HINTS,
         "h100-full-2of2.json.gz": HINTS,
+        "h200-full-1of3.json.gz": HINTS - {"none", "preferred_gpu"},
         "h200-managed-counted.json.gz": HINTS - {"none"},
         "h200-programs.json.gz": HINTS,
     }
@@ -238,6 +239,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
     assert found == {
         ("h100-full-1of2.json.gz", 1, None),
         ("h100-full-2of2.json.gz", 1, None),
+        ("h200-full-1of3.json.gz", 1, None),
         ("h100-kron24-tiers.json.gz", 1, None),
         ("h100-paper-training.json.gz", 1, None),
         ("h100-quick-now.json.gz", 1, None),
