@@ -243,7 +243,14 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
     json outcome = outcome_row(benchmark, status, reason);
     add_measurement(outcome, measurement);
     outcome["visit_s"] = steady_now_s() - begun_s;
-    if (json state = state_json(before, behind ? *behind : conditions()); !state.empty()) {
+    json state = state_json(before, behind ? *behind : conditions());
+    if (status == Status::ok && measurement.timing.clock == Clock::steady && !measurement.disturbed) {
+      // What several threads did together.
+      if (const auto line_ns = cache_line_ns(current_affinity())) {
+        state["cache_line_ns"] = *line_ns;
+      }
+    }
+    if (!state.empty()) {
       outcome["state"] = std::move(state);
     }
     outcome["cpu_s"] = process_cpu_s() - begun_cpu_s;

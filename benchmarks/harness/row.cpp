@@ -399,6 +399,23 @@ json visit_of(const json& row) {
   return visit;
 }
 
+// Marks the visits whose CPUs lay far from each other, beside that of these in which they lay nearest.
+void mark_far(json& visits) {
+  constexpr double kFar = 2.5;  // times as long: less is clocks and neighbours, another cache is more
+  const auto line_ns = [](const json& visit) {
+    return visit.value("/state/cache_line_ns"_json_pointer, 0.0);
+  };
+  double nearest_ns = std::numeric_limits<double>::infinity();
+  for (const json& visit : visits) {
+    nearest_ns = line_ns(visit) > 0 ? std::min(nearest_ns, line_ns(visit)) : nearest_ns;
+  }
+  for (json& visit : visits) {
+    if (line_ns(visit) > kFar * nearest_ns) {
+      visit["far"] = true;
+    }
+  }
+}
+
 bool has_status(const json& row, Status status) {
   return row.at("status") == name(status);
 }
@@ -450,13 +467,14 @@ bool is_measured(const json& row) {
   return has_status(row, Status::ok) && row.at("label") == "measured" && row.contains("visits");
 }
 
-// Which of these visits stand for their row, from 0: those that are not busy, or all where all are.
+// Which of these visits stand for their row, from 0: those that are neither busy nor far, or all where all
+// are.
 std::vector<std::size_t> standing(const json& visits) {
   std::vector<std::size_t> all(visits.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<std::size_t> quiet;
   std::copy_if(all.begin(), all.end(), std::back_inserter(quiet),
-               [&](std::size_t i) { return !visits[i].contains("busy"); });
+               [&](std::size_t i) { return !visits[i].contains("busy") && !visits[i].contains("far"); });
   return quiet.empty() ? all : quiet;
 }
 
@@ -487,6 +505,7 @@ json merged_row(const std::vector<json>& visits, int planned) {
   if (sampled) {
     std::transform(told.begin(), told.end(), std::back_inserter(each),
                    [](const json* visit) { return visit_of(*visit); });
+    mark_far(each);
     middle = standing(each)[middle_visit(medians_of(each))];
   }
   json row = *told[middle];

@@ -255,12 +255,13 @@ bool is_timed(const json& row) {
   return row.value("status", "") == "ok" && row.value("label", "") == "measured" && row.contains("median_s");
 }
 
-// How many visits stand for a row: those on quiet CPUs where there is any, else all.
+// How many visits stand for a row: those that are neither busy nor far where there is any, else all.
 std::size_t standing_visits(const json& row) {
   const json visits = row.value("visits", json::array());
-  const auto quiet = static_cast<std::size_t>(
-      std::count_if(visits.begin(), visits.end(), [](const json& visit) { return !visit.contains("busy"); }));
-  return quiet > 0 ? quiet : visits.size();
+  const auto standing = std::count_if(visits.begin(), visits.end(), [](const json& visit) {
+    return !visit.contains("busy") && !visit.contains("far");
+  });
+  return standing > 0 ? static_cast<std::size_t>(standing) : visits.size();
 }
 
 // The medians of the rows that were measured, by their names, of one result after another.
@@ -360,7 +361,8 @@ std::string why_no_type_b(const std::vector<json>& results) {
   }
   if (several < 2) {
     return std::to_string(several) + of +
-           "a row of two visits on quiet CPUs, and type B needs two: measure again when the host has less to "
+           "a row of two visits that are neither busy nor far, and type B needs two: measure again when the "
+           "host has less to "
            "do, with another --out and --benchmark_repetitions=5";
   }
   return {};

@@ -254,9 +254,10 @@ def busy_table() -> str:
             above += [(visit.disturbed / len(visit.samples_s), visit.median_s / least - 1) for visit in each]
         if above:
             quiet = fmean([over for share, over in above if share < FEW])
-            disturbed = fmean([over for share, over in above if share >= 1 - FEW])
+            disturbed = [over for share, over in above if share >= 1 - FEW]
+            above_least = f"{fmean(disturbed):.0%}" if disturbed else "–"
             busy = sum(share > 1 / 2 for share, _ in above) / len(above)
-            parts.append(f"| `{path.name}` | {len(above)} | {busy:.0%} | {quiet:.0%} | {disturbed:.0%} |")
+            parts.append(f"| `{path.name}` | {len(above)} | {busy:.0%} | {quiet:.0%} | {above_least} |")
     return "\n".join(parts)
 
 
@@ -380,6 +381,35 @@ def between_hosts(what: str, of: str) -> str:
         if of not in found
         else (f"{100 * found[of]:.0f}")
     )
+
+
+@part("uncertainty.far")
+def far(what: str, family: str = "", *axes: str) -> str:
+    """Of CPUs that the hypervisor moved while a run went on: a line's nanoseconds near and far, or times.
+
+    `what` is `near`, `far`, `share` (percent of the visits) or `times`: far over near, of a row or several.
+    """
+    rows = [row for row in documents.rows_of("acceptance/no-gpu-4.json.gz") if row.measured]
+    lines = [(visit, uncertainty.line_ns(vars(visit))) for row in rows for visit in row.visits]
+    told = [(bool(visit.far), line) for visit, line in lines if line]
+    if what == "share":
+        return f"{100 * sum(is_far for is_far, _ in told) / len(told):.0f}"
+    if what in ("near", "far"):
+        those = [line for is_far, line in told if is_far == (what == "far")]
+        return f"{min(those):.0f} to {max(those):.0f}"
+    wanted = dict(axis.split("=") for axis in axes)
+    times = []
+    for row in rows:
+        there = [visit.median_s for visit in row.visits if visit.far]
+        if (
+            row.case.family == family
+            and there
+            and wanted.items() <= {(key, str(value)) for key, value in row.case.axes.items()}
+        ):
+            near = median(visit.median_s for visit in row.standing)
+            times.append(median(there) / near)
+    low, high = f"{min(times):.1f}", f"{max(times):.1f}"
+    return low if low == high else f"{low} to {high}"
 
 
 UNCERTAINTY = {

@@ -337,6 +337,7 @@ class Visit(Record):
     stolen_s: Amount | None = None
     disturbed: Count | None = None
     busy: bool | None = None
+    far: bool | None = None
     state: Raw = field(default_factory=dict, repr=False)
 
 
@@ -426,13 +427,12 @@ class Row(Record):
     # Whether its trials are of different inputs (sources), not of one input again.
     of_inputs = property(lambda self: any(not trial.label.startswith("trial:") for trial in self.trials))
     both_known = property(lambda self: bool(self.uncertainty and self.uncertainty.combined))
-    # The visits that stand for it: those on quiet CPUs where there is any, else all.
-    standing = property(lambda self: [visit for visit in self.visits if not visit.busy] or self.visits)
+    # The visits that stand for it: those that are neither busy nor far where there is any, else all.
+    standing = property(lambda self: [one for one in self.visits if not (one.busy or one.far)] or self.visits)
     samples_s = property(lambda self: self.visit.samples_s if self.visit else ())
     within_s = property(lambda self: self.visit.within_s if self.visit else None)
     visit_s = property(lambda self: self._sum("visit_s"))
     stolen_s = property(lambda self: self._sum("stolen_s"))
-    preemptions = property(lambda self: self._sum("preemptions"))
 
     @property
     def visit(self) -> Visit | None:

@@ -32,6 +32,9 @@ ROUNDING = 1e-6  # as rules have it
 # So many CPUs of a machine others took on average while a run measured: from the second on its host is
 # shared, up to the first it is not, and between them nobody says (docs/uncertainty.md, Stolen time).
 QUIET_CPUS, SHARED_CPUS = 0.004, 0.01
+# CPUs lie far from each other where a cache line takes so many times as long between them as elsewhere: less
+# is clocks and neighbours, another cache is more.
+FAR = 2.5
 # Standard uncertainties, by clock, that stand beside type B of each of two runs where the host of one is
 # shared and that of the other is not: with them 95 % of the rows of such runs lie where they should.
 BETWEEN_HOSTS = {"gated": 0.02, "open": 0.05, "quiet": 0.1, "host": 0.18}
@@ -466,8 +469,14 @@ def _visits(row: Mapping[str, Any]) -> Sequence[Raw]:
 
 
 def standing(visits: Sequence[Raw]) -> Sequence[Raw]:
-    """The visits that stand for a row: those on quiet CPUs where there is any, else all."""
-    return [visit for visit in visits if not visit.get("busy")] or visits
+    """The visits that stand for a row: those that are neither busy nor far where there is any, else all."""
+    return [visit for visit in visits if not (visit.get("busy") or visit.get("far"))] or visits
+
+
+def line_ns(visit: Mapping[str, Any]) -> float:
+    """How long a cache line took between the CPUs of a visit; 0 where it does not say."""
+    told = visit.get("state", {}).get("cache_line_ns")
+    return float(told) if isinstance(told, int | float) else 0.0
 
 
 def of_record(part: model.Uncertainty) -> Uncertainty:

@@ -38,7 +38,16 @@ from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
 from grainscope_report.machine import machine_of
 from grainscope_report.statistics import median_ranks
-from grainscope_report.uncertainty import FORMAT, TypeB, Uncertainty, clock_of, kind_of, standing
+from grainscope_report.uncertainty import (
+    FAR,
+    FORMAT,
+    TypeB,
+    Uncertainty,
+    clock_of,
+    kind_of,
+    line_ns,
+    standing,
+)
 from grainscope_report.units import plural
 
 MEDIANS_FORMAT = "grainscope medians 1"
@@ -224,11 +233,16 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
     visits: dict[str, list[Visit]] = {}
     clocks: dict[str, Key] = {}
     versions: dict[str, int] = {}
+    lines = [line_ns(visit) for row in document["benchmarks"] for visit in row.get("visits", ())]
+    nearest = min(filter(None, lines), default=math.inf)
     for row in document["benchmarks"]:
         if row.get("status") != "ok" or row.get("label") != "measured":
             continue
         case = row["case"]
         row = row | {"visits": standing([visit | {"busy": is_busy(visit)} for visit in row["visits"]])}
+        row["visits"] = [visit for visit in row["visits"] if line_ns(visit) <= FAR * nearest]
+        if not row["visits"]:
+            continue
         if row["visits"][0]["busy"]:
             row["timing"] = row["timing"] | {"quiet": False}
         clock = clock_of(row)

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,8 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -128,6 +131,79 @@ std::optional<QuietCpu::Choice> QuietCpu::choose(int first) {
     }
   }
   return least;
+}
+
+namespace {
+
+// A line that two threads hand to each other: an even number is the first one's turn, an odd one the other's.
+class Line {
+ public:
+  // Waits for the turn; false where it does not come in time.
+  bool await(std::uint32_t turn) {
+    constexpr int kBetweenLooks = 1 << 12;
+    for (int spins = 0; turn_.load(std::memory_order_acquire) != turn; ++spins) {
+      if (spins % kBetweenLooks == kBetweenLooks - 1 && steady_now_s() > deadline_s_) {
+        return false;
+      }
+    }
+    return true;
+  }
+  void give(std::uint32_t turn) { turn_.store(turn, std::memory_order_release); }
+
+ private:
+  static constexpr double kPatience_s = 0.02;
+
+  alignas(128) std::atomic<std::uint32_t> turn_{0};
+  alignas(128) double deadline_s_ = steady_now_s() + kPatience_s;
+};
+
+// Seconds from one CPU to another, there and back halved.
+std::optional<double> handed_over_s(int from, int to) {
+  constexpr std::uint32_t kTries = 8;
+  constexpr std::uint32_t kTurns = 100;  // a try
+  Line line;
+  std::thread other;
+  try {
+    other = std::thread([&line, to] {
+      const OnCpu there(to);
+      for (std::uint32_t turn = 1; turn < 2 * kTries * kTurns && line.await(turn); turn += 2) {
+        line.give(turn + 1);
+      }
+    });
+  } catch (const std::system_error&) {  // as many threads as may be
+    return std::nullopt;
+  }
+  std::optional<double> least_s;
+  bool answered = true;
+  {
+    const OnCpu here(from);
+    for (std::uint32_t turn = 0; answered && turn < 2 * kTries * kTurns;) {
+      const double start_s = steady_now_s();
+      for (std::uint32_t i = 0; i < kTurns && answered; ++i, turn += 2) {
+        line.give(turn + 1);
+        answered = line.await(turn + 2);
+      }
+      const double took_s = (steady_now_s() - start_s) / (2 * kTurns);
+      least_s = std::min(took_s, least_s.value_or(took_s));
+    }
+  }
+  other.join();
+  return answered ? least_s : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> cache_line_ns(const std::vector<int>& cpus) {
+  const std::size_t asked = std::min(cpus.size(), kMostAsked);
+  double sum_s = 0;
+  for (std::size_t i = 1; i < asked; ++i) {
+    const auto took_s = handed_over_s(cpus.front(), cpus[i]);
+    if (!took_s) {
+      return std::nullopt;
+    }
+    sum_s += *took_s;
+  }
+  return asked < 2 ? std::nullopt : std::optional(1e9 * sum_s / static_cast<double>(asked - 1));
 }
 
 namespace {

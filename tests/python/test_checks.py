@@ -270,6 +270,34 @@ def test_the_middle_visit_is_one_on_a_quiet_cpu():
     assert any("the middle median is that of visit" in str(one) for one in contradictions(document))
 
 
+def test_a_visit_is_far_where_a_line_took_much_longer_than_in_another():
+    for lines, far, wrong in (
+        ((40, 70, 101), (None, None, True), False),
+        ((40, 70, 99), (None, None, True), True),
+        ((40, 70, 101), (None, None, None), True),
+        ((None, None, 101), (None, None, None), False),
+        ((None, None, 101), (None, None, True), True),
+        ((200, 200, 210), (None, None, None), False),
+    ):
+        document = several()
+        row = document["benchmarks"][0]
+        for visit, line, mark in zip(row["visits"], lines, far, strict=True):
+            visit["state"] = {"cache_line_ns": line} if line else {}
+            if mark:
+                visit["far"] = True
+        found = any("lay far from each other" in str(one) for one in contradictions(document))
+        assert found == wrong, (lines, far)
+
+
+def test_the_middle_visit_is_one_whose_cpus_lay_near():
+    document = several()
+    first = document["benchmarks"][0]
+    for at, visit in enumerate(first["visits"]):
+        visit["state"] = {"cache_line_ns": 200 if at == first["middle"] else 40}
+    first["visits"][first["middle"]]["far"] = True
+    assert any("the middle median is that of visit" in str(one) for one in contradictions(document))
+
+
 def test_uncertainties_follow_from_the_visits():
     document = several()
     document["benchmarks"][0]["uncertainty"]["a"]["standard"] *= 1.01

@@ -208,7 +208,7 @@ def test_stored_runs_have_copies_by_all_hints_and_some_of_gathers():
         "h100-kinds.json.gz": {"read_mostly", "accessed_by"},
         "h100-full-1of2.json.gz": HINTS,
         "h100-full-2of2.json.gz": HINTS,
-        "h200-full-1of3.json.gz": HINTS - {"none", "preferred_gpu"},
+        "h200-full-1of3.json.gz": HINTS - {"none"},
         "h200-managed-counted.json.gz": HINTS - {"none"},
         "h200-programs.json.gz": HINTS,
     }
@@ -254,6 +254,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
         ("acceptance/two-h200-4.json.gz", 1, None),
         ("acceptance/two-h200-4.json.gz", 2, None),
         ("h200-paper-sampling.json.gz", 1, None),
+        ("acceptance/no-gpu-4.json.gz", 1, None),
         ("no-gpu-products.json.gz", 1, None),
         ("two-h200-paper-large-rows.json.gz", 1, None),
         ("two-h100-processes.json.gz", 2, None),

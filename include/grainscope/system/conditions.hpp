@@ -60,6 +60,16 @@ class QuietCpu {
   std::optional<double> least_s_;  // of all probes so far
 };
 
+// How far CPUs lie from each other. A hypervisor moves those of a virtual machine to other cores while it
+// runs: now they share a cache, some seconds later they do not, and what several threads do together takes
+// twice as long, or half as long where each core brings a memory link of its own.
+
+// Nanoseconds that a cache line takes from the first of these CPUs to another, on the mean over the others,
+// of which 15 are asked at most: of each the least of several tries, less than half a millisecond in all.
+// Nothing where there is one CPU, or where one has so much other work that it does not answer within 20 ms.
+// By the calling thread, which runs on the first CPU meanwhile, and another.
+[[nodiscard]] std::optional<double> cache_line_ns(const std::vector<int>& cpus);
+
 // What a hypervisor takes from a virtual machine: time in which a CPU had work and did not run.
 
 // Seconds since the machine began, over all of `cpus`; of which the kernel counts whole ticks (1/100 s) of

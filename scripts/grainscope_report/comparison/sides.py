@@ -29,7 +29,7 @@ from grainscope_report.families import of as family_of
 from grainscope_report.machine import Facts, facts
 from grainscope_report.model import Result, Row, Uncertainties
 from grainscope_report.refusing import blamed
-from grainscope_report.uncertainty import TypeB, Uncertainty
+from grainscope_report.uncertainty import FAR, TypeB, Uncertainty, line_ns
 
 MEASURED = "measured"
 MIXED, QUIET = "mixed", "quiet"
@@ -63,7 +63,8 @@ class Answer:
     `seconds` are the row's median, of several sites the middle one's, of several runs their geometric mean;
     `visits` the times of each visit, `a` and `b` the uncertainties of `seconds` where they are known. Times
     are those of one operation where `each`; `beside` is what else was done meanwhile: its name, and how
-    often; `threads` are the numbers of CPU threads that rows count. `runs` are those of `visits`. `failed`
+    often; `threads` are the numbers of CPU threads that rows count, `line_ns` what a cache line takes between
+    their CPUs, 0 where they do not say. `runs` are those of `visits`. `failed`
     counts rows, of several sites or runs, that failed beside good ones; `worst` is how many times the time of
     the slowest of several sites is that of the middle one, as a logarithm. Where runs did not all do the same
     work there is none: `mixed`. `shared` is whether others took CPUs of the host, of several runs the share
@@ -79,6 +80,7 @@ class Answer:
     bytes: float | None = None
     beside: tuple[str, float] | None = None
     threads: tuple[float, ...] = ()
+    line_ns: float = 0.0
     sites: int = 1
     worst: float = 0.0
     runs: int = 1
@@ -162,6 +164,8 @@ def other_work(
         return f"timed by operation {only}"
     if {one.clock, two.clock} == {QUIET, "host"}:
         return f"on CPUs without a neighbour {only}"
+    if one.line_ns and two.line_ns and max(one.line_ns, two.line_ns) > FAR * min(one.line_ns, two.line_ns):
+        return f"on CPUs far from each other {only}"
     if one.beside and two.beside and one.beside != two.beside:
         (name, count), (_, before) = two.beside, one.beside
         return f"other work: {count:.0f} {name} beside, {before:.0f} {there}"
@@ -209,6 +213,7 @@ def _answer(rows: Sequence[Row]) -> Answer:
         bytes=statistics.median([row.bytes for row in good]) if all(row.bytes for row in good) else None,
         beside=_beside(good),
         threads=tuple(sorted({row.counters["threads"] for row in good if "threads" in row.counters})),
+        line_ns=statistics.median([line_ns(vars(row.visit)) if row.visit else 0.0 for row in good]),
         sites=len({tuple(sorted(row.case.site.items())) for row in good}),
         worst=math.log(max(times) / middle),
         failed=len(failed),

@@ -227,6 +227,49 @@ TEST(MergedRow, beside_neighbours_all_the_time_is_of_no_quiet_cpu) {
   EXPECT_EQ(test::row_errors(row), "");
 }
 
+// Of what several threads do, with what a cache line took between their CPUs in each visit; 0: nobody says.
+std::vector<json> visits_between_cpus(const std::vector<double>& line_ns) {
+  std::vector<json> visits;
+  for (const double nanoseconds : line_ns) {
+    Measurement measurement = some_measurement();
+    const auto round = static_cast<int>(visits.size()) + 1;
+    measurement.samples.seconds.assign(8, round * 1e-5);
+    measurement.samples.summary = summarize(measurement.samples.seconds);
+    measurement.timing = {Clock::steady, false, "the copy"};
+    json visit = visit_of(measurement, round);
+    if (nanoseconds > 0) {
+      visit["state"]["cache_line_ns"] = nanoseconds;
+    }
+    visits.push_back(visit);
+  }
+  return visits;
+}
+
+TEST(MergedRow, is_of_the_visits_whose_cpus_lay_near_each_other) {
+  const json row = merged_row(visits_between_cpus({200, 40, 210, 70}), 4);
+  EXPECT_EQ(row["middle"], 1);  // of the second and the fourth, not the third
+  ASSERT_EQ(row["visits"].size(), 4U);
+  EXPECT_EQ(row["visits"][0]["far"], true);
+  EXPECT_FALSE(row["visits"][1].contains("far"));
+  EXPECT_EQ(row["visits"][2]["far"], true);
+  EXPECT_FALSE(row["visits"][3].contains("far"));
+  EXPECT_EQ(test::row_errors(row), "");
+  std::vector<json> both{row, merged_row(visits_between_cpus({200, 40, 210, 70}), 4)};
+  both[1]["visits"][2]["median_s"] = 1.0;
+  add_uncertainties(both, TypeB());
+  EXPECT_EQ(both[0]["uncertainty"], both[1]["uncertainty"]);
+}
+
+TEST(MergedRow, takes_cpus_that_always_lay_alike_or_of_which_nothing_is_known_as_near) {
+  for (const std::vector<double>& line_ns : {std::vector<double>{200, 210, 190}, {0, 0, 0}, {200, 0, 200}}) {
+    const json row = merged_row(visits_between_cpus(line_ns), 3);
+    EXPECT_EQ(row["middle"], 1);
+    for (const json& visit : row["visits"]) {
+      EXPECT_FALSE(visit.contains("far"));
+    }
+  }
+}
+
 TEST(MergedRow, is_failed_where_a_visit_is) {
   auto visits = visits_of({1, 2, 3});
   visits[1] = visit_of({}, 2, Status::failed, "wrong result");

@@ -297,8 +297,12 @@ TEST_F(EarlyEnd, leaves_what_would_end_after_the_time_limit_for_the_next_part) {
 }
 
 TEST_F(EarlyEnd, at_the_time_limit_keeps_the_visits_that_were_made) {
+  std::vector<Benchmark> planned = cases([] { usleep(600'000); });
+  for (Benchmark& each : planned) {
+    each.about_s = 0.001;
+  }
   const Ended ended =
-      begin([] { usleep(150'000); }, {"--max-time=0.1", "--benchmark_repetitions=2", "--one-process"});
+      FakeRun::begin(planned, {"--max-time=0.5", "--benchmark_repetitions=2", "--one-process"});
   EXPECT_EQ(ended.status, 0) << ended.err;
   // The table has what a stopped run has, too.
   EXPECT_NE(ended.out.find("\n  c "), std::string::npos) << ended.out;

@@ -368,11 +368,17 @@ TEST(WhyNoTypeB, says_nothing_of_two_runs_with_a_row_of_two_visits) {
   EXPECT_EQ(why_no_type_b({visited({{true, true}}), visited({{true, true}}), visited({{false}})}), "");
 }
 
+TEST(WhyNoTypeB, counts_visits_whose_cpus_lay_near_each_other) {
+  json run = visited({{false, false}});
+  run["benchmarks"][0]["visits"][1]["far"] = true;
+  EXPECT_TRUE(says(why_no_type_b({run, run}), "0 of 2 runs"));
+}
+
 TEST(WhyNoTypeB, counts_runs_of_whose_rows_one_visit_stands) {
   EXPECT_TRUE(says(why_no_type_b({visited({{false, true, true}}), visited({{false, false}})}),
-                   "1 of 2 runs have a row of two visits on quiet CPUs"));
+                   "1 of 2 runs have a row of two visits that are neither busy nor far"));
   EXPECT_TRUE(says(why_no_type_b({visited({{false, true}}), visited({{true, false}, {false}})}),
-                   "0 of 2 runs have a row of two visits on quiet CPUs"));
+                   "0 of 2 runs have a row of two visits that are neither busy nor far"));
 }
 
 TEST(WhyNoTypeB, is_that_a_run_has_no_measured_row) {

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "../../testing/says.hpp"
+#include "grainscope/core/sampler.hpp"
 #include "grainscope/core/thread_team.hpp"
 #include "grainscope/system/conditions.hpp"
 #include "grainscope/system/numa.hpp"
@@ -27,6 +29,36 @@ TEST(ReadConditions, tells_the_governor_and_clock_of_the_cpu_that_is_asked_for) 
   EXPECT_EQ(found.governor, "powersave");
   EXPECT_EQ(found.cpu_mhz, 1200);
   EXPECT_FALSE(found.gpu_sm_mhz);
+}
+
+TEST(CacheLine, goes_from_one_cpu_to_another_within_its_limits) {
+  const std::vector<int> before = current_affinity();
+  if (before.size() < 2) {
+    GTEST_SKIP() << "one CPU";
+  }
+  // Others may work on these CPUs, beside tests too.
+  std::optional<double> found;
+  for (int attempt = 0; attempt < 50 && !found; ++attempt) {
+    found = cache_line_ns({before[0], before[1]});
+  }
+  ASSERT_TRUE(found);
+  EXPECT_GT(*found, 2);  // no core hands a line over in less
+  EXPECT_LT(*found, 20e3);
+  EXPECT_EQ(current_affinity(), before);
+}
+
+TEST(CacheLine, needs_two_cpus) {
+  EXPECT_FALSE(cache_line_ns({}));
+  EXPECT_FALSE(cache_line_ns({0}));
+}
+
+// Two threads of one CPU take turns only when the kernel lets them: nobody waits for long.
+TEST(CacheLine, is_given_up_where_nobody_answers_in_time) {
+  const int cpu = current_affinity().front();
+  const double start_s = steady_now_s();
+  const auto found = cache_line_ns({cpu, cpu});
+  EXPECT_LT(steady_now_s() - start_s, 10);
+  EXPECT_TRUE(!found || *found > 100) << *found;
 }
 
 TEST(ReadConditions, of_a_machine_that_tells_nothing_are_absent) {
