@@ -15,7 +15,7 @@ from typing import Any
 from grainscope_report import metrics
 from grainscope_report.model import Concern, Ends, Link, Result, Row, Run
 from grainscope_report.statistics import median
-from grainscope_report.uncertainty import SHARED_CPUS, data_caches, kind_of
+from grainscope_report.uncertainty import SHARED_CPUS, data_caches, kind_of, line_ns
 from grainscope_report.units import (
     cut,
     format_bytes,
@@ -235,6 +235,18 @@ def concerns(result: Result) -> Iterator[Concern]:
             "those of several threads most",
             remedy="measure again when the host has less to do, or on a host of one's own; `stolen_s` says "
             "which rows were hit",
+        )
+    visits = [visit for row in result.rows for visit in row.visits if line_ns(vars(visit))]
+    if moved := sum(bool(visit.far) for visit in visits):
+        yield Concern(
+            id="cpus_moved",
+            severity="warning",
+            finding=f"the CPUs lay far from each other in {moved} of {plural(len(visits), 'visit')}, and "
+            "near in others of the same rows",
+            effect="what several threads do takes up to twice as long or half as long meanwhile; such visits "
+            "do not stand for their rows",
+            remedy="measure on a host of one's own, or where each virtual CPU is pinned; `far` says which "
+            "visits",
         )
 
 

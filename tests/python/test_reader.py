@@ -62,6 +62,22 @@ def test_a_host_of_whose_cpus_others_took_some_is_warned_of(tmp_path):
     assert warning.finding == "the hypervisor took 0.61 s of the CPUs' time in 10 s of measuring"
 
 
+@pytest.mark.parametrize("far", [True, False])
+def test_cpus_that_moved_are_warned_of(tmp_path, far):
+    file = File()
+    axes = {"locality": "local", "flush": "off", "threads": 2, "bytes": MIB}
+    for number, line in enumerate((40.0, 200.0 if far else 60.0, 50.0), 1):
+        row = file.add("host/memcpy", axes, {"from_node": 0, "to_node": 0}, 1e-3, visit=number)
+        row["visits"][-1]["state"] = {"cache_line_ns": line}
+    document = file.document()
+    if far:
+        document["benchmarks"][0]["visits"][1]["far"] = True
+    (tmp_path / "result.json").write_text(json.dumps(document))
+    warned = {one.id: one.finding for one in concerns(reader.read(tmp_path / "result.json"))}
+    said = "the CPUs lay far from each other in 1 of 3 visits, and near in others of the same rows"
+    assert warned == ({"cpus_moved": said} if far else {})
+
+
 @pytest.mark.parametrize("rows", [[(2, 0), (8, 0.04)], [(1, 0)], [(1, None), (0.1, 0.0004)], []])
 def test_less_is_not(tmp_path, rows):
     assert stolen(tmp_path, *rows) == []
