@@ -572,6 +572,8 @@ def test_cpus_far_from_each_other_on_one_side_are_other_work():
     assert sides.other_work(QUESTION, nearer, answer(1.0)) == ""  # nobody says
     for pair in ((near, far), (far, near)):
         assert sides.other_work(QUESTION, *pair) == "on CPUs far from each other on one side only"
+    # Of other CPUs it is what they are.
+    assert sides.other_work(QUESTION, near, replace(far, cpu="another")) == ""
     assert pooled(near, far).reason == "on CPUs far from each other in some of its runs only"
 
 

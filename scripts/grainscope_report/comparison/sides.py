@@ -64,11 +64,11 @@ class Answer:
     `visits` the times of each visit, `a` and `b` the uncertainties of `seconds` where they are known. Times
     are those of one operation where `each`; `beside` is what else was done meanwhile: its name, and how
     often; `threads` are the numbers of CPU threads that rows count, `line_ns` what a cache line takes between
-    their CPUs, 0 where they do not say. `runs` are those of `visits`. `failed`
-    counts rows, of several sites or runs, that failed beside good ones; `worst` is how many times the time of
-    the slowest of several sites is that of the middle one, as a logarithm. Where runs did not all do the same
-    work there is none: `mixed`. `shared` is whether others took CPUs of the host, of several runs the share
-    of those of which it is clear; None where it is not clear of any.
+    their CPUs, 0 where they do not say, and `cpu` of which kind these are. `runs` are those of `visits`.
+    `failed` counts rows, of several sites or runs, that failed beside good ones; `worst` is how many times
+    the time of the slowest of several sites is that of the middle one, as a logarithm. Where runs did not all
+    do the same work there is none: `mixed`. `shared` is whether others took CPUs of the host, of several runs
+    the share of those of which it is clear; None where it is not clear of any.
     """
 
     seconds: float | None = None
@@ -81,6 +81,7 @@ class Answer:
     beside: tuple[str, float] | None = None
     threads: tuple[float, ...] = ()
     line_ns: float = 0.0
+    cpu: str = ""
     sites: int = 1
     worst: float = 0.0
     runs: int = 1
@@ -164,7 +165,8 @@ def other_work(
         return f"timed by operation {only}"
     if {one.clock, two.clock} == {QUIET, "host"}:
         return f"on CPUs without a neighbour {only}"
-    if one.line_ns and two.line_ns and max(one.line_ns, two.line_ns) > FAR * min(one.line_ns, two.line_ns):
+    lines = sorted((one.line_ns, two.line_ns))
+    if one.cpu == two.cpu and lines[0] and lines[1] > FAR * lines[0]:
         return f"on CPUs far from each other {only}"
     if one.beside and two.beside and one.beside != two.beside:
         (name, count), (_, before) = two.beside, one.beside
@@ -481,7 +483,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         facts=facts(context) | machine.readings(result.rows),
         warnings=tuple(warnings),
         answers={
-            asked: replace(answer, shared=shared)
+            asked: replace(answer, shared=shared, cpu=uncertainty.kind_of(context)[1])
             for asked, answer in answers(_by_table(result, tables), machine.hides_nodes(context)).items()
         },
         versions={row.case.family: row.case.version for row in result.rows},
