@@ -399,15 +399,17 @@ json visit_of(const json& row) {
   return visit;
 }
 
-// Marks the visits whose CPUs lay far from each other, beside that of these in which they lay nearest.
+// Marks the visits whose CPUs lay far from each other, beside that of these in which they lay nearest. Two
+// halves of one core are no nearness that others are held to: they take a line from one to the other in less.
 void mark_far(json& visits) {
   constexpr double kFar = 2.5;  // times as long: less is clocks and neighbours, another cache is more
+  constexpr double kTwoCores_ns = 20;
   const auto line_ns = [](const json& visit) {
     return visit.value("/state/cache_line_ns"_json_pointer, 0.0);
   };
   double nearest_ns = std::numeric_limits<double>::infinity();
   for (const json& visit : visits) {
-    nearest_ns = line_ns(visit) > 0 ? std::min(nearest_ns, line_ns(visit)) : nearest_ns;
+    nearest_ns = line_ns(visit) >= kTwoCores_ns ? std::min(nearest_ns, line_ns(visit)) : nearest_ns;
   }
   for (json& visit : visits) {
     if (line_ns(visit) > kFar * nearest_ns) {

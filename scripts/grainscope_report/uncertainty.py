@@ -33,8 +33,9 @@ ROUNDING = 1e-6  # as rules have it
 # shared, up to the first it is not, and between them nobody says (docs/uncertainty.md, Stolen time).
 QUIET_CPUS, SHARED_CPUS = 0.004, 0.01
 # CPUs lie far from each other where a cache line takes so many times as long between them as elsewhere: less
-# is clocks and neighbours, another cache is more.
-FAR = 2.5
+# is clocks and neighbours, another cache is more. In fewer nanoseconds two halves of one core hand it over,
+# and that is no nearness which others are held to.
+FAR, TWO_CORES = 2.5, 20.0
 # Standard uncertainties, by clock, that stand beside type B of each of two runs where the host of one is
 # shared and that of the other is not: with them 95 % of the rows of such runs lie where they should.
 BETWEEN_HOSTS = {"gated": 0.02, "open": 0.05, "quiet": 0.1, "host": 0.18}

@@ -41,6 +41,7 @@ from grainscope_report.statistics import median_ranks
 from grainscope_report.uncertainty import (
     FAR,
     FORMAT,
+    TWO_CORES,
     TypeB,
     Uncertainty,
     clock_of,
@@ -234,7 +235,7 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
     clocks: dict[str, Key] = {}
     versions: dict[str, int] = {}
     lines = [line_ns(visit) for row in document["benchmarks"] for visit in row.get("visits", ())]
-    nearest = min(filter(None, lines), default=math.inf)
+    nearest = min((line for line in lines if line >= TWO_CORES), default=math.inf)
     for row in document["benchmarks"]:
         if row.get("status") != "ok" or row.get("label") != "measured":
             continue

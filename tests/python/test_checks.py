@@ -10,7 +10,7 @@ import pytest
 
 import synthetic_links
 import synthetic_machines
-from grainscope_report import model, reader, resources
+from grainscope_report import model, reader, resources, uncertainty
 from planted import SITE, contradictions, departures, faults_of, linked_file
 from synthetic import MIB, File, times
 from synthetic_links import add_gather, add_piece, add_saturation
@@ -278,6 +278,7 @@ def test_a_visit_is_far_where_a_line_took_much_longer_than_in_another():
         ((None, None, 101), (None, None, None), False),
         ((None, None, 101), (None, None, True), True),
         ((200, 200, 210), (None, None, None), False),
+        ((10, 45, 60), (None, None, None), False),  # two halves of a core
     ):
         document = several()
         row = document["benchmarks"][0]
@@ -287,6 +288,16 @@ def test_a_visit_is_far_where_a_line_took_much_longer_than_in_another():
                 visit["far"] = True
         found = any("lay far from each other" in str(one) for one in contradictions(document))
         assert found == wrong, (lines, far)
+
+
+def test_the_program_and_its_readers_mean_the_same_by_far():
+    source = (Path(__file__).parents[2] / "benchmarks/harness/row.cpp").read_text()
+    for name, rule, value in (
+        ("kFar", "FAR", uncertainty.FAR),
+        ("kTwoCores_ns", "TWO_CORES", uncertainty.TWO_CORES),
+    ):
+        [written] = re.findall(rf"double {name} = ([\d.]+);", source)
+        assert float(written) == reader.words()[rule] == value
 
 
 def test_the_middle_visit_is_one_whose_cpus_lay_near():

@@ -29,7 +29,7 @@ from grainscope_report.families import of as family_of
 from grainscope_report.machine import Facts, facts
 from grainscope_report.model import Result, Row, Uncertainties
 from grainscope_report.refusing import blamed
-from grainscope_report.uncertainty import FAR, TypeB, Uncertainty, line_ns
+from grainscope_report.uncertainty import FAR, TWO_CORES, TypeB, Uncertainty, line_ns
 
 MEASURED = "measured"
 MIXED, QUIET = "mixed", "quiet"
@@ -166,7 +166,7 @@ def other_work(
     if {one.clock, two.clock} == {QUIET, "host"}:
         return f"on CPUs without a neighbour {only}"
     lines = sorted((one.line_ns, two.line_ns))
-    if one.cpu == two.cpu and lines[0] and lines[1] > FAR * lines[0]:
+    if one.cpu == two.cpu and lines[0] >= TWO_CORES and lines[1] > FAR * lines[0]:
         return f"on CPUs far from each other {only}"
     if one.beside and two.beside and one.beside != two.beside:
         (name, count), (_, before) = two.beside, one.beside

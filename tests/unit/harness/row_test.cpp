@@ -261,7 +261,8 @@ TEST(MergedRow, is_of_the_visits_whose_cpus_lay_near_each_other) {
 }
 
 TEST(MergedRow, takes_cpus_that_always_lay_alike_or_of_which_nothing_is_known_as_near) {
-  for (const std::vector<double>& line_ns : {std::vector<double>{200, 210, 190}, {0, 0, 0}, {200, 0, 200}}) {
+  for (const std::vector<double>& line_ns :
+       {std::vector<double>{200, 210, 190}, {0, 0, 0}, {200, 0, 200}, {45, 10, 60}}) {
     const json row = merged_row(visits_between_cpus(line_ns), 3);
     EXPECT_EQ(row["middle"], 1);
     for (const json& visit : row["visits"]) {
