@@ -243,20 +243,19 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
     json outcome = outcome_row(benchmark, status, reason);
     add_measurement(outcome, measurement);
     outcome["visit_s"] = steady_now_s() - begun_s;
-    json state = state_json(before, behind ? *behind : conditions());
-    if (status == Status::ok && measurement.timing.clock == Clock::steady && !measurement.disturbed) {
-      // What several threads did together.
-      if (const auto line_ns = cache_line_ns(current_affinity())) {
-        state["cache_line_ns"] = *line_ns;
-      }
-    }
-    if (!state.empty()) {
+    if (json state = state_json(before, behind ? *behind : conditions()); !state.empty()) {
       outcome["state"] = std::move(state);
     }
     outcome["cpu_s"] = process_cpu_s() - begun_cpu_s;
     outcome["preemptions"] = preemptions() - begun_preemptions;
     if (const auto now_s = stolen_so_far_s(); now_s && begun_stolen_s) {
       outcome["stolen_s"] = std::max(0.0, *now_s - *begun_stolen_s);
+    }
+    // On the clock `host`, where several threads may work together. Its own work counts for nothing above.
+    if (status == Status::ok && measurement.timing.clock == Clock::steady && !measurement.disturbed) {
+      if (const auto line_ns = cache_line_ns(current_affinity())) {
+        outcome["state"]["cache_line_ns"] = *line_ns;
+      }
     }
     return outcome;
   };

@@ -469,17 +469,6 @@ bool is_measured(const json& row) {
   return has_status(row, Status::ok) && row.at("label") == "measured" && row.contains("visits");
 }
 
-// Which of these visits stand for their row, from 0: those that are neither busy nor far, or all where all
-// are.
-std::vector<std::size_t> standing(const json& visits) {
-  std::vector<std::size_t> all(visits.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  std::vector<std::size_t> quiet;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(quiet),
-               [&](std::size_t i) { return !visits[i].contains("busy") && !visits[i].contains("far"); });
-  return quiet.empty() ? all : quiet;
-}
-
 // The medians of the visits that stand for their row.
 std::vector<double> medians_of(const json& visits) {
   const std::vector<std::size_t> which = standing(visits);
@@ -497,6 +486,15 @@ std::optional<Interval> stated_interval(const json& row) {
 }
 
 }  // namespace
+
+std::vector<std::size_t> standing(const json& visits) {
+  std::vector<std::size_t> all(visits.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<std::size_t> found;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(found),
+               [&](std::size_t i) { return !visits[i].contains("busy") && !visits[i].contains("far"); });
+  return found.empty() ? all : found;
+}
 
 json merged_row(const std::vector<json>& visits, int planned) {
   const std::vector<const json*> told = telling(visits);

@@ -78,6 +78,10 @@ void add_measurement(nlohmann::json& row, const Measurement& measurement);
 // those that are ok, skipped where none is.
 [[nodiscard]] nlohmann::json merged_row(const std::vector<nlohmann::json>& visits, int planned);
 
+// Which of the visits of a row stand for it, from 0: those that are neither busy nor far, or all where all
+// are.
+[[nodiscard]] std::vector<std::size_t> standing(const nlohmann::json& visits);
+
 // Gives measured rows their uncertainties, the interval that follows, and the flags that need it. Spread is
 // pooled over all of these rows.
 void add_uncertainties(std::vector<nlohmann::json>& rows, const TypeB& type_b);

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -191,14 +190,14 @@ double visit_estimate_s(const Benchmark& benchmark, const Scope& scope) {
          static_cast<double>(benchmark.needs.host_bytes) * ns_per_byte * 1e-9 + power_s;
 }
 
+namespace {
+
 double locking_s(const Benchmark& benchmark) {
   return static_cast<double>(benchmark.needs.shared_host_bytes) * kShared_s_per_byte;
 }
 
-std::string locked_for(const Benchmark& benchmark) {
-  if (benchmark.needs.shared_host_bytes == 0) {
-    return "";
-  }
+// What cases that share memory have in common.
+std::string shared_by(const Benchmark& benchmark) {
   std::string shared = group_of(benchmark.id.family);
   for (const Axis& axis : benchmark.id.axes) {
     if (axis.key == "memory") {
@@ -208,17 +207,35 @@ std::string locked_for(const Benchmark& benchmark) {
   return shared;
 }
 
+}  // namespace
+
+double visit_at_most_s(const Benchmark& benchmark, const Scope& scope) {
+  return visit_estimate_s(benchmark, scope) + locking_s(benchmark);
+}
+
+double PlannedTime::locked_s(const std::string& shared) const {
+  const auto known = locked_s_.find(shared);
+  return known != locked_s_.end() ? known->second : 0;
+}
+
+double PlannedTime::with(const Benchmark& benchmark) const {
+  const int visits = visits_to(benchmark, *scope_);
+  const double more_s = visits * locking_s(benchmark) - locked_s(shared_by(benchmark));
+  return seconds_ + visits * visit_estimate_s(benchmark, *scope_) + std::max(0.0, more_s);
+}
+
+void PlannedTime::add(const Benchmark& benchmark) {
+  seconds_ = with(benchmark);
+  double& locked_s = locked_s_[shared_by(benchmark)];
+  locked_s = std::max(locked_s, visits_to(benchmark, *scope_) * locking_s(benchmark));
+}
+
 double plan_estimate_s(const std::vector<Benchmark>& cases, const Scope& scope) {
-  double seconds = 0;
-  std::map<std::string, double> locked_s;
+  PlannedTime planned(scope);
   for (const Benchmark& benchmark : cases) {
-    const int visits = visits_to(benchmark, scope);
-    seconds += visits * visit_estimate_s(benchmark, scope);
-    double& longest_s = locked_s[locked_for(benchmark)];
-    longest_s = std::max(longest_s, visits * locking_s(benchmark));
+    planned.add(benchmark);
   }
-  return std::accumulate(locked_s.begin(), locked_s.end(), seconds,
-                         [](double sum, const auto& locked) { return sum + locked.second; });
+  return planned.seconds();
 }
 
 void TimeLeft::count(const Visited& visited, double sign) {

@@ -47,11 +47,25 @@ struct Screen {
 // What a visit to a case takes, and how many it gets: a model says the same at each.
 [[nodiscard]] double visit_estimate_s(const Benchmark& benchmark, const Scope& scope);
 [[nodiscard]] int visits_to(const Benchmark& benchmark, const Scope& scope);
-// What a visit takes beside that if it is the first of its process to need the memory that it shares, and
-// which cases share it: those of the same word; empty: it shares none.
-[[nodiscard]] double locking_s(const Benchmark& benchmark);
-[[nodiscard]] std::string locked_for(const Benchmark& benchmark);
-// What all visits to these cases take. Memory that they share is locked at each visit once.
+// The same where it is the first of its process to need the memory that it shares, which is locked then.
+[[nodiscard]] double visit_at_most_s(const Benchmark& benchmark, const Scope& scope);
+
+// What all visits to some cases take. Memory that cases of a group share is locked once at each visit, as
+// much as the largest of them needs.
+class PlannedTime {
+ public:
+  explicit PlannedTime(const Scope& scope) : scope_(&scope) {}
+  void add(const Benchmark& benchmark);
+  [[nodiscard]] double seconds() const { return seconds_; }
+  [[nodiscard]] double with(const Benchmark& benchmark) const;
+
+ private:
+  [[nodiscard]] double locked_s(const std::string& shared) const;
+
+  const Scope* scope_;  // outlives it
+  double seconds_ = 0;
+  std::map<std::string, double> locked_s_;  // by what is shared
+};
 [[nodiscard]] double plan_estimate_s(const std::vector<Benchmark>& cases, const Scope& scope);
 
 // The time that visits still take. A case that was visited takes as long again; one that was not takes what

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -270,34 +269,23 @@ namespace {
 // One of so many parts that take about equally long by the plan, in the order of the listing: the longest
 // cases first, each goes to the part that ends first with it. So cases that share memory tend to be together.
 std::vector<Benchmark> shard(std::vector<Benchmark> cases, const Scope& scope, int index, int count) {
-  struct Part {
-    double takes_s = 0;
-    std::map<std::string, double> locked_s;  // of what is shared, for the most that one of its cases needs
-  };
   std::vector<double> takes_s;
-  std::vector<double> locks_s;
+  takes_s.reserve(cases.size());
   for (const Benchmark& benchmark : cases) {
-    takes_s.push_back(visits_to(benchmark, scope) * visit_estimate_s(benchmark, scope));
-    locks_s.push_back(visits_to(benchmark, scope) * locking_s(benchmark));
+    takes_s.push_back(PlannedTime(scope).with(benchmark));
   }
   std::vector<std::size_t> by_length(cases.size());
   std::iota(by_length.begin(), by_length.end(), std::size_t{0});
-  std::stable_sort(by_length.begin(), by_length.end(), [&](std::size_t a, std::size_t b) {
-    return takes_s[a] + locks_s[a] > takes_s[b] + locks_s[b];
-  });
-  std::vector<Part> parts(static_cast<std::size_t>(count));
+  std::stable_sort(by_length.begin(), by_length.end(),
+                   [&](std::size_t a, std::size_t b) { return takes_s[a] > takes_s[b]; });
+  std::vector<PlannedTime> parts(static_cast<std::size_t>(count), PlannedTime(scope));
   std::vector<bool> chosen(cases.size());
   for (const std::size_t at : by_length) {
-    const std::string shared = locked_for(cases[at]);
-    const auto end_s = [&](Part& part) {
-      return part.takes_s + takes_s[at] + std::max(0.0, locks_s[at] - part.locked_s[shared]);
-    };
     std::vector<double> ends_s;
-    std::transform(parts.begin(), parts.end(), std::back_inserter(ends_s), end_s);
+    std::transform(parts.begin(), parts.end(), std::back_inserter(ends_s),
+                   [&](const PlannedTime& part) { return part.with(cases[at]); });
     const auto first = std::min_element(ends_s.begin(), ends_s.end()) - ends_s.begin();
-    Part& part = parts[static_cast<std::size_t>(first)];
-    part.takes_s = ends_s[static_cast<std::size_t>(first)];
-    part.locked_s[shared] = std::max(part.locked_s[shared], locks_s[at]);
+    parts[static_cast<std::size_t>(first)].add(cases[at]);
     chosen[at] = first == index - 1;
   }
   std::vector<Benchmark> part;

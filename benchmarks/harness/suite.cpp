@@ -119,7 +119,7 @@ class Visitor {
   // By the plan. The first case of a part always starts: the longest would never run else.
   [[nodiscard]] bool ends_late(const Benchmark& benchmark) const {
     const std::optional<MaxTime> time = hooks_.max_time();
-    return time && time->begun && visit_estimate_s(benchmark, scope_) + locking_s(benchmark) > time->left_s;
+    return time && time->begun && visit_at_most_s(benchmark, scope_) > time->left_s;
   }
 
   const Options& options_;

@@ -19,6 +19,7 @@
 #include "options.hpp"
 #include "presets.hpp"
 #include "result_store.hpp"
+#include "row.hpp"
 #include "run.hpp"
 
 namespace grainscope::harness {
@@ -255,15 +256,6 @@ bool is_timed(const json& row) {
   return row.value("status", "") == "ok" && row.value("label", "") == "measured" && row.contains("median_s");
 }
 
-// How many visits stand for a row: those that are neither busy nor far where there is any, else all.
-std::size_t standing_visits(const json& row) {
-  const json visits = row.value("visits", json::array());
-  const auto standing = std::count_if(visits.begin(), visits.end(), [](const json& visit) {
-    return !visit.contains("busy") && !visit.contains("far");
-  });
-  return standing > 0 ? static_cast<std::size_t>(standing) : visits.size();
-}
-
 // The medians of the rows that were measured, by their names, of one result after another.
 std::map<std::string, std::vector<double>> medians_of(const std::vector<json>& results) {
   std::map<std::string, std::vector<double>> found;
@@ -346,7 +338,7 @@ std::string why_no_type_b(const std::vector<json>& results) {
     for (const json& row : result.value("benchmarks", json::array())) {
       if (is_timed(row)) {
         has_row = true;
-        has_several = has_several || standing_visits(row) > 1;
+        has_several = has_several || standing(row.value("visits", json::array())).size() > 1;
       }
     }
     measured += has_row ? 1 : 0;

@@ -387,11 +387,16 @@ def between_hosts(what: str, of: str) -> str:
 def far(what: str, family: str = "", *axes: str) -> str:
     """Of CPUs that the hypervisor moved while a run went on: a line's nanoseconds near and far, or times.
 
-    `what` is `near`, `far`, `share` (percent of the visits) or `times`: far over near, of a row or several.
+    `what` is `near`, `far`, `share` (percent of the visits), `stolen` (percent of the time of the near and of
+    the far) or `times`: far over near, of a row or several.
     """
     rows = [row for row in documents.rows_of("acceptance/no-gpu-4.json.gz") if row.measured]
     lines = [(visit, uncertainty.line_ns(vars(visit))) for row in rows for visit in row.visits]
     told = [(bool(visit.far), line) for visit, line in lines if line]
+    if what == "stolen":
+        parts = [[visit for visit, line in lines if line and bool(visit.far) == one] for one in (False, True)]
+        shares = [sum(v.stolen_s for v in part) / sum(v.visit_s for v in part) for part in parts]
+        return " and ".join(f"{100 * share:.2f}" for share in shares)
     if what == "share":
         return f"{100 * sum(is_far for is_far, _ in told) / len(told):.0f}"
     if what in ("near", "far"):

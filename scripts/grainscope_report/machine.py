@@ -243,8 +243,8 @@ def concerns(result: Result) -> Iterator[Concern]:
             severity="warning",
             finding=f"the CPUs lay far from each other in {moved} of {plural(len(visits), 'visit')}, and "
             "near in others of the same rows",
-            effect="what several threads do takes up to twice as long or half as long meanwhile; such visits "
-            "do not stand for their rows",
+            effect="what several threads do takes much longer or shorter meanwhile; such visits do not stand "
+            "for their rows",
             remedy="measure on a host of one's own, or where each virtual CPU is pinned; `far` says which "
             "visits",
         )

@@ -62,7 +62,7 @@ class QuietCpu {
 
 // How far CPUs lie from each other. A hypervisor moves those of a virtual machine to other cores while it
 // runs: now they share a cache, some seconds later they do not, and what several threads do together takes
-// twice as long, or half as long where each core brings a memory link of its own.
+// another time (docs/uncertainty.md, CPUs that move).
 
 // Nanoseconds that a cache line takes from the first of these CPUs to another, on the mean over the others,
 // of which 15 are asked at most: of each the least of several tries, less than half a millisecond in all.

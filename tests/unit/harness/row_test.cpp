@@ -189,15 +189,21 @@ TEST(MergedRow, is_of_the_visit_with_the_middle_median) {
   EXPECT_EQ(test::row_errors(row), "");
 }
 
-// Times 10 µs apart, on the host's clock, each with so many samples of 8 that found no quiet CPU.
+// A visit of the first, second, … round on the host's clock, which takes 10, 20, … µs.
+Measurement visit_on_host(int round) {
+  Measurement measurement = some_measurement();
+  measurement.samples.seconds.assign(8, round * 1e-5);
+  measurement.samples.summary = summarize(measurement.samples.seconds);
+  measurement.timing = {Clock::steady, false, "the copy"};
+  return measurement;
+}
+
+// Each with so many samples of 8 that found no quiet CPU.
 std::vector<json> visits_beside_neighbours(const std::vector<std::uint64_t>& disturbed) {
   std::vector<json> visits;
   for (const std::uint64_t count : disturbed) {
-    Measurement measurement = some_measurement();
     const auto round = static_cast<int>(visits.size()) + 1;
-    measurement.samples.seconds.assign(8, round * 1e-5);
-    measurement.samples.summary = summarize(measurement.samples.seconds);
-    measurement.timing = {Clock::steady, false, "the copy"};
+    Measurement measurement = visit_on_host(round);
     measurement.disturbed = count;
     visits.push_back(visit_of(measurement, round));
   }
@@ -231,16 +237,11 @@ TEST(MergedRow, beside_neighbours_all_the_time_is_of_no_quiet_cpu) {
 std::vector<json> visits_between_cpus(const std::vector<double>& line_ns) {
   std::vector<json> visits;
   for (const double nanoseconds : line_ns) {
-    Measurement measurement = some_measurement();
     const auto round = static_cast<int>(visits.size()) + 1;
-    measurement.samples.seconds.assign(8, round * 1e-5);
-    measurement.samples.summary = summarize(measurement.samples.seconds);
-    measurement.timing = {Clock::steady, false, "the copy"};
-    json visit = visit_of(measurement, round);
+    visits.push_back(visit_of(visit_on_host(round), round));
     if (nanoseconds > 0) {
-      visit["state"]["cache_line_ns"] = nanoseconds;
+      visits.back()["state"]["cache_line_ns"] = nanoseconds;
     }
-    visits.push_back(visit);
   }
   return visits;
 }

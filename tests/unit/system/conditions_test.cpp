@@ -57,8 +57,8 @@ TEST(CacheLine, is_given_up_where_nobody_answers_in_time) {
   const int cpu = current_affinity().front();
   const double start_s = steady_now_s();
   const auto found = cache_line_ns({cpu, cpu});
-  EXPECT_LT(steady_now_s() - start_s, 10);
-  EXPECT_TRUE(!found || *found > 100) << *found;
+  EXPECT_LT(steady_now_s() - start_s, 1);
+  EXPECT_FALSE(found) << *found;
 }
 
 TEST(ReadConditions, of_a_machine_that_tells_nothing_are_absent) {
