@@ -763,9 +763,10 @@ class Lister {
     benchmark.needs = needs_of(point);
     constexpr double kLink_gb_s = 45;
     constexpr double kMemory_gb_s = 400;
-    // Lanes of their own lists share few sectors, and ask for an edge's again and again; in sssp their lists
-    // are read most often.
-    const std::uint64_t naive_edge_bytes = point.algorithm == Algorithm::sssp ? 160 : 64;
+    // Lanes of their own lists share few sectors, and ask for an edge's again and again; in sssp, which reads
+    // them most often, less of kron's, whose long lists few lanes walk to their ends.
+    const bool again = point.algorithm == Algorithm::sssp && point.spec.kind != graph::GraphSpec::Kind::kron;
+    const std::uint64_t naive_edge_bytes = again ? 160 : 64;
     const bool naive = !point.subway && point.access == Access::naive;
     const bool mapped = !point.subway && point.where.request.placement == EdgePlacement::mapped;
     benchmark.samples_s =
@@ -775,9 +776,7 @@ class Lister {
     // Pages that have left are sent home before each trial, one after another.
     if (point.is_managed()) {
       const cuda::Hint hint = point.where.request.hint;
-      const double home_s_per_byte = cuda::is_read_in_place(hint) ? 0.1e-9
-                                     : cuda::migrates(hint)       ? 0.25e-9
-                                                                  : 0.6e-9;
+      const double home_s_per_byte = cuda::is_read_in_place(hint) ? 0.1e-9 : 0.25e-9;
       *benchmark.samples_s +=
           point.trials * static_cast<double>(benchmark.needs.managed_bytes) * home_s_per_byte;
     }

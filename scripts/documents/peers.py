@@ -15,6 +15,7 @@ WALK = "merged_aligned"
 # The same edges in the GPU's own memory; where the pair of a graph did not run them, by one GPU of the kind
 # that did.
 OWN = (
+    "two-h200-paper-pull.json.gz",
     "two-h100-kron24.json.gz",
     "h100-paper-webs.json.gz",
     "h100-paper-pr.json.gz",
@@ -34,11 +35,17 @@ class Walked:
     link_gb_s: float
 
     graph = property(lambda self: self.row.case.axes["graph"])
-    algorithm = property(lambda self: self.row.case.family.partition("/")[2])
+    algorithm = property(lambda self: algorithm_of(self.row))
     access = property(lambda self: self.row.case.axes["access"])
     rate = property(lambda self: self.row.bandwidth_gb_s)
     of_link = property(lambda self: self.rate / self.link_gb_s)
     gpu = property(lambda self: gpu_of(self.run))
+
+
+def algorithm_of(row: Row) -> str:
+    """`bfs`, or `pr by pull`."""
+    by = row.case.axes.get("direction")
+    return row.case.family.partition("/")[2] + (f" by {by}" if by else "")
 
 
 def gpu_of(run: str) -> str:
@@ -55,7 +62,8 @@ def walks(run: str, placement: str) -> Iterator[Row]:
             row.ok
             and row.case.family.startswith("traversal/")
             and asked == (placement, 8, "original", 1)
-            and is_plain(axes)
+            and is_plain(axes, ["direction"])
+            and axes.get("direction", "pull") == "pull"
         ):
             yield row
 
@@ -83,7 +91,7 @@ def own(graph: str, algorithm: str) -> tuple[float, str]:
     for run in OWN:
         for row in walks(run, "device"):
             axes = row.case.axes
-            if (row.case.family, axes["graph"], axes["access"]) == (f"traversal/{algorithm}", graph, WALK):
+            if (algorithm_of(row), axes["graph"], axes["access"]) == (algorithm, graph, WALK):
                 return row.bandwidth_gb_s, gpu_of(run)
     raise ValueError(f"no stored run has {algorithm} over {graph} in the GPU's own memory")
 
@@ -93,7 +101,7 @@ def works() -> dict[tuple[str, str], list[Walked]]:
     """The rows of each graph and algorithm by the walk that all have, of every run and GPU."""
     found: dict[tuple[str, str], list[Walked]] = {}
     for graph in GRAPHS:
-        for algorithm in ALGORITHMS:
+        for algorithm in (*ALGORITHMS, "pr by pull"):
             own_rows = [one for one in interleaved() if (one.graph, one.algorithm) == (graph, algorithm)]
             if own_rows:
                 found[graph, algorithm] = own_rows

@@ -100,12 +100,12 @@ def quick(what: str) -> str:
     return f"{ran.context.run.wall_s:.0f}" if what == "took" else str(len(measured))
 
 
-@part("suite.full")
-def full(which: str) -> str:
-    """Minutes that the shorter and the longer half of `full` took on one GPU each, or a third of it."""
-    runs = documents.FULL if which != "third" else ["h200-full-1of3.json.gz"]
-    minutes = sorted(documents.result(name).context.run.wall_s / 60 for name in runs)
-    return f"{minutes[-1 if which == 'longer' else 0]:.0f}"
+@part("suite.minutes")
+def minutes(which: str) -> str:
+    """Minutes that the shorter and the longer half of `full` took on one GPU each, or that a run took."""
+    runs = documents.FULL if which in ("shorter", "longer") else [which]
+    took = sorted(documents.result(name).context.run.wall_s / 60 for name in runs)
+    return f"{took[-1 if which == 'longer' else 0]:.0f}"
 
 
 @part("readme.screen")

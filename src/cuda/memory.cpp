@@ -169,10 +169,12 @@ void give_hint(const void* data, std::uint64_t bytes, Hint hint, int gpu) {
   }
 }
 
-void take_back_hint(const void* data, std::uint64_t bytes, Hint hint, int gpu) {
+void take_back_hint(const void* data, std::uint64_t bytes, Hint hint, int gpu, const Stream& stream) {
   switch (hint) {
     case Hint::read_mostly:
       advise_all(data, bytes, cudaMemAdviseUnsetReadMostly, Location::gpu(gpu), hint);
+      check(prefetch(data, bytes, Location::gpu(gpu), stream.get()),
+            "bring " + format_bytes(bytes) + " of managed memory to GPU " + std::to_string(gpu));
       break;
     case Hint::preferred_gpu:
       advise_all(data, bytes, cudaMemAdviseUnsetPreferredLocation, Location::gpu(gpu), hint);

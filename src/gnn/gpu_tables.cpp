@@ -268,7 +268,7 @@ class ManagedStore final : public FeatureStore {
 
   // The hint is given when the pages are where they are to be found: it would keep them from going there.
   void make_cold() override {
-    cuda::take_back_hint(memory_.data(), memory_.bytes(), request().hint, request().gpu);
+    cuda::take_back_hint(memory_.data(), memory_.bytes(), request().hint, request().gpu, stream_);
     if (const std::uint64_t elsewhere = bring_pages([this] { return bring_to_host(); }); elsewhere > 0) {
       throw FailedError("a managed table did not go back to the host before a sample: " +
                         std::to_string(elsewhere) + " of its pages are elsewhere");

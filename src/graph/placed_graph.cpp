@@ -150,7 +150,7 @@ class CudaPlacedGraph final : public PlacedGraph {
     // A page that is read-mostly keeps its copy on the GPU until somebody writes to it or takes the advice
     // back.
     for_each_array([&](const PlacedArray& array) {
-      cuda::take_back_hint(array.device(), array.bytes(), request().hint, request().gpu);
+      cuda::take_back_hint(array.device(), array.bytes(), request().hint, request().gpu, stream_);
     });
     if (const std::uint64_t elsewhere = bring_pages([this] { return bring_to_host(); }); elsewhere > 0) {
       throw FailedError("managed edges did not go back to the host before a trial: " +

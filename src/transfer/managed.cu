@@ -484,7 +484,7 @@ class ManagedPiecesLane final : public ManagedLane {
 
   // The hint is given when the pages are where they are to be found: it would keep them from going there.
   void prepare() override {
-    cuda::take_back_hint(words(), transfer().memory_bytes(), hint(), gpu());
+    cuda::take_back_hint(words(), transfer().memory_bytes(), hint(), gpu(), own_stream());
     std::uint64_t absent = bring_pages([this] { return bring_to_host(); });
     if (hinted()) {
       cuda::give_hint(words(), transfer().memory_bytes(), hint(), gpu());

@@ -328,11 +328,21 @@ TEST_F(HintedPages, are_read_in_place_until_the_hint_is_taken_back) {
     GTEST_SKIP() << "the system does not tell where pages live";
   }
   EXPECT_EQ(*in_place, 0U);
-  cuda::take_back_hint(buffer.data(), buffer.bytes(), cuda::Hint::accessed_by, 0);
+  cuda::take_back_hint(buffer.data(), buffer.bytes(), cuda::Hint::accessed_by, 0, stream);
   cuda::check(cuda::prefetch(buffer.data(), buffer.bytes(), cuda::Location::gpu(0), stream.get()),
               "prefetch");
   stream.synchronize();
-  EXPECT_EQ(absent_after_a_read(), std::optional<std::uint64_t>(buffer.bytes() / base_page_bytes()));
+  const std::optional<std::uint64_t> all = buffer.bytes() / base_page_bytes();
+  EXPECT_EQ(absent_after_a_read(), all);
+  // Read-mostly ones are then on the GPU by themselves, also those that nobody read.
+  cuda::check(cuda::prefetch(buffer.data(), buffer.bytes(), cuda::Location::host(), stream.get()),
+              "prefetch");
+  stream.synchronize();
+  cuda::give_hint(buffer.data(), buffer.bytes(), cuda::Hint::read_mostly, 0);
+  cuda::take_back_hint(buffer.data(), buffer.bytes(), cuda::Hint::read_mostly, 0, stream);
+  stream.synchronize();
+  const auto left = pages_present(buffer.data(), buffer.bytes(), 0);
+  EXPECT_EQ(left ? std::optional(left->absent) : std::nullopt, all);
 }
 
 class PageCalls : public HintedPages {

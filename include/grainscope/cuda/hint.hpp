@@ -8,6 +8,8 @@
 
 namespace grainscope::cuda {
 
+class Stream;
+
 // Of pages that live on the host when the GPU first asks for them.
 enum class Hint {
   none,            // nothing is told
@@ -68,8 +70,10 @@ inline constexpr Hint kHints[] = {Hint::none,           Hint::read_mostly, Hint:
 // Tells the driver so of managed memory that `gpu` will read; what is not advice (none, prefetch) is nothing.
 // Throws FailedError where the driver refuses, or does not tell the same when it is asked.
 void give_hint(const void* data, std::uint64_t bytes, Hint hint, int gpu);
-// Undoes it: pages go where they are sent, and copies of them are gone.
-void take_back_hint(const void* data, std::uint64_t bytes, Hint hint, int gpu);
+// Undoes it: pages go where they are sent, and copies of them are gone. Pages that were read-mostly are then
+// on the GPU, all of them: on the host each would stay mapped for reading alone, and the first write to each
+// a fault of its own, while pages that come from the GPU are mapped for writing many at a time.
+void take_back_hint(const void* data, std::uint64_t bytes, Hint hint, int gpu, const Stream& stream);
 
 }  // namespace grainscope::cuda
 
