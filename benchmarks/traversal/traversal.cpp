@@ -763,17 +763,17 @@ class Lister {
     benchmark.needs = needs_of(point);
     constexpr double kLink_gb_s = 45;
     constexpr double kMemory_gb_s = 400;
-    // Lanes of their own lists share few sectors, and ask for an edge's again and again; in sssp, which reads
-    // them most often, less of kron's, whose long lists few lanes walk to their ends.
-    const bool again = point.algorithm == Algorithm::sssp && point.spec.kind != graph::GraphSpec::Kind::kron;
-    const std::uint64_t naive_edge_bytes = again ? 160 : 64;
+    // Lanes of their own lists share few sectors, and ask for an edge's again and again. In sssp lists are
+    // read most often; of kron's few lanes walk the long ones, and ask for fewer of their sectors twice.
+    const bool twice = point.algorithm == Algorithm::sssp && point.spec.kind != graph::GraphSpec::Kind::kron;
+    const std::uint64_t naive_edge_bytes = twice ? 160 : 64;
     const bool naive = !point.subway && point.access == Access::naive;
     const bool mapped = !point.subway && point.where.request.placement == EdgePlacement::mapped;
     benchmark.samples_s =
         trials_s(point.spec, point.algorithm, point.trials, naive ? naive_edge_bytes : point.element_bytes(),
                  (mapped || point.subway || point.is_managed() ? kLink_gb_s : kMemory_gb_s) * point.gpus,
                  mapped, point.direction);
-    // Pages that have left are sent home before each trial, one after another.
+    // Pages are sent home before each trial.
     if (point.is_managed()) {
       const cuda::Hint hint = point.where.request.hint;
       const double home_s_per_byte = cuda::is_read_in_place(hint) ? 0.1e-9 : 0.25e-9;

@@ -172,23 +172,44 @@ def how_many_met() -> str:
     return f"{sum(of)} of {len(of)}"
 
 
-def met_by_another() -> dict[tuple[str, str], str]:
-    """Where the walk that all have misses the goal, the fastest other one that meets it."""
-    found = {}
-    for place, rows in works().items():
-        best = max(rows, key=lambda one: one.of_link)
-        if not met(rows) and best.of_link >= GOAL:
-            found[place] = best.access
-    return found
+def meeting(rows: list[Walked]) -> list[str]:
+    """The accesses of which all rows meet the goal."""
+    accesses = dict.fromkeys(one.access for one in rows)
+    return [access for access in accesses if min(one.of_link for one in by_walk(rows, access)) >= GOAL]
 
 
 @part("traversal.interleaved_by_another")
 def by_another() -> str:
-    """`cc of urand 24 by merged_aligned_chunked`."""
+    """Where the walk that all have misses the goal, those that meet it: "cc of urand 24 by `merged`"."""
     return ", ".join(
-        f"{algorithm} of {GRAPHS[graph]} by `{access}`"
-        for (graph, algorithm), access in met_by_another().items()
+        f"{algorithm} of {GRAPHS[graph]} by {joined([f'`{access}`' for access in meeting(rows)])}"
+        for (graph, algorithm), rows in works().items()
+        if not met(rows) and meeting(rows)
     )
+
+
+@part("traversal.interleaved_some")
+def by_some_walk() -> str:
+    """The graphs of which some walk of every algorithm meets the goal."""
+    found = {
+        (graph, algorithm.partition(" ")[0])  # pulled or not
+        for (graph, algorithm), rows in works().items()
+        if meeting(rows)
+    }
+    return joined([said for graph, said in GRAPHS.items() if {(graph, name) for name in ALGORITHMS} <= found])
+
+
+@part("traversal.interleaved_own_most")
+def most_of_own(graph: str, what: str) -> str:
+    """The fastest walk over a graph in own memory, by any access: its `name`, GB/s, or share of the link."""
+    row = max(
+        (row for run in OWN for row in walks(run, "device") if row.case.axes["graph"] == graph),
+        key=lambda row: row.bandwidth_gb_s,
+    )
+    if what == "name":
+        return f"{algorithm_of(row)} by `{row.case.axes['access']}`"
+    (link,) = {one.link_gb_s for one in interleaved() if one.graph == graph}
+    return digits(row.bandwidth_gb_s) if what == "rate" else f"{row.bandwidth_gb_s / link:.2f}"
 
 
 @part("traversal.interleaved_own")

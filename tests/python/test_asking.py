@@ -714,7 +714,7 @@ def test_beside_a_size_that_was_measured_the_other_one_is_the_nearest(capsys):
         assert set(re.findall(r" row (\d+ \w+) ", said)) == {"128 B"}
         assert re.search(r" managed_host as_asked row 128 B 1 GiB 50\.\d+ GB/s ", said), said
     said = in_one_line(capsys, "best memory for random 128 B rows 200GiB table")
-    assert "as asked, 1 GiB: fastest is managed_host, 50.9 GB/s" in said
+    assert re.search(r"as asked, 1 GiB: fastest is managed_host, 50\.9\d? GB/s", said), said
     assert re.search(r" host_alloc 1 GiB 13\.\d GB/s ", said), said
 
 
