@@ -354,8 +354,7 @@ std::string why_no_type_b(const std::vector<json>& results) {
   if (several < 2) {
     return std::to_string(several) + of +
            "a row of two visits that are neither busy nor far, and type B needs two: measure again when the "
-           "host has less to "
-           "do, with another --out and --benchmark_repetitions=5";
+           "host has less to do, with another --out and --benchmark_repetitions=5";
   }
   return {};
 }

@@ -201,11 +201,13 @@ def by_some_walk() -> str:
 
 @part("traversal.interleaved_own_most")
 def most_of_own(graph: str, what: str) -> str:
-    """The fastest walk over a graph in own memory, by any access: its `name`, GB/s, or share of the link."""
-    row = max(
-        (row for run in OWN for row in walks(run, "device") if row.case.axes["graph"] == graph),
-        key=lambda row: row.bandwidth_gb_s,
+    """The fastest walk over a graph in own memory: its `name`, `gpu`, GB/s, or share of the link."""
+    run, row = max(
+        ((run, row) for run in OWN for row in walks(run, "device") if row.case.axes["graph"] == graph),
+        key=lambda found: found[1].bandwidth_gb_s,
     )
+    if what == "gpu":
+        return gpu_of(run)
     if what == "name":
         return f"{algorithm_of(row)} by `{row.case.axes['access']}`"
     (link,) = {one.link_gb_s for one in interleaved() if one.graph == graph}

@@ -321,6 +321,7 @@ class Compared(NamedTuple):
 
     pairs: tuple[tuple[Answer, Answer], ...]
     today: bool
+    machines: frozenset[str]  # of the two runs
 
 
 @cache
@@ -342,8 +343,13 @@ def compared(machines: str) -> tuple[Compared, ...]:
         chosen = [*first.values()]
     hosts = (False, True) if machines == BETWEEN_HOSTS else (None, None)
     return tuple(
-        Compared(tuple(_answers(trial, hosts)), all(map(_is_of_today, trial.runs))) for trial in chosen
+        Compared(tuple(_answers(trial, hosts)), all(map(_is_of_today, trial.runs)), _machines(trial))
+        for trial in chosen
     )
+
+
+def _machines(trial: Trial) -> frozenset[str]:
+    return frozenset(run.machine for run in trial.runs)
 
 
 def _is_of_today(run: Measured) -> bool:
@@ -574,6 +580,44 @@ def gpus_seen() -> str:
     if any(len(found) > 1 for found in days.values()):
         raise ValueError("a GPU was measured on two days: what a day adds can be told")
     return f"{len(days)}"
+
+
+@cache
+def without_each() -> dict[str, dict[str, float]]:
+    """By machine of the study what all others have of what is asked, and their share of planted fifths."""
+    found = {}
+    for machine in sorted({name for trial in tried() for name in _machines(trial)}):
+        pairs = [pair for trial, each in _looked_at() if machine not in _machines(trial) for pair in each]
+        values = {
+            f"{asked.what} {asked.group}": getattr(
+                worth([pair for pair in pairs if pair.clock in GROUPS[asked.group]]), asked.what
+            )
+            for asked in ASKED
+        }
+        of_pairs = [
+            _sum(counts.values())
+            for kind in kinds()
+            for runs, counts in zip(compared(kind), planted(kind, 1.2), strict=True)
+            if machine not in runs.machines
+        ]
+        found[machine] = values | {"planted": _sum(of_pairs).share(certain=True)}
+    return found
+
+
+@part("uncertainty.without_one")
+def without_one(what: str, group: str = "") -> str:
+    """How many `machines` the study has, how many can be left out so that what is asked `holds` for the
+    others, or from what to what a share goes, in percent."""
+    found = without_each()
+    if what == "machines":
+        return f"{len(found)}"
+    if what == "holds":
+        limits = {f"{asked.what} {asked.group}": asked for asked in ASKED} | {
+            "planted": Asked("planted", "all", low=FOUND)
+        }
+        return f"{sum(all(limits[name].met(value) for name, value in of.items()) for of in found.values())}"
+    shares = [of[f"{what} {group}".strip()] for of in found.values()]
+    return f"{100 * min(shares):.1f} to {100 * max(shares):.1f}"
 
 
 @part("uncertainty.asked")

@@ -474,6 +474,11 @@ def standing(visits: Sequence[Raw]) -> Sequence[Raw]:
     return [visit for visit in visits if not (visit.get("busy") or visit.get("far"))] or visits
 
 
+def lie_apart(near_ns: float, far_ns: float) -> bool:
+    """Whether a cache line took so much longer between some CPUs than between others that those are far."""
+    return near_ns >= TWO_CORES and far_ns > FAR * near_ns
+
+
 def line_ns(visit: Mapping[str, Any]) -> float:
     """How long a cache line took between the CPUs of a visit; 0 where it does not say."""
     told = visit.get("state", {}).get("cache_line_ns")

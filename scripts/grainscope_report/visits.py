@@ -39,13 +39,13 @@ from grainscope_report.loading import load
 from grainscope_report.machine import machine_of
 from grainscope_report.statistics import median_ranks
 from grainscope_report.uncertainty import (
-    FAR,
     FORMAT,
     TWO_CORES,
     TypeB,
     Uncertainty,
     clock_of,
     kind_of,
+    lie_apart,
     line_ns,
     standing,
 )
@@ -236,13 +236,13 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
     clocks: dict[str, Key] = {}
     versions: dict[str, int] = {}
     lines = [line_ns(visit) for row in document["benchmarks"] for visit in row.get("visits", ())]
-    nearest = min((line for line in lines if line >= TWO_CORES), default=math.inf)
+    nearest = min((line for line in lines if line >= TWO_CORES), default=0.0)
     for row in document["benchmarks"]:
         if row.get("status") != "ok" or row.get("label") != "measured":
             continue
         case = row["case"]
         row = row | {"visits": standing([visit | {"busy": is_busy(visit)} for visit in row["visits"]])}
-        row["visits"] = [visit for visit in row["visits"] if line_ns(visit) <= FAR * nearest]
+        row["visits"] = [visit for visit in row["visits"] if not lie_apart(nearest, line_ns(visit))]
         if not row["visits"]:
             continue
         if row["visits"][0]["busy"]:

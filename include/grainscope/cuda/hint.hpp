@@ -71,9 +71,9 @@ inline constexpr Hint kHints[] = {Hint::none,           Hint::read_mostly, Hint:
 // Throws FailedError where the driver refuses, or does not tell the same when it is asked.
 void give_hint(const void* data, std::uint64_t bytes, Hint hint, int gpu);
 // Undoes it: pages go where they are sent, and copies of them are gone. Pages that were read-mostly are then
-// sent to the GPU, which has to have room for all of them: on the host they stay mapped for reading alone,
-// and each is a fault when it is written to. Pages that come home from the GPU are mapped for writing at
-// once: on an H200 and 16 CPUs 4.2 GB take 0.55 s in place of 2.0 s (tried once, no file kept).
+// on their way to the GPU by `stream`, which has to have room for all of them: on the host they would stay
+// mapped for reading alone, and each be a fault when it is written to; pages that come home from the GPU are
+// not.
 void take_back_hint(const void* data, std::uint64_t bytes, Hint hint, int gpu, const Stream& stream);
 
 }  // namespace grainscope::cuda

@@ -29,7 +29,7 @@ from grainscope_report.families import of as family_of
 from grainscope_report.machine import Facts, facts
 from grainscope_report.model import Result, Row, Uncertainties
 from grainscope_report.refusing import blamed
-from grainscope_report.uncertainty import FAR, TWO_CORES, TypeB, Uncertainty, line_ns
+from grainscope_report.uncertainty import TypeB, Uncertainty, lie_apart, line_ns
 
 MEASURED = "measured"
 MIXED, QUIET = "mixed", "quiet"
@@ -165,8 +165,7 @@ def other_work(
         return f"timed by operation {only}"
     if {one.clock, two.clock} == {QUIET, "host"}:
         return f"on CPUs without a neighbour {only}"
-    lines = sorted((one.line_ns, two.line_ns))
-    if one.cpu == two.cpu and lines[0] >= TWO_CORES and lines[1] > FAR * lines[0]:
+    if one.cpu == two.cpu and lie_apart(*sorted((one.line_ns, two.line_ns))):
         return f"on CPUs far from each other {only}"
     if one.beside and two.beside and one.beside != two.beside:
         (name, count), (_, before) = two.beside, one.beside

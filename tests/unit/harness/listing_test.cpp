@@ -437,6 +437,8 @@ TEST(TimeLeft, is_planned_by_what_parts_of_paper_and_full_took) {
   };
   expect_near("durations_paper_1of12_h200.txt", Preset::paper, "^traversal/");
   expect_near("durations_paper_1of12_h200.txt", Preset::paper, "");
+  expect_near("durations_paper_shard_h200.txt", Preset::paper, "^traversal/");
+  expect_near("durations_paper_shard_h200.txt", Preset::paper, "");
   expect_near("durations_paper_part_h200.txt", Preset::paper, "");
   expect_near("durations_full_third_h200.txt", Preset::full, "");
 }
