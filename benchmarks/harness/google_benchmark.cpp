@@ -263,8 +263,12 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
   SamplingPlan plan = plan_;
   plan.power =
       plan.power && benchmark.gpus().size() == 1;  // of one board of several it would tell too little
-  Session session(machine_, plan, peaks_, &managed_, interrupted, &pinned_, &quiet_,
-                  [&] { behind = conditions(); });
+  Session session(machine_, plan, peaks_, &managed_, interrupted, &pinned_, &quiet_, [&] {
+    behind = conditions();
+    if (const auto mhz = measured_cpu_mhz()) {
+      behind->cpu_mhz = mhz;
+    }
+  });
   try {
     hold_gpu_memory(benchmark);
     measurement = benchmark.run(session);

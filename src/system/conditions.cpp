@@ -74,6 +74,36 @@ Conditions read_conditions(int cpu, const Nvml* nvml, const std::vector<std::str
   return found;
 }
 
+std::optional<int> measured_cpu_mhz() {
+#if defined(__x86_64__) || defined(__aarch64__)
+  constexpr int kTries = 4;
+  constexpr int kTurns = 10000;  // some 25 µs, beside which reading the time is nothing
+  constexpr int kAdditions = 8;  // a turn; counting turns goes on beside them
+  std::uint64_t sum = 0;
+  const std::uint64_t one = 1;
+  double least_s = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kTries; ++i) {
+    const double start_s = steady_now_s();
+    for (int turn = 0; turn < kTurns; ++turn) {
+      // Of registers: of constants some processors do several at once while they rename registers.
+      // NOLINTNEXTLINE(hicpp-no-assembler): of a sum a compiler makes one multiplication
+      asm volatile(
+#if defined(__x86_64__)
+          ".rept 8\n\tadd %1, %0\n\t.endr"
+#else
+          ".rept 8\n\tadd %0, %0, %1\n\t.endr"
+#endif
+          : "+r"(sum)
+          : "r"(one));
+    }
+    least_s = std::min(least_s, steady_now_s() - start_s);
+  }
+  return static_cast<int>(std::lround(1e-6 * kAdditions * kTurns / least_s));
+#else
+  return std::nullopt;
+#endif
+}
+
 namespace {
 
 // A quiet CPU takes 1.00 to 1.08 times the least that was seen, by its clock; a shared one 1.15 and more.

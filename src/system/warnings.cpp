@@ -31,9 +31,10 @@ void check_governors(const CpuReport& cpu, std::vector<Warning>& found) {
   }
   if (cpu.policies.empty() || !unknown.empty()) {
     const std::string where = unknown.empty() ? "" : " of CPUs " + join(unknown);
-    found.push_back({"cpu.governor_unknown", Severity::info,
-                     "frequency scaling" + where + " is unknown (not exposed)",
-                     "host-side times may depend on a frequency that cannot be seen here", kNothingToDo});
+    found.push_back(
+        {"cpu.governor_unknown", Severity::info, "frequency scaling" + where + " is unknown (not exposed)",
+         "host-side times depend on a clock that nothing holds: each visit says what it was (state.cpu_mhz)",
+         kNothingToDo});
   }
 }
 

@@ -18,7 +18,7 @@ namespace grainscope {
 
 struct Conditions {
   std::optional<std::string> governor;  // of the CPU that asks
-  std::optional<int> cpu_mhz;
+  std::optional<int> cpu_mhz;           // as cpufreq says: of CPUs that sleep, perhaps a clock of before
   std::optional<int> gpu_sm_mhz, gpu_memory_mhz;
   std::optional<std::vector<std::string>> throttle;  // names of clock_event_reason_names()
   std::optional<NvmlLinkState> link;
@@ -32,6 +32,12 @@ struct Conditions {
 // Of a CPU, by cpufreq; and of the GPUs with these UUIDs together, where there is NVML.
 [[nodiscard]] Conditions read_conditions(int cpu, const Nvml* nvml, const std::vector<std::string>& uuids,
                                          const std::filesystem::path& root = "/");
+
+// The clock of the CPU that the calling thread runs on, in MHz, as it is while the thread works: by a chain
+// of additions, of which a core does one a cycle; the least of four tries of some 25 µs. Virtual machines
+// tell no other, and it may change from second to second (docs/uncertainty.md, The CPU's clock). Nothing on
+// processors other than x86-64 and AArch64.
+[[nodiscard]] std::optional<int> measured_cpu_mhz();
 
 // A CPU that shares its core with nobody just now. The CPUs of a virtual machine are often halves of cores
 // whose other half runs another's work: while that is busy, the same call takes 1.2 times as long and the

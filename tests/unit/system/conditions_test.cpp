@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <vector>
@@ -30,6 +31,34 @@ TEST(ReadConditions, tells_the_governor_and_clock_of_the_cpu_that_is_asked_for) 
   EXPECT_EQ(found.cpu_mhz, 1200);
   EXPECT_FALSE(found.gpu_sm_mhz);
 }
+
+#if defined(__x86_64__)
+TEST(CpuClock, is_measured_where_nothing_tells_it) {
+  const auto found = measured_cpu_mhz();
+  ASSERT_TRUE(found);
+  EXPECT_GT(*found, 300);
+  EXPECT_LT(*found, 7000) << "a processor that does several of these additions a cycle";
+}
+
+// A multiplication waits three cycles for the one before, on every x86-64 of the last fifteen years.
+TEST(CpuClock, is_what_multiplications_tell) {
+  constexpr int kTurns = 3000;
+  constexpr int kCycles = 8 * 3;  // a turn
+  int by_multiplying = 0, found = 0;
+  for (int i = 0; i < 50; ++i) {  // the fastest, whatever else runs
+    std::uint64_t product = 1;
+    const std::uint64_t factor = 3;
+    const double start_s = steady_now_s();
+    for (int turn = 0; turn < kTurns; ++turn) {
+      asm volatile(".rept 8\n\timul %1, %0\n\t.endr" : "+r"(product) : "r"(factor));
+    }
+    const double mhz = 1e-6 * kTurns * kCycles / (steady_now_s() - start_s);
+    by_multiplying = std::max(by_multiplying, static_cast<int>(mhz));
+    found = std::max(found, *measured_cpu_mhz());
+  }
+  EXPECT_NEAR(found, by_multiplying, 0.1 * found);
+}
+#endif
 
 TEST(CacheLine, goes_from_one_cpu_to_another_within_its_limits) {
   const std::vector<int> before = current_affinity();
