@@ -288,10 +288,16 @@ SCATTERED = {
             "h200-d",
             "h200-e",
             "h200-f",
+            "h200-g",
+            "h200-h",
+            "h200-i",
             "two-h200-1",
             "two-h200-2",
             "two-h200-3",
             "two-h200-4",
+            "two-h200-5",
+            "two-h200-6",
+            "two-h200-7",
         )
     ),
 }
@@ -417,12 +423,86 @@ def far(what: str, family: str = "", *axes: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+# Whole runs on CPUs of one model, by kind of machine; rows stand beside those of the first of each.
+CLOCKED = (
+    ("h200-i", "h200-g", "h200-h", "h200-f", "h200-e", "h200-d", "h200-c1", "h200-c2"),
+    ("two-h200-7", "two-h200-3", "two-h200-4", "two-h200-5", "two-h200-6"),
+)
+FIRST_LEVEL_CYCLES = 5  # that these cores take to load from their first cache
+
+
+def _file(run: str) -> str:
+    return f"acceptance/{run}.json.gz"
+
+
+def _mhz_told(run: str) -> list[float]:
+    """The clocks that visits of rows on the host's clock tell."""
+    rows = [row for row in documents.rows_of(_file(run)) if row.measured and row.timing.clock == "steady"]
+    told = (visit.state.get("cpu_mhz") for row in rows for visit in row.visits if visit.state)
+    return [mhz for mhz in told if mhz]
+
+
+def _mhz_by_loads(run: str) -> list[float]:
+    """The same by visits to a chase within the first cache."""
+    rows = [
+        row for row in documents.rows_of(_file(run)) if row.measured and row.case.family == "host/latency"
+    ]
+    return [
+        1e-6 * FIRST_LEVEL_CYCLES * (row.operations or 1) / visit.median_s
+        for row in rows
+        if row.case.axes["bytes"] == 16384
+        for visit in row.visits
+    ]
+
+
+def _times_as_long(run: str, first: str, clock: str) -> list[float]:
+    """Of rows that both have on a clock the time over that in the first run."""
+    beside = {row.name: row for row in documents.rows_of(_file(first)) if row.measured}
+    pairs = [(row, beside[row.name]) for row in documents.rows_of(_file(run)) if row.name in beside]
+    return [
+        row.median_s / other.median_s
+        for row, other in pairs
+        if row.measured and {uncertainty.clock_of_row(row), uncertainty.clock_of_row(other)} == {clock}
+    ]
+
+
+def clocks_table() -> str:
+    """Clocks of the CPUs in whole runs, and how long rows took beside those of the first of their kind."""
+    clocks = ("quiet", "host", "open", "gated")
+    rows = []
+    for first, *others in CLOCKED:
+        for run in (first, *others):
+            told = _mhz_told(run)
+            cells = [
+                f"`{run}.json.gz`",
+                f"{median(told):.0f}" if told else "–",
+                f"{median(_mhz_by_loads(run)):.0f}",
+            ]
+            rows.append([*cells, *(f"{median(_times_as_long(run, first, clock)):.2f}" for clock in clocks)])
+    return table(["run", "MHz, measured", "MHz, by loads", *clocks], rows, right=True)
+
+
+@part("uncertainty.cpu_clock")
+def cpu_clock(what: str, one: str = "", other: str = "", clock: str = "") -> str:
+    """The clocks of CPUs: `ghz` of the middle visit of a run; of another run's by how many percent its clock
+    is `slower` or its rows on a clock take `longer`, and how far half of these are `apart`, in percent."""
+    if what == "ghz":
+        return f"{1e-3 * median(_mhz_told(one)):.1f}"
+    if what == "slower":
+        return f"{100 * (1 - median(_mhz_told(other)) / median(_mhz_told(one))):.0f}"
+    times = _times_as_long(other, one, clock)
+    if what == "longer":
+        return f"{100 * (median(times) - 1):.0f}"
+    return f"{100 * median(abs(math.log(one)) for one in times):.0f}"
+
+
 UNCERTAINTY = {
     "Asked": worth.asked_table,
     "Held out": worth.held_out_table,
     "Planted": worth.planted_table,
     "Stolen time": stolen_table,
     "A neighbour": neighbours_table,
+    "Clocks": clocks_table,
     "Busy visits": busy_table,
     "Values set aside": unsettled_table,
     "Levels": study_table,

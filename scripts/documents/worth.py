@@ -606,17 +606,8 @@ def without_each() -> dict[str, dict[str, float]]:
 
 @part("uncertainty.without_one")
 def without_one(what: str, group: str = "") -> str:
-    """How many `machines` the study has, how many can be left out so that what is asked `holds` for the
-    others, or from what to what a share goes, in percent."""
-    found = without_each()
-    if what == "machines":
-        return f"{len(found)}"
-    if what == "holds":
-        limits = {f"{asked.what} {asked.group}": asked for asked in ASKED} | {
-            "planted": Asked("planted", "all", low=FOUND)
-        }
-        return f"{sum(all(limits[name].met(value) for name, value in of.items()) for of in found.values())}"
-    shares = [of[f"{what} {group}".strip()] for of in found.values()]
+    """From what to what a share goes, in percent, where one machine of the study is left out."""
+    shares = [of[f"{what} {group}".strip()] for of in without_each().values()]
     return f"{100 * min(shares):.1f} to {100 * max(shares):.1f}"
 
 
