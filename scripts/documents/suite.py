@@ -347,24 +347,41 @@ def stolen_table() -> str:
     return table([*heads, "gated rows further than 5 %"], rows, right=True)
 
 
+CROWDED = "acceptance/two-h200-6.json.gz"
+
+
 @cache
 def covered_between_hosts(which: str) -> dict[str, float]:
     """The share of rows, by clock, that intervals cover between runs on quiet hosts and on shared ones.
 
     `without` and `with` what is added for hosts that differ, of the runs that it was chosen by, and by it of
-    a `later` one.
+    a `later` one; `crowded` and `crowded_without` of the run on a crowded host and all others of its kind.
     """
+    added = {} if which.endswith("without") else uncertainty.BETWEEN_HOSTS
+    if which.startswith("crowded"):
+        every = visits.as_today([*worth.studied(), *visits.read(documents.REFERENCE / CROWDED)])
+        alike = [run for run in every if run.kind == every[-1].kind and not run.narrow]
+        return visits.coverage([(one, alike[-1]) for one in alike[:-1]], alike[:-1], added)
     quiet, shared = worth.runs_by_host()
     others = shared
     if which == "later":
         others = visits.as_today([*worth.studied(), *visits.read(documents.REFERENCE / QUICK[0])])[-1:]
-    added = {} if which == "without" else uncertainty.BETWEEN_HOSTS
     return visits.coverage([(one, other) for one in quiet for other in others], shared, added)
 
 
 @part("uncertainty.cpus_taken")
 def cpus_taken(which: str) -> str:
-    return str({"quiet": uncertainty.QUIET_CPUS, "shared": uncertainty.SHARED_CPUS}[which])
+    """So many CPUs a host that is `quiet`, `shared` or `crowded` gave to others; or that of a run did."""
+    if which not in ("quiet", "shared", "crowded"):
+        rows = [row for row in documents.rows_of(_file(which)) if row.ok and row.stolen_s is not None]
+        return f"{sum(row.stolen_s for row in rows) / sum(row.visit_s for row in rows):.1f}"
+    return str(
+        {
+            "quiet": uncertainty.QUIET_CPUS,
+            "shared": uncertainty.SHARED_CPUS,
+            "crowded": uncertainty.CROWDED_CPUS,
+        }[which]
+    )
 
 
 @part("uncertainty.on_quiet_hosts")

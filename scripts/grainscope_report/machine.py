@@ -15,7 +15,7 @@ from typing import Any
 from grainscope_report import metrics
 from grainscope_report.model import Concern, Ends, Link, Result, Row, Run
 from grainscope_report.statistics import median
-from grainscope_report.uncertainty import SHARED_CPUS, data_caches, kind_of, line_ns
+from grainscope_report.uncertainty import CROWDED_CPUS, SHARED_CPUS, data_caches, kind_of, line_ns
 from grainscope_report.units import (
     cut,
     format_bytes,
@@ -231,7 +231,8 @@ def concerns(result: Result) -> Iterator[Concern]:
             id="stolen_time",
             severity="warning",
             finding=f"the hypervisor took {stolen:.3g} s of the CPUs' time in {measured:.3g} s of measuring",
-            effect="rows in which the CPUs have a part are slower than the hardware, and vary; "
+            effect=("the host is crowded: " if stolen >= CROWDED_CPUS * measured else "")
+            + "rows in which the CPUs have a part are slower than the hardware, and vary; "
             "those of several threads most",
             remedy="measure again when the host has less to do, or on a host of one's own; `stolen_s` says "
             "which rows were hit",

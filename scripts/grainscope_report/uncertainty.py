@@ -29,15 +29,18 @@ WIDE = 0.05  # a number that is known no better than this is marked
 DERIVED = ("uncertainty", "interval_s", "flags")
 FLAGS = ("wide_interval", "visits_differ")
 ROUNDING = 1e-6  # as rules have it
-# So many CPUs of a machine others took on average while a run measured: from the second on its host is
-# shared, up to the first it is not, and between them nobody says (docs/uncertainty.md, Stolen time).
-QUIET_CPUS, SHARED_CPUS = 0.004, 0.01
+# So many CPUs of a machine others took on average while a run measured: up to the first its host is not
+# shared, from the second on it is, from the third on it is crowded, and between the first two nobody says
+# (docs/uncertainty.md, A host that others use).
+QUIET_CPUS, SHARED_CPUS, CROWDED_CPUS = 0.004, 0.01, 0.3
+NOT_SHARED, SHARED, CROWDED = range(3)
 # CPUs lie far from each other where a cache line takes so many times as long between them as elsewhere: less
 # is clocks and neighbours, another cache is more. In fewer nanoseconds two halves of one core hand it over,
 # and that is no nearness which others are held to.
 FAR, TWO_CORES = 2.5, 20.0
 # Standard uncertainties, by clock, that stand beside type B of each of two runs where the host of one is
 # shared and that of the other is not: with them 95 % of the rows of such runs lie where they should.
+# They stand between one that is crowded and one that is shared, too.
 BETWEEN_HOSTS = {"gated": 0.02, "open": 0.05, "quiet": 0.1, "host": 0.18}
 FREEDOM = 8.0  # of what a table says: it is made of few machines
 MANY = 100  # degrees of freedom
@@ -117,28 +120,28 @@ class TypeB:
         return {"date": self.date, "sha256": self.sha256, "known": self.knows(context)}
 
 
-def is_shared(rows: Iterable[Mapping[str, Any]]) -> bool | None:
-    """Whether others took CPUs of the machine while these rows were measured; None where it is not clear."""
+def sharing(rows: Iterable[Mapping[str, Any]]) -> int | None:
+    """Whether others took CPUs of the machine while these rows were measured; None where it is not clear.
+
+    NOT_SHARED, SHARED or CROWDED, each a step more.
+    """
     visits = [visit for row in rows if row.get("status") == "ok" for visit in row.get("visits") or ()]
     told = [visit for visit in visits if visit.get("stolen_s") is not None and visit.get("visit_s")]
     if not told:
         return None
     taken = math.fsum(visit["stolen_s"] for visit in told) / math.fsum(visit["visit_s"] for visit in told)
-    return False if taken <= QUIET_CPUS else True if taken >= SHARED_CPUS else None
+    if taken >= CROWDED_CPUS:
+        return CROWDED
+    return NOT_SHARED if taken <= QUIET_CPUS else SHARED if taken >= SHARED_CPUS else None
 
 
-def hosts_differ(one: bool | None, other: bool | None) -> bool:
-    """Whether the host of one run is known to be shared, and that of another not to be."""
-    return {one, other} == {True, False}
+def between_hosts(clock: str, steps: float = 1.0) -> Uncertainty:
+    """What rows of two runs differ by beside type B whose hosts are so many steps apart (`sharing`).
 
-
-def between_hosts(clock: str, share: float = 1.0) -> Uncertainty:
-    """What a row on a shared host and one on a host that is not differ by beside type B.
-
-    Of means over runs, by so much larger a share on one side than on the other the runs were on shared hosts.
+    Of means over runs the steps are those between the means of both sides.
     """
     more = BETWEEN_HOSTS.get(clock, max(BETWEEN_HOSTS.values()))
-    return Uncertainty(share * math.sqrt(2) * more, FREEDOM)
+    return Uncertainty(steps * math.sqrt(2) * more, FREEDOM)
 
 
 def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:

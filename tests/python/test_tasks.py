@@ -39,7 +39,7 @@ TASKS = (
     ("ask run1 best memory for random 128 B rows", HELD, 0, r"managed memory on the host 43\.0, 10\.5×"),
     ("ask run1 kernel launch", QUICK, 0, r" launch \d\S* µs each ± "),
     ("ask run1 gpu 0 gpu 1", TWO, 0, r"GPU 1 against GPU 0: .* of 96 questions"),
-    ("matrix run1", TWO, 0, r"GPU 1 396\.9 ± 0\.7 %"),
+    ("matrix run1", TWO, 0, r"GPU 1 396\.9 ± 0\.4 %"),
     ("dispatch run1 --header pages.h", PAGES, 0, r"4 KiB 4096 kernel 48\.37 .* written: pages\.h"),
     ("list run1 --flag", QUICK, 0, r"bimodal 12 .* the median stands"),
     ("check run1 --rules pcie5", QUICK, 5, r"24 passed.* next: grainscope --preset acceptance"),

@@ -68,13 +68,13 @@ class LackingError(NotComparableError):
 class Machine:
     """The result files of one candidate, by node; `cases` are all that its files have `ok` rows of.
 
-    `hosts` are, by run, whether others took CPUs of the host: None where that is not clear.
+    `hosts` are, by run, whether others took CPUs of the host (`uncertainty.sharing`).
     """
 
     name: str
     nodes: tuple[tuple[Result, ...], ...]
     cases: tuple[Case, ...] = field(compare=False, default=(), repr=False)
-    hosts: Mapping[str, bool | None] = field(compare=False, default_factory=dict, repr=False)
+    hosts: Mapping[str, int | None] = field(compare=False, default_factory=dict, repr=False)
 
     @property
     def results(self) -> list[Result]:
@@ -119,7 +119,7 @@ def _machine(
     results: list[Result] = []
     cases: list[Case] = []
     seen: dict[str, Path] = {}
-    hosts: dict[str, bool | None] = {}
+    hosts: dict[str, int | None] = {}
     for path in paths:
         if path not in cache:
             cache[path] = _result(path, wanted, tables)
@@ -158,7 +158,7 @@ def _gpus(result: Result) -> tuple[str, ...]:
 
 def _result(
     path: Path, wanted: Sequence[Where], tables: Sequence[TypeB]
-) -> tuple[Result, list[Case], bool | None]:
+) -> tuple[Result, list[Case], int | None]:
     """The file with only the rows that are wanted, which must be right by the format and in themselves."""
     found, document = load(path)
     # A file that is off the format is told so by the reader.
@@ -173,7 +173,7 @@ def _result(
     kept = replace(result, context=replace(result.context, run=run))
     if problems := reader.contradictions(kept):
         raise NotComparableError(reader.contradicts(replace(kept, contradictions=problems)))
-    return result, cases, uncertainty.is_shared(document["benchmarks"])
+    return result, cases, uncertainty.sharing(document["benchmarks"])
 
 
 def _case(row: Any) -> Case | None:
@@ -228,11 +228,11 @@ def differences(one: Result, other: Result) -> str:
     return f"the environments differ in {'; '.join(said)}{rest}"
 
 
-def on_shared_hosts(found: Sequence[Machine]) -> frozenset[str]:
-    """Runs whose hosts were shared, where those of others were not."""
-    hosts = {run: shared for one in found for run, shared in one.hosts.items()}
-    shared = frozenset(run for run, of in hosts.items() if of)
-    return shared if False in hosts.values() else frozenset()
+def on_busier_hosts(found: Sequence[Machine]) -> dict[str, int]:
+    """Runs whose hosts were shared more than the least shared of all, each with its steps from there."""
+    hosts = {run: of for one in found for run, of in one.hosts.items() if of is not None}
+    least = min(hosts.values(), default=0)
+    return {run: of - least for run, of in hosts.items() if of > least}
 
 
 def cautions(named: Machine, said: Collection[str] = ()) -> Iterator[str]:

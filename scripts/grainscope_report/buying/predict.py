@@ -15,7 +15,7 @@ file. So what is predicted is compared with what is predicted, and never with wh
 
 import hashlib
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -192,11 +192,13 @@ def follows_time(row: Row, metric: str) -> bool:
 class Draws:
     """Draws by run and row, of one seed; without `runs` of type A alone, as if runs did not differ.
 
-    Runs whose hosts are `shared`, where those of others are not, are off alike on each clock.
+    Runs whose hosts are `shared` by so many steps more than others' are off alike on each clock.
     """
 
-    def __init__(self, count: int, seed: int, runs: bool = True, shared: Collection[str] = ()) -> None:
-        self.count, self._seed, self._runs, self._shared_hosts = count, seed, runs, shared
+    def __init__(
+        self, count: int, seed: int, runs: bool = True, shared: Mapping[str, int] | None = None
+    ) -> None:
+        self.count, self._seed, self._runs, self._shared_hosts = count, seed, runs, shared or {}
         self._shared: dict[tuple, Array] = {}
 
     def estimates(self, points: Points, metric: str, machine: tuple) -> Estimates:
@@ -232,8 +234,9 @@ class Draws:
             case = row.case
             clock = uncertainty.clock_of_row(row)
             longer = longer + self._error(told.b, run, case.family, case.version, clock)
-            if run in self._shared_hosts:
-                longer = longer + self._error(uncertainty.between_hosts(clock), "shared hosts", clock)
+            if steps := self._shared_hosts.get(run):
+                hosts = uncertainty.between_hosts(clock)
+                longer = longer + steps * self._error(hosts, "shared hosts", clock)
         return _longer(value, metric, longer)
 
     def _error(self, part: Uncertainty, *of: object) -> Array:

@@ -7,7 +7,7 @@ on arrays whose last axis is the component, for the measured answer and for each
 of a node, or where the workload says `price_per = "gpu"` of each of its GPUs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,7 +39,7 @@ CERTAIN = 0.99
 MEASURED = "measured"
 FORMAT = 1
 SHARED_HOST = (
-    "others took CPUs of its host while it was measured, and hardly any of another's: all rows of the two "
+    "others took CPUs of its host while it was measured, and far fewer of another's: all rows of the two "
     "are less certain, most those on the host's clock"
 )
 ONE_MACHINE = "one machine, by its GPUs and settings: each is as fast as"
@@ -79,13 +79,13 @@ def _reached(
     workload: Workload, reference: Machine, found: Sequence[Machine], count: int, seed: int
 ) -> tuple[dict[str, Any], list[Result]]:
     workload, reference, found, substitutes = with_predictions(workload, reference, found)
-    shared = machines.on_shared_hosts([reference, *found])
+    shared = machines.on_busier_hosts([reference, *found])
     predictor = Predictor(workload, reference, Draws(count, seed, shared=shared), found)
     judged = _judged(predictor, workload, found)
     unknown = _unknown(judged)
     if unknown:
         # What some machines' runs differ by does not mix with what others' visits do.
-        shared = frozenset()
+        shared = {}
         predictor = Predictor(workload, reference, Draws(count, seed, runs=False), found)
         judged = _judged(predictor, workload, found)
     ranked = [judgement for judgement in judged if judgement.prediction]
@@ -236,7 +236,7 @@ def _warnings(
     ranked: Sequence[Judged],
     reference: Machine,
     decided: bool,
-    shared: frozenset[str],
+    shared: Mapping[str, int],
     ended: Sequence[dict[str, Any]],
 ) -> list[str]:
     offered = [judgement.machine for judgement in judged]
@@ -252,7 +252,7 @@ def _warnings(
     for same in machines.counted_together([one.machine for one in ranked]):
         counted = THE_REFERENCE if reference.key in {one.key for one in same} else ALL_RUNS
         found.append(f"{', '.join(one.name for one in same)}: {ONE_MACHINE} {counted}")
-    if of := [one.name for one in [*apart, *offered] if shared & one.hosts.keys()]:
+    if of := [one.name for one in [*apart, *offered] if shared.keys() & one.hosts.keys()]:
         found.append(f"{', '.join(of)}: {SHARED_HOST}")
     found += [said for one in ranked for part in one.prediction.parts for said in part.left_out]
     for at, one in enumerate(ranked if decided else ()):

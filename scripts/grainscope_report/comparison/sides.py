@@ -67,8 +67,9 @@ class Answer:
     their CPUs, 0 where they do not say, and `cpu` of which kind these are. `runs` are those of `visits`.
     `failed` counts rows, of several sites or runs, that failed beside good ones; `worst` is how many times
     the time of the slowest of several sites is that of the middle one, as a logarithm. Where runs did not all
-    do the same work there is none: `mixed`. `shared` is whether others took CPUs of the host, of several runs
-    the share of those of which it is clear; None where it is not clear of any.
+    do the same work there is none: `mixed`. `shared` is whether others took CPUs of the host
+    (`uncertainty.sharing`), of several runs the mean of those of which it is clear; None where it is not
+    clear of any.
     """
 
     seconds: float | None = None
@@ -321,8 +322,8 @@ class Side:
 
     `machine` identifies the machine, `software` what runs on it that may change its numbers; runs that
     share both may be counted together. `warnings` are sentences about the files, `versions` those of what
-    families measure: 1 where a file does not say. `shared` is whether others took CPUs of its host, None
-    where that is not clear. `complete`: none of its runs ended before its end.
+    families measure: 1 where a file does not say. `shared` is whether others took CPUs of its host
+    (`uncertainty.sharing`), None where that is not clear. `complete`: none of its runs ended before its end.
     """
 
     paths: tuple[Path, ...]
@@ -338,7 +339,7 @@ class Side:
     warnings: tuple[str, ...]
     answers: Answers
     versions: Mapping[str, int] = field(default_factory=dict)
-    shared: bool | None = None
+    shared: int | None = None
     complete: bool = True
 
     @property
@@ -409,18 +410,19 @@ def _of_folder(path: Path, runs: Sequence[Side]) -> Side:
 
 
 def _of_hosts(sides: list[Side]) -> list[Side]:
-    """The sides, with a warning of each that is compared where one host is shared and the other is not."""
+    """The sides, with a warning of each that is compared with one whose host was shared less."""
     base, *new = sides
-    apart = [side for side in new if uncertainty.hosts_differ(base.shared, side.shared)]
-    return [
-        _on_a_shared_host(side) if side.shared and apart and (side is base or side in apart) else side
-        for side in sides
-    ]
+    known = [side for side in new if None not in (base.shared, side.shared)]
+    busier = [side for side in known if side.shared > base.shared]
+    if any(side.shared < base.shared for side in known):
+        busier.append(base)
+    return [_on_a_shared_host(side) if side in busier else side for side in sides]
 
 
 def _on_a_shared_host(side: Side) -> Side:
+    fewer = "hardly any" if side.shared == uncertainty.SHARED else "far fewer"
     said = (
-        f"others took CPUs of the host of {side.paths[0]} while it ran, and hardly any of the other's: all "
+        f"others took CPUs of the host of {side.paths[0]} while it ran, and {fewer} of the other's: all "
         "rows of the two are less certain, most those on the host's clock"
     )
     return replace(side, warnings=(*side.warnings, said))
@@ -464,7 +466,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
     if not result.run.complete:
         warnings.append(f"{path} is not complete ({result.run.why_incomplete})")
     kernel = context["environment"].get("kernel") or {}
-    shared = uncertainty.is_shared([row.raw for row in result.rows])
+    shared = uncertainty.sharing([row.raw for row in result.rows])
     return Side(
         paths=(path,),
         runs=_runs(result.run.id),
