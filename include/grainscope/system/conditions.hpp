@@ -35,8 +35,8 @@ struct Conditions {
 
 // The clock of the CPU that the calling thread runs on, in MHz, as it is while the thread works: by a chain
 // of additions, of which a core does one a cycle; the least of four tries of some 25 µs. Virtual machines
-// tell no other, and it may change from second to second (docs/uncertainty.md, The clock of the CPUs). Nothing on
-// processors other than x86-64 and AArch64.
+// tell no other, and it may change from second to second (docs/uncertainty.md, The clock of the CPUs).
+// Nothing on processors other than x86-64 and AArch64.
 [[nodiscard]] std::optional<int> measured_cpu_mhz();
 
 // A CPU that shares its core with nobody just now. The CPUs of a virtual machine are often halves of cores
