@@ -425,7 +425,7 @@ def missed_by(asked: worth.Asked, value: float) -> float:
     return max(asked.low - value, value - asked.high)
 
 
-# Since runs at several clocks of the CPUs are in the study; docs/uncertainty.md says so.
+# Since runs on four machines of 2026-11-30 are in the study; docs/uncertainty.md says so.
 TOO_WIDE = {("half", "host and quiet"), ("sharp", "gated")}
 
 
