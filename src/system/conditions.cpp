@@ -93,7 +93,7 @@ std::optional<int> measured_cpu_mhz() {
 #else
           ".rept 8\n\tadd %0, %0, %1\n\t.endr"
 #endif
-          : "+r"(sum)
+          : "+&r"(sum)
           : "r"(one));
     }
     least_s = std::min(least_s, steady_now_s() - start_s);
