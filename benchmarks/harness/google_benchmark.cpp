@@ -236,7 +236,13 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
   const long begun_preemptions = preemptions();
   const std::optional<double> begun_stolen_s = stolen_so_far_s();
   const std::vector<std::string> uuids = uuids_of(machine_, benchmark.id);
-  const auto conditions = [&] { return read_conditions(sched_getcpu(), machine_.nvml.get(), uuids); };
+  const auto conditions = [&] {
+    Conditions now = read_conditions(sched_getcpu(), machine_.nvml.get(), uuids);
+    if (const auto mhz = measured_cpu_mhz()) {
+      now.cpu_mhz = mhz;
+    }
+    return now;
+  };
   const Conditions before = conditions();
   std::optional<Conditions> behind;  // the samples, before memory is looked at and freed
   const auto row = [&](Status status, const std::string& reason) {
@@ -263,12 +269,8 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
   SamplingPlan plan = plan_;
   plan.power =
       plan.power && benchmark.gpus().size() == 1;  // of one board of several it would tell too little
-  Session session(machine_, plan, peaks_, &managed_, interrupted, &pinned_, &quiet_, [&] {
-    behind = conditions();
-    if (const auto mhz = measured_cpu_mhz()) {
-      behind->cpu_mhz = mhz;
-    }
-  });
+  Session session(machine_, plan, peaks_, &managed_, interrupted, &pinned_, &quiet_,
+                  [&] { behind = conditions(); });
   try {
     hold_gpu_memory(benchmark);
     measurement = benchmark.run(session);

@@ -440,7 +440,7 @@ def far(what: str, family: str = "", *axes: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-# Whole runs on CPUs of one model, by kind of machine; rows stand beside those of the first of each.
+# Whole runs on CPUs of one name, by kind of machine; rows stand beside those of the first of each.
 CLOCKED = (
     ("h200-i", "h200-g", "h200-h", "h200-f", "h200-e", "h200-d", "h200-c1", "h200-c2"),
     ("two-h200-7", "two-h200-3", "two-h200-4", "two-h200-5", "two-h200-6"),
@@ -510,7 +510,7 @@ def cpu_clock(what: str, one: str = "", other: str = "", clock: str = "") -> str
     times = _times_as_long(other, one, clock)
     if what == "longer":
         return f"{100 * (median(times) - 1):.0f}"
-    return f"{100 * median(abs(math.log(one)) for one in times):.0f}"
+    return f"{100 * median(abs(math.log(each)) for each in times):.0f}"
 
 
 UNCERTAINTY = {

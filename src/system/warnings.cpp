@@ -33,7 +33,7 @@ void check_governors(const CpuReport& cpu, std::vector<Warning>& found) {
     const std::string where = unknown.empty() ? "" : " of CPUs " + join(unknown);
     found.push_back(
         {"cpu.governor_unknown", Severity::info, "frequency scaling" + where + " is unknown (not exposed)",
-         "host-side times depend on a clock that nothing holds: each visit says what it was (state.cpu_mhz)",
+         "host-side times may depend on a clock that is not told here; visits measure it (state.cpu_mhz)",
          kNothingToDo});
   }
 }

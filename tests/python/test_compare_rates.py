@@ -539,10 +539,10 @@ def test_kinds_of_machine_and_clocks_show_less_where_it_is_said_and_no_less():
 
 @TOGETHER
 def test_what_is_slower_is_not_called_faster():
-    """Of runs held out: 2.2 rows of 1,000 where a tenth is planted, 1.3 where a fifth is."""
-    for factor in (1.1, 1.2):
+    """Two rows of 1,000 at most, but where a tenth is planted: since runs of 2026-11-30 are in the study."""
+    for factor, most in ((1.1, 0.00221), (1.2, 0.002)):
         found = worth.shown("all", factor, "all")
-        assert sum(one.wrong for one in found) <= 0.0025 * sum(one.rows for one in found)
+        assert sum(one.wrong for one in found) <= most * sum(one.rows for one in found)
 
 
 @TOGETHER
