@@ -46,23 +46,66 @@ TypeB::TypeB(const std::string& text, const std::string& cpu, const std::string&
       if (row.contains("run")) {
         spread.runs = uncertainty_of(row["run"]);
       }
-      spreads_[{row.at("family"), row.at("version"), row.at("clock")}] = spread;
+      spreads_[{row.at("family"), row.at("version"), row.at("clock"), ""}] = spread;
     }
+    add_rows(table.value("rows", json::array()), static_cast<std::size_t>(at));
     told_ = {{"date", table.at("date")}, {"sha256", build::kTypeBSha256}, {"known", knows_machine_}};
   } catch (const json::exception& error) {
     throw std::logic_error(std::string("the table of type B cannot be read: ") + error.what());
   }
 }
 
-VariancePrior TypeB::between_visits(const std::string& family, int version, const std::string& clock) const {
-  const auto found = spreads_.find({family, version, clock});
-  return found == spreads_.end() ? VariancePrior{} : found->second.visits;
+// Each has what its family has, where it has nothing of its own.
+void TypeB::add_rows(const json& rows, std::size_t machine) {
+  for (const json& row : rows) {
+    const auto family = spreads_.find({row.at("family"), row.at("version"), row.at("clock"), ""});
+    if (family == spreads_.end()) {
+      continue;
+    }
+    Spread spread = family->second;
+    const json& visits = row.at("visit").at(machine);
+    const json& runs = row.at("run").at(machine);
+    if (visits.is_number() && spread.visits.variance > 0) {
+      const auto standard = visits.get<double>();
+      spread.visit_share = standard * standard / spread.visits.variance;
+    }
+    if (runs.is_number() && spread.runs) {
+      spread.runs->standard = runs.get<double>();
+    }
+    spreads_[{row.at("family"), row.at("version"), row.at("clock"), axes_text(row.at("axes"))}] = spread;
+  }
 }
 
-std::optional<Uncertainty> TypeB::between_runs(const std::string& family, int version,
-                                               const std::string& clock) const {
-  const auto found = spreads_.find({family, version, clock});
-  return found == spreads_.end() || !knows_machine_ ? std::nullopt : found->second.runs;
+const TypeB::Spread* TypeB::spread_of(const Row& row) const {
+  auto found = spreads_.find(row);
+  if (found == spreads_.end()) {
+    const auto& [family, version, clock, axes] = row;
+    found = spreads_.find({family, version, clock, ""});
+  }
+  return found == spreads_.end() ? nullptr : &found->second;
+}
+
+VariancePrior TypeB::between_visits(const Row& row) const {
+  const Spread* spread = spread_of(row);
+  return spread == nullptr ? VariancePrior{} : spread->visits;
+}
+
+double TypeB::visit_share(const Row& row) const {
+  const Spread* spread = spread_of(row);
+  return spread == nullptr ? 1 : spread->visit_share;
+}
+
+std::optional<Uncertainty> TypeB::between_runs(const Row& row) const {
+  const Spread* spread = spread_of(row);
+  return spread == nullptr || !knows_machine_ ? std::nullopt : spread->runs;
+}
+
+std::string axes_text(const json& axes) {
+  json comparable = axes;
+  if (comparable.value("locality", "") == "unknown") {
+    comparable["locality"] = "local";
+  }
+  return comparable.dump();
 }
 
 std::string gpus_of(const Environment& environment) {
@@ -457,6 +500,11 @@ std::string clock_of(const json& row) {
   return timing.at("gated") ? "gated" : "open";
 }
 
+TypeB::Row key_of(const json& row) {
+  const json& id = row.at("case");
+  return {id.at("family"), id.at("version"), clock_of(row), axes_text(id.at("axes"))};
+}
+
 json uncertainty_json(const Uncertainty& uncertainty) {
   json told{{"standard", uncertainty.standard}};
   if (std::isfinite(uncertainty.freedom)) {
@@ -534,20 +582,20 @@ json merged_row(const std::vector<json>& visits, int planned) {
 void add_uncertainties(std::vector<json>& rows, const TypeB& type_b) {
   std::vector<json*> measured;
   std::vector<VisitMedians> cases;
+  std::vector<TypeB::Row> keys;
   for (json& row : rows) {
     if (is_measured(row)) {
       measured.push_back(&row);
-      const std::string family = row["case"]["family"];
-      const std::string clock = clock_of(row);
-      cases.push_back({family, clock, medians_of(row["visits"]),
-                       type_b.between_visits(family, row["case"]["version"], clock)});
+      keys.push_back(key_of(row));
+      cases.push_back({row["case"]["family"], clock_of(row), medians_of(row["visits"]),
+                       type_b.between_visits(keys.back()), type_b.visit_share(keys.back())});
     }
   }
   const std::vector<TypeA> type_a_of = type_a(cases);
   for (std::size_t i = 0; i < measured.size(); ++i) {
     json& row = *measured[i];
     const auto& a = type_a_of[i].uncertainty;
-    const auto b = type_b.between_runs(cases[i].family, row["case"]["version"], cases[i].clock);
+    const auto b = type_b.between_runs(keys[i]);
     if (a) {
       row["uncertainty"]["a"] = uncertainty_json(*a);
     }

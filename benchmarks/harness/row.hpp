@@ -1,8 +1,8 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_ROW_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_ROW_HPP
 
-// A measurement as a row of the result file, with what runs are known to differ by: a table by family and
-// clock that is compiled in. The table comes from a study (scripts/study), whose runs it names;
+// A measurement as a row of the result file, with what runs are known to differ by: a table by row,
+// family and clock that is compiled in. The table comes from a study (scripts/study), whose runs it names;
 // docs/uncertainty.md describes it.
 
 #include <map>
@@ -28,13 +28,15 @@ class TypeB {
   // Throws std::logic_error for a text that is no table.
   TypeB(const std::string& text, const std::string& cpu, const std::string& gpu);
 
-  // Of a row's family, its version and its clock: what visits of one run differ by, of a machine that the
-  // table does not know those of its first; and what runs do, of one that it knows. Nothing where it does not
-  // tell.
-  [[nodiscard]] VariancePrior between_visits(const std::string& family, int version,
-                                             const std::string& clock) const;
-  [[nodiscard]] std::optional<Uncertainty> between_runs(const std::string& family, int version,
-                                                        const std::string& clock) const;
+  // A row as a table names it: its family, that one's version, its clock and axes_text of its axes.
+  using Row = std::tuple<std::string, int, std::string, std::string>;
+
+  // What visits of one run differ by in a row's family, and the variance of the row's visits over that; of a
+  // machine that the table does not know those of its first. And what runs do in the row, else in its family,
+  // of one that it knows. Nothing, and a share of 1, where it does not tell.
+  [[nodiscard]] VariancePrior between_visits(const Row& row) const;
+  [[nodiscard]] double visit_share(const Row& row) const;
+  [[nodiscard]] std::optional<Uncertainty> between_runs(const Row& row) const;
 
   // As the result file names it; null where there is no table.
   [[nodiscard]] const nlohmann::json& told() const { return told_; }
@@ -42,10 +44,13 @@ class TypeB {
  private:
   struct Spread {
     VariancePrior visits;
+    double visit_share = 1;
     std::optional<Uncertainty> runs;
   };
-  using Key = std::tuple<std::string, int, std::string>;
-  std::map<Key, Spread> spreads_;
+  void add_rows(const nlohmann::json& rows, std::size_t machine);
+  // A row that the table does not know is its family, with no axes.
+  [[nodiscard]] const Spread* spread_of(const Row& row) const;
+  std::map<Row, Spread> spreads_;
   bool knows_machine_ = false;
   nlohmann::json told_;
 };
@@ -56,6 +61,10 @@ class TypeB {
 // How it names their CPU, with the sizes of its caches: "AMD EPYC 32/1024/32768 KiB". In a virtual machine
 // CPUs of several generations may have one name.
 [[nodiscard]] std::string cpu_of(const Environment& environment);
+
+// The axes of a case as text that is equal where cases are: what is near is not known where a virtual machine
+// hides its nodes, and older runs there say `local`.
+[[nodiscard]] std::string axes_text(const nlohmann::json& axes);
 
 // The table that is compiled in, for this machine.
 [[nodiscard]] TypeB type_b_of(const Machine& machine);

@@ -22,7 +22,7 @@ from grainscope_report.comparison import verdicts
 from grainscope_report.comparison.sides import Answer
 from grainscope_report.model import Row
 from grainscope_report.uncertainty import FREEDOM, Uncertainty
-from grainscope_report.visits import Difference, Key, Measured
+from grainscope_report.visits import Difference, Key, Measured, Spreads
 
 BOUND_TO_CPUS = "study/cpus/no-gpu-xeon.gz"
 # Whole runs of `quick` on one H100 each: from the first the hypervisor took least, and of these the hosts of
@@ -70,21 +70,21 @@ class Trial(NamedTuple):
     machine: str  # the GPU, or else the CPU
     by: str  # what the table was made without: a `machine`, or else a `run` of it
     runs: tuple[Measured, Measured]
-    told: Mapping[Key, float]  # what runs differ by
+    told: Spreads  # what runs differ by
 
-    def rows(self) -> Iterator[tuple[Key, Difference]]:
-        """The rows that both have and the table knows."""
-        for key, rows in visits.differences(self.runs).items():
-            for row in rows if key in self.told else ():
-                yield key, row
+    def rows(self) -> Iterator[tuple[Key, Difference, float]]:
+        """The rows that both have and the table knows, and what runs differ by in each."""
+        for row in self.told.differences(*self.runs):
+            if (run := self.told.run(row)) is not None:
+                yield (row.of[0], row.of[2]), row, run
 
     def pairs(self) -> Iterator[Pair]:
         """What the table says of these rows."""
-        for key, row in self.rows():
-            one, other = row.between(self.told[key])
+        for (_, clock), row, run in self.rows():
+            one, other = row.between(run)
             half, others = visits.half_width(one), visits.half_width(other)
             inside = abs(row.value) <= visits.half_width(uncertainty.combined(one, other))
-            yield Pair(key[1], inside, abs(row.value) > half + others, half, abs(row.value))
+            yield Pair(clock, inside, abs(row.value) > half + others, half, abs(row.value))
 
 
 class Worth(NamedTuple):
@@ -122,7 +122,7 @@ def trials(runs: Sequence[Measured]) -> Iterator[Trial]:
             rest = [run for run in alike if all(run is not each for each in out)]
             if len(rest) < 2:
                 continue
-            told = visits.run_standards(visits.type_b_table(rest))
+            told = visits.spreads(rest)
             for pair in combinations(alike, 2):
                 if any(run is each for run in pair for each in out):
                     yield Trial(kind[0] or kind[1], by, pair, told)
@@ -332,7 +332,7 @@ def compared(machines: str) -> tuple[Compared, ...]:
     """
     if machines == BETWEEN_HOSTS:
         quiet, shared = runs_by_host()
-        told = visits.run_standards(visits.type_b_table(shared))
+        told = visits.spreads(shared)
         whole = [run for run in shared if not run.narrow]
         chosen = [Trial(machines, MACHINE, (one, other), told) for one in quiet for other in whole]
     else:
@@ -357,8 +357,8 @@ def _is_of_today(run: Measured) -> bool:
 
 
 def _answers(trial: Trial, shared: tuple[bool | None, bool | None]) -> Iterator[tuple[Answer, Answer]]:
-    for (_, clock), row in trial.rows():
-        b = Uncertainty(trial.told[_, clock], FREEDOM)
+    for (_, clock), row, run in trial.rows():
+        b = Uncertainty(run, FREEDOM)
         times = math.exp(row.value)
         yield (
             Answer(1.0, (1.0,), row.first, b, clock, shared=shared[0]),
@@ -625,9 +625,8 @@ def outside(family: str) -> str:
         key[0]
         for trial in tried()
         if (trial.machine, trial.by) == (H200, MACHINE)
-        for key, row in trial.rows()
-        if key[1] == "gated"
-        and abs(row.value) > visits.half_width(uncertainty.combined(*row.between(trial.told[key])))
+        for key, row, run in trial.rows()
+        if key[1] == "gated" and abs(row.value) > visits.half_width(uncertainty.combined(*row.between(run)))
     ]
     return f"{len(found) if family == 'all' else found.count(family)}"
 

@@ -41,7 +41,7 @@ FAR, TWO_CORES = 2.5, 20.0
 # Standard uncertainties, by clock, that stand beside type B of each of two runs where the host of one is
 # shared and that of the other is not: with them 95 % of the rows of such runs lie where they should.
 # They stand between one that is crowded and one that is shared, too.
-BETWEEN_HOSTS = {"gated": 0.02, "open": 0.05, "quiet": 0.1, "host": 0.18}
+BETWEEN_HOSTS = {"gated": 0.02, "open": 0.05, "quiet": 0.09, "host": 0.18}
 FREEDOM = 8.0  # of what a table says: it is made of few machines
 MANY = 100  # degrees of freedom
 LEAST_FREEDOM = 1e-2  # less is of no sample
@@ -89,29 +89,65 @@ class TypeB:
             (family.get("machine", 0), family["family"], family["version"], family["clock"]): family
             for family in table["families"]
         }
+        self._rows = {
+            (row["family"], row["version"], row["clock"], axes_text(row["axes"])): row
+            for row in table.get("rows", ())
+        }
 
     def knows(self, context: Mapping[str, Any]) -> bool:
         """Whether it says what runs of machines like the one of this context differ by."""
         return self._machines.get(kind_of(context)) in self._ran
 
-    def of(self, row: Mapping[str, Any], level: str, context: Mapping[str, Any]) -> Uncertainty | None:
-        """What values of a row's family, version and clock differ by at a level: `visit` or `run`.
+    def between_runs(self, row: Mapping[str, Any], context: Mapping[str, Any]) -> Uncertainty | None:
+        """What runs differ by in this row, else in its family, by version and clock."""
+        family, own = self._of(row, "run", self._at(context))
+        return Uncertainty(own, family.freedom) if family and own else family
 
-        Of a kind of machine that the table does not know, what visits differ by is that of its first.
+    def between_visits(self, row: Mapping[str, Any], context: Mapping[str, Any]) -> tuple[Prior, float]:
+        """The variance between visits of its family, and that of the row as a share of it.
+
+        Of a kind of machine that the table does not know they are those of its first.
         """
+        at = self._at(context)
+        family, own = self._of(row, "visit", 0 if at is None else at)
+        if not family:
+            return NO_PRIOR, 1.0
+        share = (own / family.standard) ** 2 if own and family.standard else 1.0
+        return Prior(family.standard**2, family.freedom), share
+
+    def _at(self, context: Mapping[str, Any]) -> int | None:
         if self._latest is not context["environment"]:  # rows of one context come one after another
             self._latest, self._kind = context["environment"], kind_of(context)
-        at = self._machines.get(self._kind, 0 if level == "visit" else None)
-        key = (at, row["case"]["family"], row["case"].get("version", 1), clock_of(row))
-        found = self._families.get(key, {}).get(level)
-        return uncertainty_of(found) if found else None
+        return self._machines.get(self._kind)
 
-    def of_kind(self, kind: tuple[str, str]) -> Iterator[tuple[tuple[str, int, str], Uncertainty]]:
-        """What runs of a kind of machine differ by, by family, version and clock."""
+    def _of(
+        self, row: Mapping[str, Any], level: str, at: int | None
+    ) -> tuple[Uncertainty | None, float | None]:
+        """What a family's values differ by at a level, and what those of the row do, as far as known."""
+        case = row["case"]
+        key = (case["family"], case.get("version", 1), clock_of(row))
+        found = self._families.get((at, *key), {}).get(level)
+        if not found:
+            return None, None
+        own = self._rows.get((*key, axes_text(case.get("axes") or {})), {}).get(level)
+        return uncertainty_of(found), own[at] if own else None
+
+    def of_kind(self, kind: tuple[str, str]) -> Iterator[tuple[tuple[str, int, str, str], Uncertainty]]:
+        """What runs of a kind of machine differ by, by family, version, clock and axes.
+
+        Of a family as a whole the axes are empty.
+        """
         at = self._machines.get(kind)
-        for (machine, *key), family in self._families.items() if at is not None else ():
-            if machine == at and "run" in family:
-                yield tuple(key), uncertainty_of(family["run"])
+        families = {
+            key[1:]: family["run"]
+            for key, family in self._families.items()
+            if key[0] == at and "run" in family
+        }
+        for key, told in families.items():
+            yield (*key, ""), uncertainty_of(told)
+        for (*key, axes), row in self._rows.items():
+            if (told := families.get(tuple(key))) and row["run"][at] is not None:
+                yield (*key, axes), uncertainty_of(told | {"standard": row["run"][at]})
 
     def summary(self, context: Mapping[str, Any]) -> Raw | None:
         """What a context says of it; None of an empty one."""
@@ -160,6 +196,17 @@ def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:
     models = Counter(gpu["name"] for gpu in environment["gpus"])
     gpus = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in sorted(models.items()))
     return gpus, name
+
+
+def comparable(axes: Mapping[str, Any]) -> Raw:
+    """Axes that are equal where cases are: what is near is not known where a virtual machine hides its nodes,
+    and older runs there say `local`."""
+    return {**axes, **({"locality": "local"} if axes.get("locality") == "unknown" else {})}
+
+
+def axes_text(axes: Mapping[str, Any]) -> str:
+    """The same as text, as nlohmann::json and DuckDB write it."""
+    return json.dumps(comparable(axes), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def data_caches(cpu: Mapping[str, Any]) -> list[tuple[int, int]]:
@@ -239,7 +286,7 @@ def derived(rows: Sequence[Raw], context: Mapping[str, Any], type_b: TypeB | Non
         if not _is_measured(row):
             yield None
             continue
-        b = _written(row, "b") if type_b is None else type_b.of(row, "run", context)
+        b = _written(row, "b") if type_b is None else type_b.between_runs(row, context)
         whole = combined(a, b) if a and b else a
         parts = {"a": a, "b": b, "combined": whole if a and b else None}
         told = {name: _as_written(part) for name, part in parts.items() if part}
@@ -283,30 +330,46 @@ def _type_a(
 ) -> Iterator[tuple[Uncertainty | None, bool]]:
     """Of each row the uncertainty of its middle visit's median, and whether its visits differ unusually.
 
-    Three values alone tell too little of their spread, so the variance of a row is moderated by those of its
-    family and clock in this run; where these are fewer than 8, by what the table says of visits; else by
-    those of all families on that clock; else it stands alone.
+    Without a table what is written.
     """
-    logs = [[math.log(visit["median_s"]) for visit in _visits(row)] for row in rows]
-    own = [_variance(log) if len(log) > 1 else 0.0 for log in logs]
+    if type_b is None:
+        return ((_written(row, "a"), "visits_differ" in row.get("flags", ())) for row in rows)
+    known = [type_b.between_visits(row, context) for row in rows]
+    return type_a(
+        [[math.log(visit["median_s"]) for visit in _visits(row)] for row in rows],
+        [(row["case"]["family"], clock_of(row)) for row in rows],
+        [share for _, share in known],
+        [prior for prior, _ in known],
+    )
+
+
+def type_a(
+    logs: Sequence[Sequence[float]],
+    keys: Sequence[tuple[str, str]],
+    shares: Sequence[float],
+    known: Sequence[Prior] = (),
+) -> Iterator[tuple[Uncertainty | None, bool]]:
+    """The same from the logarithms of visits' medians, the family and clock of each row, and of what its
+    visits are known to have for a variance, over that of its family's.
+
+    Three values alone tell too little of their spread, so the variance of a row, over its share, is moderated
+    by those of its family and clock in this run; where these are fewer than 8, by what is `known` of visits;
+    else by those of all families on that clock; else it stands alone.
+    """
     counts = [len(log) for log in logs]
-    clocks = [clock_of(row) for row in rows]
-    keys = [(row["case"]["family"], clock) for row, clock in zip(rows, clocks, strict=True)]
+    clocks = [clock for _, clock in keys]
+    own = [variance(log) / share if len(log) > 1 else 0.0 for log, share in zip(logs, shares, strict=True)]
     families, alike = _priors(keys, counts, own), _priors(clocks, counts, own)
-    for row, key, clock, n, spread in zip(rows, keys, clocks, counts, own, strict=True):
-        if not n:
-            yield None, False
-            continue
+    for at, (key, n, spread, share) in enumerate(zip(keys, counts, own, shares, strict=True)):
         prior = families.get(key, NO_PRIOR)
         if not prior.freedom:
-            if type_b is None:
-                yield _written(row, "a"), "visits_differ" in row.get("flags", ())
-                continue
-            visit = type_b.of(row, "visit", context)
-            prior = Prior(visit.standard**2, visit.freedom) if visit else alike.get(clock, NO_PRIOR)
+            prior = known[at] if known and known[at].freedom else alike.get(key[1], NO_PRIOR)
         moderated, freedom = moderate(prior, spread, n - 1)
+        if not n or not freedom:
+            yield None, False
+            continue
         differ = bool(prior.freedom > 0 and spread > DIFFERS**2 * prior.variance)
-        yield (Uncertainty(math.sqrt(moderated * middle_share(n)), freedom) if freedom else None), differ
+        yield Uncertainty(math.sqrt(share * moderated * middle_share(n)), freedom), differ
 
 
 def moderate(prior: Prior, own: float, freedom: float) -> tuple[float, float]:
@@ -362,7 +425,7 @@ def fit_prior(variances: Sequence[float], freedom: float) -> Prior:
     if len(variances) < FEWEST_FOR_PRIOR:
         return NO_PRIOR
     logs = [math.log(max(variance, _TINY)) - _digamma_less_log(freedom / 2) for variance in variances]
-    excess = _variance(logs) - _trigamma(freedom / 2)
+    excess = variance(logs) - _trigamma(freedom / 2)
     # No prior is worth more than all that it was made of.
     low, high = 1e-2, freedom * len(logs)
     for _ in range(60):
@@ -459,7 +522,8 @@ def _priors(keys: Iterable[Hashable], counts: Iterable[int], own: Iterable[float
     return found
 
 
-def _variance(values: Sequence[float]) -> float:
+def variance(values: Sequence[float]) -> float:
+    """The sample variance of two values or more."""
     mean = math.fsum(values) / len(values)
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 

@@ -13,8 +13,10 @@ Type B: runs of one kind of machine (GPU and CPU model) are compared two by two.
 explain of a difference is between runs: the least standard uncertainty with which 95 % of a family's rows on
 a clock lie within the prediction interval of another run, together with some rows of all families on that
 clock, since one family has few. What a visit alone differs by is found alike, from the visits of each run. A
-few runs tell a spread to a quarter, which is worth 8 degrees of freedom (JCGM 100:2008, G.4.2). The standard
-library alone.
+few runs tell a spread to a quarter, which is worth 8 degrees of freedom (JCGM 100:2008, G.4.2).
+
+Rows of a family do not all differ alike, so each row that was measured has its own part of both: its variance
+is moderated by that of its family (Smyth, 2004), and the whole is fitted again. The standard library alone.
 """
 
 import dataclasses
@@ -25,12 +27,12 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
 from operator import itemgetter
 from pathlib import Path
-from statistics import NormalDist, fmean
+from statistics import NormalDist, fmean, median
 from typing import Any, NamedTuple
 
 from grainscope_report import families, loading, uncertainty
@@ -41,12 +43,14 @@ from grainscope_report.statistics import median_ranks
 from grainscope_report.uncertainty import (
     FORMAT,
     TWO_CORES,
+    Prior,
     TypeB,
     Uncertainty,
     clock_of,
     kind_of,
     lie_apart,
     line_ns,
+    moderate,
     standing,
 )
 from grainscope_report.units import plural
@@ -58,19 +62,21 @@ TYPICAL = 0.9
 ENOUGH_ROWS = 4  # that stand for a family's levels
 
 Key = tuple[str, str]  # family and clock
+Row = tuple[str, int, str, str]  # family, its version, clock, and uncertainty.axes_text of the case
 Variances = dict[str, float]
 # What a table has to cover of the runs that it is made of; of others it covers as much (docs/uncertainty.md,
 # Held out).
 COVERED = uncertainty.COVERAGE
 FREEDOM = uncertainty.FREEDOM
-# So many rows of its clock count beside a family's own. Chosen by runs held out (docs/uncertainty.md, Asked):
-# of 150 too few gated rows are known to 5 %, of 250 too many that are said to be so are further apart.
-WEIGHT = 200
+# So many rows of its clock count beside a family's own. It and the next were chosen by runs held out
+# (docs/uncertainty.md, Asked): half or twice as many do nearly alike.
+WEIGHT = 800
+# What a family says of a row's spread, between visits or runs, counts as so many of its degrees of freedom.
+FAMILY_FREEDOM = 3.0
 BUSY = {"quiet": "host", "host": "quiet"}
 GRID = tuple(1e-4 * 1.15**step for step in range(60))  # standard uncertainties that are tried, to 40 %
-DIGITS = 4
+DIGITS, DIGITS_OF_ROWS = 4, 3
 _ROUNDING = 1e-6  # far more than what sums and quantiles are rounded by
-_NOWHERE = {"environment": {"gpus": [], "cpu": {"model": ""}}}
 
 
 @dataclass(frozen=True)
@@ -109,12 +115,13 @@ class Component:
 
 
 def _question(family: str, axes: Mapping[str, Any], site: Mapping[str, int], clock: str) -> str:
-    """A case and how it is timed, as text that is equal where both are.
+    """A case and how it is timed, as text that is equal where both are."""
+    return json.dumps([family, uncertainty.comparable(axes), site, clock], sort_keys=True)
 
-    Where a virtual machine hides its nodes what is near is not known, and older runs there say `local`.
-    """
-    near = {"locality": "local"} if axes.get("locality") == "unknown" else {}
-    return json.dumps([family, {**axes, **near}, site, clock], sort_keys=True)
+
+@cache
+def _axes_of(question: str) -> str:
+    return uncertainty.axes_text(json.loads(question)[1])
 
 
 def read(path: Path) -> list[Measured]:
@@ -336,11 +343,48 @@ class Difference(NamedTuple):
     value: float
     first: Uncertainty
     second: Uncertainty
+    of: Row | None = None
+    share: float = 1.0  # of what runs differ by
 
     def between(self, run: float) -> tuple[Uncertainty, Uncertainty]:
         """Both runs' combined uncertainties where runs differ by so much."""
-        more = Uncertainty(run, FREEDOM)
+        more = Uncertainty(run * self.share, FREEDOM)
         return uncertainty.combined(self.first, more), uncertainty.combined(self.second, more)
+
+
+@dataclass(frozen=True, eq=False)
+class Spreads:
+    """What runs of one kind of machine are known to differ by, and their visits."""
+
+    visits: Mapping[Key, float]  # standard uncertainties of a family's rows
+    runs: Mapping[Key, float]
+    visit_shares: Mapping[Row, float]  # the variance of a row's visits over that of its family's
+    rows: Mapping[Row, float]  # standard uncertainties between runs of rows that are known
+    standards: dict[Measured, dict[str, Uncertainty]] = field(default_factory=dict)  # as far as asked for
+
+    def run(self, row: Difference) -> float | None:
+        """What runs differ by in a row, else in its family."""
+        family, _, clock, _ = row.of
+        return self.rows.get(row.of, self.runs.get((family, clock)))
+
+    def differences(self, one: Measured, other: Measured) -> Iterator[Difference]:
+        """The rows that two runs share, those alone that their family measured by one version."""
+        firsts, seconds = self._standards(one), self._standards(other)
+        for question, first in firsts.items():
+            row = _row(one, question)
+            if question in seconds and row == _row(other, question):
+                value = math.log(_middle(other, question) / _middle(one, question))
+                yield Difference(value, first, seconds[question], row)
+
+    def _standards(self, run: Measured) -> dict[str, Uncertainty]:
+        if run not in self.standards:
+            self.standards[run] = dict(_type_a(run, self.visit_shares))
+        return self.standards[run]
+
+
+def _row(run: Measured, question: str) -> Row:
+    family, clock = run.clocks[question]
+    return family, _version(run, question), clock, _axes_of(question)
 
 
 def type_b_table(runs: Sequence[Measured]) -> dict[str, Any]:
@@ -366,11 +410,17 @@ def type_b_table(runs: Sequence[Measured]) -> dict[str, Any]:
             f"type B needs at least two runs of several visits on one kind of machine{said}: "
             "`grainscope repeat 3 --benchmark_repetitions=3 --out DIR` makes them"
         )
+    found = [_spreads(each) for each in kinds.values()]
     return {
         "format": FORMAT,
         "date": max(run.started for run in used)[:10],
         "machines": [{"gpu": gpu, "cpu": cpu} for gpu, cpu in kinds],
-        "families": [row for at, each in enumerate(kinds.values()) for row in _families(at, each)],
+        "families": [
+            row
+            for at, (each, spreads) in enumerate(zip(kinds.values(), found, strict=True))
+            for row in _families(at, each, spreads)
+        ],
+        "rows": [*_rows(found)],
         "runs": [
             {"source": run.source, "sha256": run.sha256, "started": run.started, "commit": run.commit}
             | {"machine": run.machine}
@@ -454,43 +504,13 @@ def _of_file(path: Path) -> TypeB:
 
 
 def type_b_text(made: Mapping[str, Any]) -> str:
-    """A table as it is kept: a line a family."""
+    """A table as it is kept: a line a family, and a line a row."""
     lines = [f' "{key}": {json.dumps(value)}' for key, value in made.items() if not isinstance(value, list)]
-    for key in ("machines", "families", "runs"):
-        rows = ",\n".join(f"  {json.dumps(row)}" for row in made[key])
+    for key in ("machines", "families", "rows", "runs"):
+        form = {"separators": (",", ":")} if key == "rows" else {}  # they are many
+        rows = ",\n".join(f"  {json.dumps(row, **form)}" for row in made[key])
         lines.append(f' "{key}": [\n{rows}\n ]')
     return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def differences(runs: Sequence[Measured]) -> dict[Key, list[Difference]]:
-    """The rows that two runs share, by family and clock, of every two of these runs; of one version each."""
-    found: dict[Key, list[Difference]] = defaultdict(list)
-    for one, other in combinations(runs, 2):
-        for key, rows in _differences(one, other).items():
-            found[key] += rows
-    return found
-
-
-@cache  # tables are made of the same runs in many choices
-def _differences(one: Measured, other: Measured) -> dict[Key, list[Difference]]:
-    found: dict[Key, list[Difference]] = defaultdict(list)
-    a, b = _standards(one), _standards(other)
-    for question in a.keys() & b.keys():
-        if _version(one, question) != _version(other, question):
-            continue
-        value = math.log(_middle(other, question) / _middle(one, question))
-        found[one.clocks[question]].append(Difference(value, a[question], b[question]))
-    return found
-
-
-@cache
-def _standards(run: Measured) -> dict[str, Uncertainty]:
-    return dict(_type_a(run))
-
-
-def covered(rows: Sequence[Difference], run: float) -> float:
-    """The share of rows whose second value lies in the 95 % prediction interval of the first."""
-    return _Coverage(rows).count(run) / len(rows)
 
 
 def coverage(
@@ -500,14 +520,16 @@ def coverage(
 
     By the table that is made of some runs, and what is `more` on a clock beside it.
     """
-    told = run_standards(type_b_table(made_of))
+    known = spreads(made_of)
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for pair in pairs:
-        for key, rows in differences(pair).items():
-            if key in told:
-                run = math.hypot(told[key], (more or {}).get(key[1], 0.0))
-                counts[key[1]][0] += _Coverage(rows).count(run)
-                counts[key[1]][1] += len(rows)
+    for one, other in pairs:
+        for row in known.differences(one, other):
+            run = known.run(row)
+            if run is not None:
+                clock = row.of[2]
+                both = row.between(math.hypot(run, (more or {}).get(clock, 0.0)))
+                counts[clock][0] += abs(row.value) <= half_width(uncertainty.combined(*both))
+                counts[clock][1] += 1
     return {clock: inside / of for clock, (inside, of) in counts.items()}
 
 
@@ -527,13 +549,13 @@ class _Coverage:
 
     @staticmethod
     def _bounds(row: Difference) -> tuple[float, float]:
-        value, first, second = row
+        value, first, second, _, share = row
         own = first.standard**2 + second.standard**2
         # A freedom is rounded to three digits, which may make it less by half a percent.
         fewest = min(first.freedom, second.freedom, FREEDOM) * 0.99
         most, least = _quantile(float(f"{fewest:.3g}")) ** 2, _quantile(math.inf) ** 2
         low, high = value**2 / (most * (1 + _ROUNDING)), value**2 / (least * (1 - _ROUNDING))
-        return (low - own) / 2, (high - own) / 2
+        return (low - own) / (2 * share**2), (high - own) / (2 * share**2)
 
     def count(self, run: float) -> int:
         """How many lie within the interval where runs differ by so much."""
@@ -554,24 +576,110 @@ def half_width(told: Uncertainty) -> float:
     return told.standard * _quantile(float(f"{told.freedom:.3g}"))
 
 
-def run_standards(made: Mapping[str, Any]) -> dict[Key, float]:
-    """What a table of one kind of machine says that runs differ by."""
-    return {(row["family"], row["clock"]): row["run"]["standard"] for row in made["families"] if "run" in row}
+def spreads(runs: Sequence[Measured]) -> Spreads:
+    """What runs of one kind of machine differ by, two at least; of rows that are timed as they are today."""
+    return _spreads(sorted(as_today(runs, earlier=True), key=lambda run: run.started))
 
 
-def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
+def _spreads(runs: Sequence[Measured]) -> Spreads:
     keys = {key for run in runs for key in run.clocks.values()}
     # A row of one run is on quiet CPUs, and of another that found none on the host's clock.
     keys |= {(family, BUSY[clock]) for family, clock in keys if clock in BUSY}
     whole = [run for run in runs if not run.narrow]
     visits = _between(keys, _visits(runs), _visits(whole))
-    between = _between(keys, differences(runs), differences(whole))
+    found = Spreads(visits, {}, _visit_shares(runs), {})
+    pairs = {pair: [*found.differences(*pair)] for pair in combinations(runs, 2)}
+
+    def fitted() -> dict[Key, float]:
+        of_whole = (rows for (one, other), rows in pairs.items() if not (one.narrow or other.narrow))
+        return _between(keys, _by_key(pairs.values()), _by_key(of_whole))
+
+    families = fitted()
+    shares = _run_shares(families, pairs)
+    pairs = {pair: [row._replace(share=shares[row.of]) for row in rows] for pair, rows in pairs.items()}
+    of_rows = fitted()
+    rows = {row: of_rows[row[0], row[2]] * share for row, share in shares.items()}
+    return dataclasses.replace(found, runs=families, rows=rows)
+
+
+def _by_key(rows: Iterable[Iterable[Difference]]) -> dict[Key, list[Difference]]:
+    found: dict[Key, list[Difference]] = defaultdict(list)
+    for each in rows:
+        for row in each:
+            family, _, clock, _ = row.of
+            found[family, clock].append(row)
+    return found
+
+
+def _visit_shares(runs: Sequence[Measured]) -> dict[Row, float]:
+    """The variance of each row's visits over the middle one of its family, drawn towards 1."""
+    squares: dict[Row, float] = defaultdict(float)
+    freedom: dict[Row, int] = defaultdict(int)
+    for run in runs:
+        for question, processes in run.processes.items():
+            if len(medians := _medians(processes)) > 1:
+                row = _row(run, question)
+                freedom[row] += len(medians) - 1
+                squares[row] += (len(medians) - 1) * uncertainty.variance([*map(math.log, medians)])
+    families: dict[Key, list[float]] = defaultdict(list)
+    for row, sum_ in squares.items():
+        families[row[0], row[2]].append(sum_ / freedom[row])
+    usual = {key: median(each) for key, each in families.items()}
+    found = {}
+    for row, sum_ in squares.items():
+        if prior := usual[row[0], row[2]]:
+            moderated, _ = moderate(Prior(prior, FAMILY_FREEDOM), sum_ / freedom[row], freedom[row])
+            found[row] = moderated / prior
+    return found
+
+
+def _run_shares(
+    families: Mapping[Key, float], pairs: Mapping[tuple[Measured, Measured], Sequence[Difference]]
+) -> dict[Row, float]:
+    """What runs differ by in each row over that of its family, drawn towards 1.
+
+    Two runs differ once, and that once is what the family is fitted to: a row has its own from three runs on.
+    """
+    excess: dict[Row, list[float]] = defaultdict(list)
+    runs: dict[Row, set[Measured]] = defaultdict(set)
+    for pair, rows in pairs.items():
+        for row in rows:
+            # Of two runs of one spread, beside what their visits explain.
+            own = row.first.standard**2 + row.second.standard**2
+            excess[row.of].append((row.value**2 - own) / 2)
+            runs[row.of].update(pair)
+    found = {}
+    for row, each in excess.items():
+        prior = families[row[0], row[2]] ** 2
+        moderated, _ = moderate(Prior(prior, FAMILY_FREEDOM), max(0.0, fmean(each)), len(runs[row]) - 2)
+        found[row] = math.sqrt(moderated / prior)
+    return found
+
+
+def _rows(found: Sequence[Spreads]) -> Iterator[dict[str, Any]]:
+    """A line for each row of any kind of machine; of those that do not have it null."""
+    for row in sorted({row for each in found for row in (*each.visit_shares, *each.rows)}):
+        family, version, clock, axes = row
+        told = {"family": family, "version": version, "clock": clock, "axes": json.loads(axes)}
+        key = family, clock
+        shares = [each.visit_shares.get(row) for each in found]
+        visits = [
+            share and each.visits[key] * math.sqrt(share) for each, share in zip(found, shares, strict=True)
+        ]
+        runs = [each.rows.get(row) for each in found]
+        yield told | {
+            name: [value and _short(value, DIGITS_OF_ROWS) for value in values]
+            for name, values in (("visit", visits), ("run", runs))
+        }
+
+
+def _families(at: int, runs: Sequence[Measured], spreads: Spreads) -> Iterator[dict[str, Any]]:
     measured = Counter((family, version) for run in runs for family, version in run.versions.items())
-    for key in sorted(visits):
+    for key in sorted(spreads.visits):
         family, clock = key
-        row: dict[str, Any] = {"visit": {"standard": _short(visits[key], DIGITS), "freedom": FREEDOM}}
-        if key in between:
-            row["run"] = {"standard": _short(between[key], DIGITS), "freedom": FREEDOM}
+        row: dict[str, Any] = {"visit": {"standard": _short(spreads.visits[key], DIGITS), "freedom": FREEDOM}}
+        if key in spreads.runs:
+            row["run"] = {"standard": _short(spreads.runs[key], DIGITS), "freedom": FREEDOM}
         versions = sorted(version for of, version in measured if of == family) or [1]
         known = [version for version in versions if measured[family, version] > 1] or versions[-1:]
         newer = families.TYPE_B_UNTIL.get(family, 0)
@@ -634,31 +742,18 @@ def _between(
     return {key: least(key) for key in keys if key[1] in clocks or key in found}
 
 
-def _type_a(run: Measured) -> Iterator[tuple[str, Uncertainty]]:
+def _type_a(run: Measured, shares: Mapping[Row, float]) -> Iterator[tuple[str, Uncertainty]]:
+    """Of each question what the visits of the run tell, where a row's variance is such a share of its
+    family's."""
     questions = list(run.processes)
-    rows = [_as_row(run, question) for question in questions]
-    for question, made in zip(
-        questions, uncertainty.derived(rows, _NOWHERE, uncertainty.TypeB()), strict=True
-    ):
-        if made and "uncertainty" in made:
-            yield question, uncertainty.uncertainty_of(made["uncertainty"]["a"])
-
-
-def _as_row(run: Measured, question: str) -> dict[str, Any]:
-    family, clock = run.clocks[question]
-    return {
-        "case": {"family": family},
-        "status": "ok",
-        "label": "measured",
-        "timing": {
-            "clock": "steady" if clock in ("host", "quiet") else "event",
-            "gated": clock == "gated",
-            "quiet": clock == "quiet",
-        },
-        "visits": [{"median_s": median} for median in _medians(run.processes[question])],
-        "middle": 0,
-        "median_s": _middle(run, question),
-    }
+    found = uncertainty.type_a(
+        [[*map(math.log, _medians(run.processes[question]))] for question in questions],
+        [run.clocks[question] for question in questions],
+        [shares.get(_row(run, question), 1.0) for question in questions],
+    )
+    for question, (a, _) in zip(questions, found, strict=True):
+        if a:
+            yield question, a
 
 
 def _medians(processes: Sequence[Sequence[Any]]) -> list[float]:

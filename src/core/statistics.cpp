@@ -201,7 +201,7 @@ auto priors_by(const std::vector<VisitMedians>& cases, const KeyOf& key_of) {
   std::map<Key, std::map<std::size_t, std::vector<double>>> variances;
   for (const VisitMedians& each : cases) {
     if (each.medians_s.size() > 1) {
-      variances[key_of(each)][each.medians_s.size()].push_back(log_variance(each.medians_s));
+      variances[key_of(each)][each.medians_s.size()].push_back(log_variance(each.medians_s) / each.share);
     }
   }
   std::map<Key, VariancePrior> priors;
@@ -310,8 +310,8 @@ std::vector<TypeA> type_a(const std::vector<VisitMedians>& cases) {
       all.emplace_back();
       continue;
     }
-    const double own = visits > 1 ? log_variance(each.medians_s) : 0;
-    const double variance = (prior.freedom * prior.variance + (visits - 1) * own) / freedom;
+    const double own = visits > 1 ? log_variance(each.medians_s) / each.share : 0;
+    const double variance = each.share * (prior.freedom * prior.variance + (visits - 1) * own) / freedom;
     all.push_back({Uncertainty{std::sqrt(variance * middle_share(each.medians_s.size())), freedom},
                    prior.freedom > 0 && own > kDiffers * kDiffers * prior.variance});
   }

@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 import synthetic_fleet
-from grainscope_report import loading, resources
+from grainscope_report import loading, resources, uncertainty
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
 from grainscope_report.fleet import changes, sources, store
+from grainscope_report.uncertainty import clock_of
 from stored import ROOT as REFERENCE
 
 PROGRAM = os.environ.get("GRAINSCOPE_PROGRAM")
@@ -110,6 +111,35 @@ def test_a_digest_and_its_result_file_make_the_same_rows(tmp_path):
     assert (row.get("median_s"), row["status"], len(row.get("visits", ())) or None) in rows_of(
         tmp_path / "store" / "digest", asked
     )
+
+
+@needs_engine
+def test_rows_without_type_b_have_that_of_the_package_row_by_row(tmp_path):
+    """A row that the table knows its own, and another that of its family, as one file alone has them."""
+    result = json.loads(gzip.decompress((ACCEPTANCE / "h200-i.json.gz").read_bytes()))
+    for row in result["benchmarks"]:
+        row.get("uncertainty", {}).pop("b", None)
+        # An axis that no run has had: what runs differ by in such a row nobody knows.
+        if row["case"]["family"] == "gather":
+            row["case"]["axes"]["unheard_of"] = 1
+    path = tmp_path / "node" / "result.json.gz"
+    path.parent.mkdir()
+    path.write_bytes(gzip.compress(json.dumps(result).encode()))
+    store.add(tmp_path / "store", sources.found([path.parent]))
+    found = rows_of(
+        tmp_path / "store",
+        "SELECT family, axes, clock, b FROM cases WHERE status = 'ok' AND label = 'measured'",
+    )
+    right = [
+        (row["case"]["family"], _axes(row), clock_of(row), round(told.standard, 9) if told else None)
+        for row in result["benchmarks"]
+        if row["status"] == "ok" and row["label"] == "measured"
+        for told in [uncertainty.at_hand().between_runs(row, result["context"])]
+    ]
+    assert sorted((*key, b and round(b, 9)) for *key, b in found) == sorted(right)
+    known = {b for family, _, clock, b in right if (family, clock) == ("gather", "gated")}
+    assert len(known) == 1  # of the family
+    assert len({b for family, _, _, b in right if family == "transfer/memcpy"}) > 10
 
 
 def _axes(row: dict) -> str:

@@ -462,6 +462,75 @@ def test_samples_that_follow_each_other_do_not_narrow_the_interval(correlation):
     assert 0.93 <= sum(held) / len(held) <= 0.97
 
 
+AXES = {"what": "launch", "locality": "local"}
+
+
+def table_of_rows(*rows: dict, **parts) -> TypeB:
+    """A table with rows of its family, each `visit` and `run` of its one machine."""
+    content = {
+        "format": uncertainty.FORMAT,
+        "date": "2026-11-25",
+        "machines": [{"gpu": "H100", "cpu": "Xeon"}],
+        "families": [{"family": "call", "version": 1, "clock": "host"} | parts],
+        "rows": [{"family": "call", "version": 1, "clock": "host", "axes": AXES} | one for one in rows],
+    }
+    return TypeB(json.dumps(content).encode())
+
+
+def case(axes: dict, version: int = 1) -> dict:
+    return {"case": {"family": "call", "version": version, "axes": axes}}
+
+
+FAMILY = {"visit": {"standard": 0.02, "freedom": 40}, "run": {"standard": 0.03, "freedom": 8}}
+
+
+@pytest.mark.parametrize(
+    ("rows", "asked", "a", "b"),
+    [
+        ([{"visit": [0.01], "run": [0.005]}], case(AXES), 0.01, 0.005),
+        ([{"visit": [0.01], "run": [0.005]}], case(AXES | {"locality": "unknown"}), 0.01, 0.005),
+        ([{"visit": [None], "run": [0.005]}], case(AXES), 0.02, 0.005),
+        ([{"visit": [0.01], "run": [None]}], case(AXES), 0.01, 0.03),
+        ([{"visit": [0.01], "run": [0.005]}], case(AXES | {"threads": 2}), 0.02, 0.03),
+        ([{"visit": [0.01], "run": [0.005], "version": 2}], case(AXES), 0.02, 0.03),
+        ([{"visit": [0.01], "run": [0.005], "clock": "quiet"}], case(AXES), 0.02, 0.03),
+        ([], case(AXES), 0.02, 0.03),
+    ],
+)
+def test_a_row_that_the_table_knows_has_its_own_and_another_that_of_its_family(rows, asked, a, b):
+    [found] = applied([row(1.0, **asked)], table_of_rows(*rows, **FAMILY))
+    assert found["uncertainty"]["a"] == pytest.approx({"standard": a, "freedom": 40})
+    assert found["uncertainty"]["b"] == {"standard": b, "freedom": 8}
+
+
+def test_what_the_table_says_of_rows_of_a_kind_is_by_axes_and_by_family_without():
+    told = table_of_rows({"visit": [0.01], "run": [0.005]}, **FAMILY)
+    kinds = dict(told.of_kind(("H100", "Xeon")))
+    assert kinds == {
+        ("call", 1, "host", ""): Uncertainty(0.03, 8),
+        ("call", 1, "host", '{"locality":"local","what":"launch"}'): Uncertainty(0.005, 8),
+    }
+    assert dict(told.of_kind(("H200", "Xeon"))) == {}
+
+
+def test_rows_of_which_some_are_known_to_vary_more_have_intervals_by_their_own():
+    """Half vary ten times as much: pooled, the quiet ones would have intervals that are far too wide."""
+    draw = random.Random(6)
+    spreads = (0.002, 0.02)
+    known = table_of_rows(
+        *({"axes": {"what": what}, "visit": [what], "run": [None]} for what in spreads), visit=FAMILY["visit"]
+    )
+    rows = [row(*noisy(draw, what), **case({"what": what})) for what in spreads * 1000]
+    halves = {}
+    for at, what in enumerate(spreads):
+        of_kind = [one["interval_s"] for one in applied(rows, known)[at::2]]
+        assert 0.93 <= plain_statistics.fmean(low <= 1 <= high for low, high in of_kind) <= 0.97
+        halves[what] = plain_statistics.median(math.log(high / low) / 2 for low, high in of_kind)
+    assert halves[0.02] == pytest.approx(10 * halves[0.002], rel=0.1)
+    unknown = [one["interval_s"] for one in applied(rows)[::2]]
+    assert plain_statistics.median(math.log(high / low) / 2 for low, high in unknown) > 1.5 * halves[0.002]
+
+
 def test_a_file_that_is_no_table_is_refused():
     with pytest.raises(uncertainty.ReportError, match="is no `grainscope type-b 2`"):
         TypeB(b'{"families": [], "machines": []}')

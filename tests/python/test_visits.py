@@ -8,10 +8,11 @@ import random
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from random import Random
-from statistics import median
+from statistics import fmean, median
 
 import pytest
 
@@ -26,6 +27,15 @@ H100 = "NVIDIA H100 80GB HBM3"
 PLANTED = {"sample": 0.01, "visit": 0.02, "process": 0.05, "machine": 0.10}
 
 
+def question(row: int, clock: str = "gated", family: str = "fake") -> str:
+    """A row by its number, as runs name it."""
+    return json.dumps([family, {"row": row}, {}, clock])
+
+
+def number(asked: str) -> int:
+    return json.loads(asked)[1]["row"]
+
+
 def planted(
     machines: int, processes: int, visits_each: int, rows: int = 400, seed: int = 1
 ) -> list[Measured]:
@@ -38,7 +48,7 @@ def planted(
             measured = {}
             for row in range(rows):
                 process = of_machine[machine][row] + draw(0, PLANTED["process"])
-                measured[str(row)] = (
+                measured[question(row)] = (
                     tuple(
                         Visit(
                             math.exp(process + draw(0, PLANTED["visit"]) + draw(0, PLANTED["sample"])),
@@ -103,15 +113,15 @@ def test_typical_rows_leave_out_the_tenth_that_strays() -> None:
     runs = planted(1, 3, 3, rows=50)
     for run in runs:
         for row in range(3):
-            ((first, *others),) = run.processes[str(row)]
-            run.processes[str(row)] = ((Visit(first.median_s * 5, first.error), *others),)
+            ((first, *others),) = run.processes[question(row)]
+            run.processes[question(row)] = ((Visit(first.median_s * 5, first.error), *others),)
     (found,) = visits.components(runs)
     assert found.typical["visit"] < 0.03 < 0.1 < found.whole["visit"]
 
 
 def test_only_rows_of_all_runs_are_compared() -> None:
     first, second = planted(1, 2, 2, rows=10)
-    del second.processes["3"]
+    del second.processes[question(3)]
     (found,) = visits.components([first, second])
     assert found.rows == 9
 
@@ -214,7 +224,7 @@ def repeated_runs(
     for run in range(runs):
         shifts = [draw(0, between) for _ in range(rows)]
         medians = {
-            str(row): tuple((Visit(math.exp(shift + draw(0, visit)), 0.0),) for _ in range(3))
+            question(row): tuple((Visit(math.exp(shift + draw(0, visit)), 0.0),) for _ in range(3))
             for row, shift in enumerate(shifts)
         }
         clocks = dict.fromkeys(medians, FAMILY)
@@ -299,9 +309,61 @@ def test_runs_that_differ_by_their_visits_alone_ask_for_little_more():
 
 def test_a_fitted_table_covers_other_runs():
     run = family(repeated_runs(4, 0.03, seed=2))["run"]["standard"]
-    rows = visits.differences(repeated_runs(3, 0.03, seed=3))[FAMILY]
-    assert visits.covered(rows, run) == pytest.approx(0.95, abs=0.02)
-    assert visits.covered(rows, run / 4) < 0.8
+    others = repeated_runs(3, 0.03, seed=3)
+    nothing = visits.Spreads({}, {}, {}, {})
+    rows = [row for pair in combinations(others, 2) for row in nothing.differences(*pair)]
+    assert covered(rows, run) == pytest.approx(0.95, abs=0.02)
+    assert covered(rows, run / 4) < 0.8
+
+
+def covered(rows: Sequence[visits.Difference], run: float) -> float:
+    """The share of rows whose second value lies in the prediction interval of the first."""
+    halves = [visits.half_width(uncertainty.combined(*row.between(run))) for row in rows]
+    return fmean(abs(row.value) <= half for row, half in zip(rows, halves, strict=True))
+
+
+def unlike_runs(count: int, seed: int = 1) -> list[Measured]:
+    """Runs whose rows of odd numbers differ ten times as much as the others, from visit to visit and from run
+    to run."""
+    quiet, loud = (
+        repeated_runs(count, spread, visit=spread, seed=seed + at) for at, spread in enumerate((0.005, 0.05))
+    )
+    return [
+        dataclasses.replace(
+            one, processes={row: (one, other)[number(row) % 2].processes[row] for row in one.processes}
+        )
+        for one, other in zip(quiet, loud, strict=True)
+    ]
+
+
+def test_rows_of_a_family_that_differ_unlike_have_each_its_own():
+    made = visits.type_b_table(unlike_runs(8))
+    for name, within in (("run", 0.6), ("visit", 0.5)):
+        each = [
+            median(row[name][0] for row in made["rows"] if row["axes"]["row"] % 2 == odd) for odd in (0, 1)
+        ]
+        [of_family] = [row[name]["standard"] for row in made["families"]]
+        # Drawn towards their family, and so nearer to each other than ten times.
+        assert each[0] < within * of_family
+        assert of_family < 1.5 * each[1]
+    # So intervals of the quiet ones are narrower, and all together are covered as often as asked.
+    told, others = visits.spreads(unlike_runs(8)), unlike_runs(4, seed=20)
+    rows = [row for pair in combinations(others, 2) for row in told.differences(*pair)]
+    assert fmean(covered([row], told.run(row)) for row in rows) == pytest.approx(0.95, abs=0.02)
+    quiet = [row for row in rows if json.loads(row.of[3])["row"] % 2 == 0]
+    halves = [
+        median(visits.half_width(row.between(run)[0]) for row, run in each)
+        for each in (((row, told.run(row)) for row in quiet), ((row, told.runs[FAMILY]) for row in quiet))
+    ]
+    assert halves[0] < 0.75 * halves[1]
+    assert {row["version"] for row in made["rows"]} == {2}
+
+
+def test_two_runs_tell_nothing_of_single_rows():
+    """Of one difference a row's own spread would be what it is to cover."""
+    made = visits.type_b_table(unlike_runs(2))
+    [of_family] = made["families"]
+    assert {row["run"][0] for row in made["rows"]} == {float(f"{of_family['run']['standard']:.3g}")}
 
 
 def test_one_run_or_one_visit_tells_nothing():
@@ -351,7 +413,7 @@ def test_what_machines_differ_by_is_not_known_from_runs_of_one():
     runs = repeated_runs(4, 0.01)
     for run in runs[2:]:
         for row, processes in run.processes.items():
-            if int(row) % 4 == 0:
+            if number(row) % 4 == 0:
                 run.processes[row] = tuple((Visit(1.1 * visit.median_s, 0.0),) for (visit,) in processes)
     apart = [dataclasses.replace(run, machine="mmnn"[at]) for at, run in enumerate(runs)]
     [by_machine], [by_run] = (worth.held_out(worth.trials(each)) for each in (apart, runs))
@@ -375,58 +437,48 @@ OF_NEW_NO_GPU = ("AMD EPYC 48/1024/32768 KiB", "run")
 OF_NO_GPU_XEON = ("Intel(R) Xeon(R) Processor @ 2.80GHz 48/1280/49152 KiB", "run")
 EVERY, EVERY_WHOLE = ("all", ""), ("all", "machine")
 MISSED = {
-    (OF_H100, "sharp", "gated"): 0.796,
-    (OF_H100, "further", "all"): 0.036,
-    (OF_H100, "half", "host"): 0.151,
-    (OF_H100, "further", "open"): 0.174,
-    (OF_H100, "further", "host"): 0.625,
-    (OF_H100, "further", "quiet"): 0.177,
-    (OF_H200, "half", "host and quiet"): 0.168,
-    (OF_H200, "sharp", "gated"): 0.775,
-    (OF_H200, "half", "host"): 0.202,
-    (OF_H200, "half", "quiet"): 0.157,
-    (OF_H200, "further", "open"): 0.076,
-    (OF_TWO_H200, "half", "host"): 0.150,
-    (OF_TWO_H200, "further", "open"): 0.057,
-    (OF_TWO_H200, "further", "host"): 0.500,
-    (OF_TWO_H200, "further", "quiet"): 0.355,
-    (OF_NO_GPU, "half", "host and quiet"): 0.254,
-    (OF_NO_GPU, "sharp", "all"): 0.088,
-    (OF_NO_GPU, "further", "all"): 0.124,
-    (OF_NO_GPU, "half", "host"): 0.277,
-    (OF_NO_GPU, "further", "quiet"): 0.124,
-    (OF_NEW_NO_GPU, "sharp", "all"): 0.364,
-    (OF_NEW_NO_GPU, "further", "all"): 0.059,
+    (OF_H100, "sharp", "gated"): 0.787,
+    (OF_H100, "half", "host"): 0.163,
+    (OF_H100, "further", "open"): 0.114,
+    (OF_H100, "further", "host"): 0.657,
+    (OF_H100, "further", "quiet"): 0.154,
+    (OF_H200, "half", "host"): 0.171,
+    (OF_H200, "further", "open"): 0.058,
+    (OF_H200, "further", "quiet"): 0.071,
+    (OF_TWO_H200, "further", "open"): 0.043,
+    (OF_TWO_H200, "further", "host"): 0.066,
+    (OF_TWO_H200, "further", "quiet"): 0.341,
+    (OF_NO_GPU, "half", "host and quiet"): 0.199,
+    (OF_NO_GPU, "sharp", "all"): 0.096,
+    (OF_NO_GPU, "further", "all"): 0.159,
+    (OF_NO_GPU, "half", "host"): 0.232,
+    (OF_NO_GPU, "further", "quiet"): 0.159,
+    (OF_NEW_NO_GPU, "further", "all"): 0.039,
     (OF_NEW_NO_GPU, "apart", "host"): 0.045,
-    (OF_NEW_NO_GPU, "further", "quiet"): 0.059,
+    (OF_NEW_NO_GPU, "further", "quiet"): 0.039,
+    (OF_NO_GPU_XEON, "apart", "all"): 0.022,
     (OF_NO_GPU_XEON, "half", "host and quiet"): 0.247,
-    (OF_NO_GPU_XEON, "sharp", "all"): 0.027,
-    (OF_NO_GPU_XEON, "further", "all"): 0.333,
+    (OF_NO_GPU_XEON, "sharp", "all"): 0.022,
+    (OF_NO_GPU_XEON, "further", "all"): 0.200,
     (OF_NO_GPU_XEON, "covered", "quiet"): 0.915,
-    (OF_NO_GPU_XEON, "half", "host"): 0.177,
-    (OF_NO_GPU_XEON, "half", "quiet"): 0.480,
-    (OF_NO_GPU_XEON, "further", "quiet"): 0.333,
-    (EVERY, "half", "host and quiet"): 0.150,
-    (EVERY, "sharp", "gated"): 0.793,
-    (EVERY, "half", "host"): 0.185,
-    (EVERY, "further", "open"): 0.073,
-    (EVERY, "further", "host"): 0.591,
-    (EVERY, "further", "quiet"): 0.176,
-    (EVERY_WHOLE, "sharp", "gated"): 0.793,
-    (EVERY_WHOLE, "half", "host"): 0.170,
-    (EVERY_WHOLE, "further", "open"): 0.073,
-    (EVERY_WHOLE, "further", "host"): 0.619,
-    (EVERY_WHOLE, "further", "quiet"): 0.267,
+    (OF_NO_GPU_XEON, "apart", "quiet"): 0.043,
+    (OF_NO_GPU_XEON, "half", "host"): 0.254,
+    (OF_NO_GPU_XEON, "half", "quiet"): 0.164,
+    (OF_NO_GPU_XEON, "further", "quiet"): 0.200,
+    (EVERY, "half", "host"): 0.166,
+    (EVERY, "further", "open"): 0.057,
+    (EVERY, "further", "host"): 0.111,
+    (EVERY, "further", "quiet"): 0.152,
+    (EVERY_WHOLE, "half", "host"): 0.161,
+    (EVERY_WHOLE, "further", "open"): 0.057,
+    (EVERY_WHOLE, "further", "host"): 0.112,
+    (EVERY_WHOLE, "further", "quiet"): 0.263,
 }
 
 
 def missed_by(asked: worth.Asked, value: float) -> float:
     """How far a value is beyond what is asked."""
     return max(asked.low - value, value - asked.high)
-
-
-# Since runs on four machines of 2026-11-30 are in the study; docs/uncertainty.md says so.
-TOO_WIDE = {("half", "host and quiet"), ("sharp", "gated")}
 
 
 @TOGETHER
@@ -439,9 +491,7 @@ def test_what_the_suite_says_holds_for_runs_that_it_was_not_made_of():
     for machines in (EVERY, EVERY_WHOLE):
         for asked in worth.ASKED:
             found = worth.judged(machines, asked.group)
-            if not asked.met(getattr(found, asked.what)):
-                assert (asked.what, asked.group) in TOO_WIDE, (machines, found)
-                assert (machines, asked.what, asked.group) in MISSED
+            assert asked.met(getattr(found, asked.what)), (machines, asked, found)
 
 
 @TOGETHER
@@ -500,15 +550,14 @@ def test_two_runs_of_one_family_tell_what_others_differ_by():
             of_family = [dataclasses.replace(only(run, key), narrow=True) for run in chosen]
             if len(of_family[0].processes) < 8 or len(of_family[1].processes) < 8:
                 continue
-            told = {
-                (row["family"], row["clock"]): row["run"]["standard"]
-                for row in visits.type_b_table(of_family)["families"]
-                if "run" in row
-            }
-            others = visits.differences([only(each, key) for each in rest]).get(key)
-            if others and key in told:
-                inside += visits.covered(others, told[key]) * len(others)
-                rows += len(others)
+            told = visits.spreads(of_family)
+            for pair in combinations([only(each, key) for each in rest], 2):
+                for row in told.differences(*pair):
+                    if (run := told.run(row)) is None:
+                        continue
+                    both = row.between(run)
+                    inside += abs(row.value) <= visits.half_width(uncertainty.combined(*both))
+                    rows += 1
     assert rows > 10_000
     assert inside / rows >= 0.93
 
@@ -530,30 +579,30 @@ def test_intervals_of_todays_runs_are_narrow(clocks, most):
 def test_the_table_holds_on_quiet_hosts_and_with_more_between_these_and_shared_ones():
     """Of runs on two H100 that it was not made of, whose hosts took hardly a CPU from them."""
     quiet, shared = worth.runs_by_host()
-    assert min(visits.coverage([quiet], shared).values()) >= 0.95
+    assert min(visits.coverage([quiet], shared).values()) >= 0.93
     across = [(one, other) for one in quiet for other in shared]
     assert visits.coverage(across, shared)["host"] < 0.6
     for share in visits.coverage(across, shared, uncertainty.BETWEEN_HOSTS).values():
         assert 0.94 <= share <= 0.98
 
 
-def on(run: Measured, clocks: dict[str, str]) -> Measured:
-    """The run with these questions (family and row, by `json`) on other clocks."""
+def on(run: Measured, clocks: dict[int, str]) -> Measured:
+    """The run with these rows on other clocks."""
     keys = dict(run.clocks)
     processes = dict(run.processes)
     for row, clock in clocks.items():
-        question = json.dumps(["fake", {"row": row}, {}, clock])
-        keys[question], processes[question] = ("fake", clock), processes[row]
-        del keys[row], processes[row]
+        there, was = question(row, clock), question(row)
+        keys[there], processes[there] = ("fake", clock), processes.pop(was)
+        del keys[was]
     return dataclasses.replace(run, clocks=keys, processes=processes)
 
 
 def test_a_family_has_type_b_on_quiet_cpus_and_on_the_hosts_clock_where_runs_show_one():
-    quiet = [on(run, {str(row): "quiet" for row in range(300)}) for run in repeated_runs(3, 0.03)]
+    quiet = [on(run, dict.fromkeys(range(300), "quiet")) for run in repeated_runs(3, 0.03)]
     told = {row["clock"]: row for row in visits.type_b_table(quiet)["families"]}
     assert told["quiet"]["run"]["standard"] == pytest.approx(0.03, rel=0.3)
     assert "host" not in told  # nothing on that clock says what runs differ by
-    some = {str(row): "host" if row < 20 else "quiet" for row in range(300)}
+    some = {row: "host" if row < 20 else "quiet" for row in range(300)}
     mixed = [on(run, some) for run in repeated_runs(3, 0.03)]
     told = {row["clock"]: row for row in visits.type_b_table(mixed)["families"]}
     assert told.keys() == {"quiet", "host"}
@@ -564,8 +613,8 @@ def test_a_family_that_one_run_alone_has_differs_as_all_on_its_clock_do():
     first, *others = repeated_runs(3, 0.03)
     first = dataclasses.replace(
         first,
-        clocks={**first.clocks, "solo": ("solo", "gated")},
-        processes={**first.processes, "solo": first.processes["0"]},
+        clocks={**first.clocks, question(0, family="solo"): ("solo", "gated")},
+        processes={**first.processes, question(0, family="solo"): first.processes[question(0)]},
     )
     told = {row["family"]: row for row in visits.type_b_table([first, *others])["families"]}
     assert told["solo"]["run"]["standard"] == pytest.approx(told["fake"]["run"]["standard"], rel=0.16)
@@ -573,7 +622,7 @@ def test_a_family_that_one_run_alone_has_differs_as_all_on_its_clock_do():
 
 def test_a_run_that_is_given_twice_is_refused():
     runs = repeated_runs(3, 0.03)
-    part = {row: each for row, each in runs[1].processes.items() if int(row) < 100}
+    part = {row: each for row, each in runs[1].processes.items() if number(row) < 100}
     fewer_digits = {
         row: tuple((Visit(float(f"{visit.median_s:.5g}"), 0.0),) for (visit,) in each)
         for row, each in runs[1].processes.items()
@@ -606,9 +655,9 @@ def narrowed(run: Measured, clock: str) -> Measured:
     """The run as one of another family alone, half of it on this clock."""
     clocks, processes = {}, {}
     for row, visits_of_row in run.processes.items():
-        key = ("other", clock if int(row) % 2 else "gated")
-        question = json.dumps(["other", {"row": row}, {}, key[1]])
-        clocks[question], processes[question] = key, visits_of_row
+        key = ("other", clock if number(row) % 2 else "gated")
+        asked = question(number(row), key[1], "other")
+        clocks[asked], processes[asked] = key, visits_of_row
     return dataclasses.replace(run, clocks=clocks, processes=processes, versions={"other": 1}, narrow=True)
 
 

@@ -92,6 +92,7 @@ struct VisitMedians {
   std::string clock;
   std::vector<double> medians_s;
   VariancePrior known = {};  // of visits of that family on that clock in other runs
+  double share = 1;          // the variance of visits to this case over that of its family, in other runs
 };
 
 // Which visit stands for all: that with the middle median, of an even number the lower of the two in the
@@ -103,9 +104,9 @@ struct TypeA {
   bool visits_differ = false;              // three times as much as those of cases that are alike
 };
 // The uncertainty of each case's middle visit. Three values alone tell too little of their spread, so the
-// variance of a case is moderated by those of its family on its clock in this run; where these are fewer than
-// 8, by what is `known` from others; else by those of all families on that clock; else it stands alone.
-// Nothing for one visit that no prior helps.
+// variance of a case, over its share, is moderated by those of its family on its clock in this run; where
+// these are fewer than 8, by what is `known` from others; else by those of all families on that clock; else it
+// stands alone. Nothing for one visit that no prior helps.
 [[nodiscard]] std::vector<TypeA> type_a(const std::vector<VisitMedians>& cases);
 
 }  // namespace grainscope

@@ -507,9 +507,12 @@ def _uncertainty(row: Row, rule: Rule, rules: RuleSet, of: Result | None = None)
     clock = clock_of(told)
     allowance = rules.allowance.get(clock) or (rules.allowance.get("host") if clock == "quiet" else None)
     if of:
-        # What visits of its family differ by, on machines of its kind or else on the table's first.
-        told |= {"case": {"family": row.case.family, "version": row.case.version}}
-        usual = at_hand().of(told, "visit", of.context.raw) or _by_clock(clock, allowance)
+        # What its visits differ by, on machines of its kind or else on the table's first.
+        told |= {"case": {"family": row.case.family, "version": row.case.version, "axes": row.case.axes}}
+        prior, share = at_hand().between_visits(told, of.context.raw)
+        usual = _by_clock(clock, allowance)
+        if prior.freedom:
+            usual = Uncertainty(math.sqrt(share * prior.variance), prior.freedom)
         within = _least(within, usual)
         if a and count > 1:
             a = _least(a, Uncertainty(usual.standard * math.sqrt(middle_share(count)), usual.freedom))

@@ -119,9 +119,12 @@ SELECT h.node, h.run, h.started, h.driver, q.family, q.version, q.question, q.ax
   c.status, c.reason, q.clock, c.median_s, c.operation_s, c.a, c.a_freedom, coalesce(c.b, q.standard) AS b,
   if(c.b IS NULL, q.freedom, c.b_freedom) AS b_freedom, c.visits, c.bytes, c.bandwidth_gb_s, c.link_fraction,
   c.flags
-FROM (@lines@) c JOIN head h USING (r) JOIN (SELECT q.*, t.standard, t.freedom FROM question q
+FROM (@lines@) c JOIN head h USING (r) JOIN (SELECT q.*, coalesce(o.standard, t.standard) AS standard,
+    coalesce(o.freedom, t.freedom) AS freedom FROM question q
   LEFT JOIN type_b t ON t.kind = @kind@ AND t.family = q.family AND t.version = q.version
-    AND t.clock = q.clock
+    AND t.clock = q.clock AND t.axes = ''
+  LEFT JOIN type_b o ON o.kind = @kind@ AND o.family = q.family AND o.version = q.version
+    AND o.clock = q.clock AND o.axes = replace(q.axes, '"locality":"unknown"', '"locality":"local"')
 ) q USING (key)"""
 _RUN = """{r: 'INTEGER', node: 'VARCHAR', machine: 'VARCHAR', run: 'VARCHAR',
  started: 'TIMESTAMP', ended: 'TIMESTAMP', wall_s: 'DOUBLE', gpu: 'VARCHAR', gpus: 'INTEGER', cpu: 'VARCHAR',
@@ -244,7 +247,7 @@ class _Writer:
             CREATE TEMP TABLE asked(key UBIGINT, label VARCHAR, clock VARCHAR, family VARCHAR,
               version INTEGER, axes VARCHAR, site VARCHAR, gpu INTEGER, question BIGINT);
             CREATE TEMP TABLE type_b(kind VARCHAR, family VARCHAR, version INTEGER, clock VARCHAR,
-              standard DOUBLE, freedom DOUBLE)""")
+              axes VARCHAR, standard DOUBLE, freedom DOUBLE)""")
         self._enumerated("question", "asked", {})
 
     def write(self, part: _Part, kind: str, cases: Path, runs: Path) -> str:

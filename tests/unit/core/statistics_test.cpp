@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <numeric>
 #include <random>
@@ -403,6 +404,35 @@ TEST(TypeA, of_few_cases_takes_what_is_known_of_their_family_from_other_runs) {
   EXPECT_TRUE(differing[0].visits_differ);
   EXPECT_FALSE(differing[1].visits_differ);
   EXPECT_EQ(differing[0].uncertainty->freedom, 52);
+}
+
+// Of cases of which every other one is known to vary ten times as much: pooled without that, the quiet ones
+// would have intervals that are too wide and the others some that are too narrow.
+TEST(TypeA, of_cases_that_vary_unlike_is_to_each_by_its_share) {
+  std::mt19937_64 random(8);
+  std::map<double, std::pair<double, double>> seen;  // by share: how many are inside, mean half-width
+  constexpr std::size_t kCases = 2000;
+  std::vector<VisitMedians> cases = drawn(kCases, 3, 0.002, random);
+  std::vector<VisitMedians> loud = drawn(kCases, 3, 0.02, random);
+  for (VisitMedians& each : loud) {
+    each.share = 100;
+    cases.push_back(std::move(each));
+  }
+  const auto found = type_a(cases);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const double half = expanded(*found[i].uncertainty);
+    const double error = std::log(cases[i].medians_s[middle_visit(cases[i].medians_s)] / 1e-3);
+    auto& [inside, width] = seen[cases[i].share];
+    inside += std::abs(error) <= half ? 1.0 / kCases : 0;
+    width += half / kCases;
+  }
+  for (const double share : {1.0, 100.0}) {
+    EXPECT_NEAR(seen[share].first, 0.95, 0.015);
+    EXPECT_NEAR(seen[share].second, 0.002 * std::sqrt(share) * 1.96 * 0.67, 0.0003 * std::sqrt(share));
+  }
+  const VariancePrior known{0.0004, 50};
+  const auto one = type_a({{"fake", "host", {1e-3}, known, 0.25}});
+  EXPECT_NEAR(one[0].uncertainty->standard, 0.01, 1e-12);
 }
 
 TEST(MiddleVisit, is_the_lower_of_two_in_the_middle_and_the_first_of_equals) {

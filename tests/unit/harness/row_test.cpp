@@ -312,6 +312,51 @@ TEST(Uncertainties, of_one_visit_come_from_the_table) {
   EXPECT_EQ(test::row_errors(rows[0]), "");
 }
 
+// A table of a family and one of its rows, with an axis more or less; and the row that it is of.
+json table_with_row(const json& axes, const json& visits, const json& runs) {
+  json table = json::parse(kTable);
+  const json key{{"family", "transfer/memcpy"}, {"version", 3}, {"clock", "gated"}};
+  table["rows"] = {key};
+  table["rows"][0].update({{"axes", axes}, {"visit", visits}, {"run", runs}});
+  return table;
+}
+
+json uncertainties_by(const json& table) {
+  std::vector<json> rows{row_of(some_measurement())};
+  add_uncertainties(rows, TypeB(table.dump(), "C", "G"));
+  EXPECT_EQ(test::row_errors(rows[0]), "");
+  return rows[0]["uncertainty"];
+}
+
+TEST(Uncertainties, of_a_row_that_the_table_knows_are_its_own) {
+  const json axes = row_of(some_measurement())["case"]["axes"];
+  const json own = uncertainties_by(table_with_row(axes, {0.01}, {0.005}));
+  EXPECT_NEAR(own["a"]["standard"], 0.01, 1e-12);
+  EXPECT_EQ(own["a"]["freedom"], 40.0);
+  EXPECT_EQ(own["b"], (json{{"standard", 0.005}}));
+  const json half = uncertainties_by(table_with_row(axes, {nullptr}, {0.005}));
+  EXPECT_EQ(half["a"]["standard"], 0.02);
+  EXPECT_EQ(half["b"]["standard"], 0.005);
+  EXPECT_EQ(uncertainties_by(table_with_row(axes, {0.01}, {nullptr}))["b"]["standard"], 0.03);
+}
+
+TEST(Uncertainties, of_another_row_are_those_of_its_family) {
+  json axes = row_of(some_measurement())["case"]["axes"];
+  axes["another"] = 1;
+  const json of_family = uncertainties_by(json::parse(kTable));
+  EXPECT_EQ(uncertainties_by(table_with_row(axes, {0.01}, {0.005})), of_family);
+  axes.erase("another");
+  json table = table_with_row(axes, {0.01}, {0.005});
+  table["rows"][0]["version"] = 2;
+  EXPECT_EQ(uncertainties_by(table), of_family);
+}
+
+TEST(Uncertainties, take_what_is_near_in_a_machine_that_hides_it_for_local) {
+  EXPECT_EQ(axes_text({{"locality", "unknown"}, {"bytes", 64}}), R"({"bytes":64,"locality":"local"})");
+  EXPECT_EQ(axes_text({{"locality", "remote"}}), R"({"locality":"remote"})");
+  EXPECT_EQ(axes_text(json::object()), "{}");
+}
+
 TEST(Uncertainties, of_a_machine_or_a_version_that_the_table_does_not_know_lack_type_b) {
   std::vector<json> rows{row_of(some_measurement())};
   add_uncertainties(rows, TypeB(kTable, "C", "another"));
