@@ -42,6 +42,7 @@ TypeB::TypeB(const std::string& text, const std::string& cpu, const std::string&
       if (row.contains("visit")) {
         const Uncertainty visits = uncertainty_of(row["visit"]);
         spread.visits = {visits.standard * visits.standard, visits.freedom};
+        spread.middle_visits = row["visit"].value("middle", 0.0);
       }
       if (row.contains("run")) {
         spread.runs = uncertainty_of(row["run"]);
@@ -65,9 +66,10 @@ void TypeB::add_rows(const json& rows, std::size_t machine) {
     Spread spread = family->second;
     const json& visits = row.at("visit").at(machine);
     const json& runs = row.at("run").at(machine);
-    if (visits.is_number() && spread.visits.variance > 0) {
-      const auto standard = visits.get<double>();
-      spread.visit_share = standard * standard / spread.visits.variance;
+    if (visits.is_number() && spread.middle_visits > 0) {
+      // What the row has is a share of what the middle row has: so that other rows tell of it in a run.
+      spread.visits.variance = spread.middle_visits * spread.middle_visits;
+      spread.visit_share = std::pow(visits.get<double>() / spread.middle_visits, 2);
     }
     if (runs.is_number() && spread.runs) {
       spread.runs->standard = runs.get<double>();

@@ -31,9 +31,10 @@ class TypeB {
   // A row as a table names it: its family, that one's version, its clock and axes_text of its axes.
   using Row = std::tuple<std::string, int, std::string, std::string>;
 
-  // What visits of one run differ by in a row's family, and the variance of the row's visits over that; of a
-  // machine that the table does not know those of its first. And what runs do in the row, else in its family,
-  // of one that it knows. Nothing, and a share of 1, where it does not tell.
+  // What visits of one run differ by in a row's family, of a row that it knows in the middle row of that, and
+  // the variance of the row's visits over it; of a machine that the table does not know those of its first.
+  // And what runs do in the row, else in its family, of one that it knows. Nothing, and a share of 1, where
+  // it does not tell.
   [[nodiscard]] VariancePrior between_visits(const Row& row) const;
   [[nodiscard]] double visit_share(const Row& row) const;
   [[nodiscard]] std::optional<Uncertainty> between_runs(const Row& row) const;
@@ -44,6 +45,7 @@ class TypeB {
  private:
   struct Spread {
     VariancePrior visits;
+    double middle_visits = 0;  // what visits to the middle row of the family differ by
     double visit_share = 1;
     std::optional<Uncertainty> runs;
   };

@@ -38,6 +38,7 @@ MACHINE, RUN = "machine", "run"  # what a table may be made without
 Machines = tuple[str, str]  # of a kind, or of ALL, and what tables were made without: either, if empty
 ALL = "all"
 H200 = "NVIDIA H200"
+CROWDED = "acceptance/two-h200-6.json.gz"  # the one run whose host was crowded
 # Clocks that are looked at together.
 GROUPS = {
     "gated": ("gated",),
@@ -618,17 +619,36 @@ def asked_cell(what: str, group: str, kind: str, by: str = "") -> str:
     return f"{100 * getattr(judged(machines, group.replace('+', ' and ')), what):.1f}"
 
 
-@part("uncertainty.outside")
-def outside(family: str) -> str:
-    """How many gated rows of the H200 held out by machine lie outside: of a family, or of `all`."""
+@cache
+def _others(which: str) -> tuple[Pair, ...]:
+    """What `asked` is of, otherwise: by families alone (`by_family`), or with the crowded run in the study
+    (`crowded`)."""
+    if which == "crowded":
+        runs = (*studied(), *visits.read(documents.REFERENCE / CROWDED))
+        return tuple(pair for trial in trials(runs) for pair in trial.pairs())
+    alone = {id(trial.told): replace(trial.told, row_runs={}) for trial in tried()}
+    return tuple(pair for trial in tried() for pair in trial._replace(told=alone[id(trial.told)]).pairs())
+
+
+@part("uncertainty.otherwise")
+def otherwise(which: str, what: str, group: str) -> str:
+    """What all machines together would have of what is asked, in percent, where something were otherwise."""
+    clocks = GROUPS[group.replace("+", " and ")]
+    return f"{100 * getattr(worth([pair for pair in _others(which) if pair.clock in clocks]), what):.1f}"
+
+
+@part("uncertainty.rows")
+def rows_of_family(family: str, clock: str, kind: str) -> str:
+    """From what to what runs differ by in the rows of a family on a clock, in percent, of a kind of machine;
+    `family` as in `family:version`."""
+    made = json.loads(uncertainty.TABLE.read_text())
+    [at] = [n for n, one in enumerate(made["machines"]) if one["gpu"].replace(" ", "_") == kind]
+    name, version = family.split(":")
+    key = {"family": name, "version": int(version), "clock": clock}
     found = [
-        key[0]
-        for trial in tried()
-        if (trial.machine, trial.by) == (H200, MACHINE)
-        for key, row, run in trial.rows()
-        if key[1] == "gated" and abs(row.value) > visits.half_width(uncertainty.combined(*row.between(run)))
+        row["run"][at] for row in made["rows"] if row["run"][at] is not None and key.items() <= row.items()
     ]
-    return f"{len(found) if family == 'all' else found.count(family)}"
+    return f"{100 * min(found):.2g} to {100 * max(found):.2g}"
 
 
 @part("uncertainty.planted")

@@ -101,19 +101,22 @@ class TypeB:
     def between_runs(self, row: Mapping[str, Any], context: Mapping[str, Any]) -> Uncertainty | None:
         """What runs differ by in this row, else in its family, by version and clock."""
         family, own = self._of(row, "run", self._at(context))
-        return Uncertainty(own, family.freedom) if family and own else family
+        return uncertainty_of(family | ({"standard": own} if own else {})) if family else None
 
     def between_visits(self, row: Mapping[str, Any], context: Mapping[str, Any]) -> tuple[Prior, float]:
-        """The variance between visits of its family, and that of the row as a share of it.
+        """The variance between visits of rows of its family, and that of the row as a share of it.
 
-        Of a kind of machine that the table does not know they are those of its first.
+        Of a row that the table knows the former is of the middle row of its family. Of a kind of machine that
+        the table does not know they are those of its first.
         """
         at = self._at(context)
         family, own = self._of(row, "visit", 0 if at is None else at)
         if not family:
             return NO_PRIOR, 1.0
-        share = (own / family.standard) ** 2 if own and family.standard else 1.0
-        return Prior(family.standard**2, family.freedom), share
+        told, middle = uncertainty_of(family), family.get("middle")
+        if own and middle:
+            return Prior(middle**2, told.freedom), (own / middle) ** 2
+        return Prior(told.standard**2, told.freedom), 1.0
 
     def _at(self, context: Mapping[str, Any]) -> int | None:
         if self._latest is not context["environment"]:  # rows of one context come one after another
@@ -122,7 +125,7 @@ class TypeB:
 
     def _of(
         self, row: Mapping[str, Any], level: str, at: int | None
-    ) -> tuple[Uncertainty | None, float | None]:
+    ) -> tuple[Mapping[str, float] | None, float | None]:
         """What a family's values differ by at a level, and what those of the row do, as far as known."""
         case = row["case"]
         key = (case["family"], case.get("version", 1), clock_of(row))
@@ -130,7 +133,7 @@ class TypeB:
         if not found:
             return None, None
         own = self._rows.get((*key, axes_text(case.get("axes") or {})), {}).get(level)
-        return uncertainty_of(found), own[at] if own else None
+        return found, own[at] if own else None
 
     def of_kind(self, kind: tuple[str, str]) -> Iterator[tuple[tuple[str, int, str, str], Uncertainty]]:
         """What runs of a kind of machine differ by, by family, version, clock and axes.

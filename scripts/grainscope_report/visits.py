@@ -26,7 +26,7 @@ import json
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
@@ -68,9 +68,9 @@ Variances = dict[str, float]
 # Held out).
 COVERED = uncertainty.COVERAGE
 FREEDOM = uncertainty.FREEDOM
-# So many rows of its clock count beside a family's own. It and the next were chosen by runs held out
-# (docs/uncertainty.md, Asked): half or twice as many do nearly alike.
-WEIGHT = 800
+# So many rows of its clock count beside a family's own, of what visits differ by and of what runs do. These and
+# the next were chosen by runs held out (docs/uncertainty.md, Asked): half or twice as many do nearly alike.
+WEIGHT_OF_VISITS, WEIGHT = 200, 800
 # What a family says of a row's spread, between visits or runs, counts as so many of its degrees of freedom.
 FAMILY_FREEDOM = 3.0
 BUSY = {"quiet": "host", "host": "quiet"}
@@ -358,14 +358,15 @@ class Spreads:
 
     visits: Mapping[Key, float]  # standard uncertainties of a family's rows
     runs: Mapping[Key, float]
-    visit_shares: Mapping[Row, float]  # the variance of a row's visits over that of its family's
-    rows: Mapping[Row, float]  # standard uncertainties between runs of rows that are known
+    row_visits: Mapping[Row, float]  # the same of rows that are known
+    middle_visits: Mapping[Key, float]  # of a family's rows that of the middle one
+    row_runs: Mapping[Row, float] = field(default_factory=dict)
     standards: dict[Measured, dict[str, Uncertainty]] = field(default_factory=dict)  # as far as asked for
 
     def run(self, row: Difference) -> float | None:
         """What runs differ by in a row, else in its family."""
         family, _, clock, _ = row.of
-        return self.rows.get(row.of, self.runs.get((family, clock)))
+        return self.row_runs.get(row.of, self.runs.get((family, clock)))
 
     def differences(self, one: Measured, other: Measured) -> Iterator[Difference]:
         """The rows that two runs share, those alone that their family measured by one version."""
@@ -378,8 +379,13 @@ class Spreads:
 
     def _standards(self, run: Measured) -> dict[str, Uncertainty]:
         if run not in self.standards:
-            self.standards[run] = dict(_type_a(run, self.visit_shares))
+            self.standards[run] = dict(_type_a(run, self._share_of))
         return self.standards[run]
+
+    def _share_of(self, row: Row) -> float:
+        """The variance of its visits over that of the middle row of its family."""
+        own, middle = self.row_visits.get(row), self.middle_visits.get((row[0], row[2]))
+        return (own / middle) ** 2 if own and middle else 1.0
 
 
 def _row(run: Measured, question: str) -> Row:
@@ -586,20 +592,20 @@ def _spreads(runs: Sequence[Measured]) -> Spreads:
     # A row of one run is on quiet CPUs, and of another that found none on the host's clock.
     keys |= {(family, BUSY[clock]) for family, clock in keys if clock in BUSY}
     whole = [run for run in runs if not run.narrow]
-    visits = _between(keys, _visits(runs), _visits(whole))
-    found = Spreads(visits, {}, _visit_shares(runs), {})
+    visits = _between(keys, _visits(runs), _visits(whole), WEIGHT_OF_VISITS)
+    found = Spreads(visits, {}, *_row_visits(runs))
     pairs = {pair: [*found.differences(*pair)] for pair in combinations(runs, 2)}
 
     def fitted() -> dict[Key, float]:
         of_whole = (rows for (one, other), rows in pairs.items() if not (one.narrow or other.narrow))
-        return _between(keys, _by_key(pairs.values()), _by_key(of_whole))
+        return _between(keys, _by_key(pairs.values()), _by_key(of_whole), WEIGHT)
 
     families = fitted()
     shares = _run_shares(families, pairs)
     pairs = {pair: [row._replace(share=shares[row.of]) for row in rows] for pair, rows in pairs.items()}
     of_rows = fitted()
     rows = {row: of_rows[row[0], row[2]] * share for row, share in shares.items()}
-    return dataclasses.replace(found, runs=families, rows=rows)
+    return dataclasses.replace(found, runs=families, row_runs=rows)
 
 
 def _by_key(rows: Iterable[Iterable[Difference]]) -> dict[Key, list[Difference]]:
@@ -611,8 +617,8 @@ def _by_key(rows: Iterable[Iterable[Difference]]) -> dict[Key, list[Difference]]
     return found
 
 
-def _visit_shares(runs: Sequence[Measured]) -> dict[Row, float]:
-    """The variance of each row's visits over the middle one of its family, drawn towards 1."""
+def _row_visits(runs: Sequence[Measured]) -> tuple[dict[Row, float], dict[Key, float]]:
+    """What visits to each row differ by, drawn towards the middle row of its family; and to that row."""
     squares: dict[Row, float] = defaultdict(float)
     freedom: dict[Row, int] = defaultdict(int)
     for run in runs:
@@ -621,16 +627,19 @@ def _visit_shares(runs: Sequence[Measured]) -> dict[Row, float]:
                 row = _row(run, question)
                 freedom[row] += len(medians) - 1
                 squares[row] += (len(medians) - 1) * uncertainty.variance([*map(math.log, medians)])
+    own = {row: squares[row] / freedom[row] for row in squares}
     families: dict[Key, list[float]] = defaultdict(list)
-    for row, sum_ in squares.items():
-        families[row[0], row[2]].append(sum_ / freedom[row])
-    usual = {key: median(each) for key, each in families.items()}
-    found = {}
-    for row, sum_ in squares.items():
-        if prior := usual[row[0], row[2]]:
-            moderated, _ = moderate(Prior(prior, FAMILY_FREEDOM), sum_ / freedom[row], freedom[row])
-            found[row] = moderated / prior
-    return found
+    for row, variance in own.items():
+        families[row[0], row[2]].append(variance)
+    middle = {key: median(each) for key, each in families.items()}
+    moderated = {
+        row: moderate(Prior(middle[row[0], row[2]], FAMILY_FREEDOM), variance, freedom[row])[0]
+        for row, variance in own.items()
+    }
+    return (
+        {row: math.sqrt(variance) for row, variance in moderated.items()},
+        {key: math.sqrt(variance) for key, variance in middle.items()},
+    )
 
 
 def _run_shares(
@@ -658,18 +667,16 @@ def _run_shares(
 
 def _rows(found: Sequence[Spreads]) -> Iterator[dict[str, Any]]:
     """A line for each row of any kind of machine; of those that do not have it null."""
-    for row in sorted({row for each in found for row in (*each.visit_shares, *each.rows)}):
+    for row in sorted({row for each in found for row in (*each.row_visits, *each.row_runs)}):
         family, version, clock, axes = row
         told = {"family": family, "version": version, "clock": clock, "axes": json.loads(axes)}
-        key = family, clock
-        shares = [each.visit_shares.get(row) for each in found]
-        visits = [
-            share and each.visits[key] * math.sqrt(share) for each, share in zip(found, shares, strict=True)
-        ]
-        runs = [each.rows.get(row) for each in found]
+        both = {
+            "visit": [each.row_visits.get(row) for each in found],
+            "run": [each.row_runs.get(row) for each in found],
+        }
         yield told | {
             name: [value and _short(value, DIGITS_OF_ROWS) for value in values]
-            for name, values in (("visit", visits), ("run", runs))
+            for name, values in both.items()
         }
 
 
@@ -677,7 +684,10 @@ def _families(at: int, runs: Sequence[Measured], spreads: Spreads) -> Iterator[d
     measured = Counter((family, version) for run in runs for family, version in run.versions.items())
     for key in sorted(spreads.visits):
         family, clock = key
-        row: dict[str, Any] = {"visit": {"standard": _short(spreads.visits[key], DIGITS), "freedom": FREEDOM}}
+        visit = {"standard": _short(spreads.visits[key], DIGITS), "freedom": FREEDOM}
+        if middle := spreads.middle_visits.get(key):
+            visit["middle"] = _short(middle, DIGITS)
+        row: dict[str, Any] = {"visit": visit}
         if key in spreads.runs:
             row["run"] = {"standard": _short(spreads.runs[key], DIGITS), "freedom": FREEDOM}
         versions = sorted(version for of, version in measured if of == family) or [1]
@@ -702,7 +712,10 @@ def _visits(runs: Sequence[Measured]) -> dict[Key, list[Difference]]:
 
 
 def _between(
-    keys: Iterable[Key], found: Mapping[Key, Sequence[Difference]], whole: Mapping[Key, Sequence[Difference]]
+    keys: Iterable[Key],
+    found: Mapping[Key, Sequence[Difference]],
+    whole: Mapping[Key, Sequence[Difference]],
+    weight: int,
 ) -> dict[Key, float]:
     """What a family's rows differ by together with all on its clock; where it has none, as these do.
 
@@ -731,7 +744,7 @@ def _between(
         if key[1] not in clocks:
             share = inside / len(rows)
         else:
-            share = (inside + WEIGHT * usual(key[1], run)) / (len(rows) + WEIGHT)
+            share = (inside + weight * usual(key[1], run)) / (len(rows) + weight)
         return share >= COVERED
 
     # The larger it is, the more is covered.
@@ -742,14 +755,13 @@ def _between(
     return {key: least(key) for key in keys if key[1] in clocks or key in found}
 
 
-def _type_a(run: Measured, shares: Mapping[Row, float]) -> Iterator[tuple[str, Uncertainty]]:
-    """Of each question what the visits of the run tell, where a row's variance is such a share of its
-    family's."""
+def _type_a(run: Measured, share_of: Callable[[Row], float]) -> Iterator[tuple[str, Uncertainty]]:
+    """Of each question what the visits of the run tell."""
     questions = list(run.processes)
     found = uncertainty.type_a(
         [[*map(math.log, _medians(run.processes[question]))] for question in questions],
         [run.clocks[question] for question in questions],
-        [shares.get(_row(run, question), 1.0) for question in questions],
+        [share_of(_row(run, question)) for question in questions],
     )
     for question, (a, _) in zip(questions, found, strict=True):
         if a:

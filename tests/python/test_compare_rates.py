@@ -503,11 +503,11 @@ NOT_SHOWN = {
     (NO_GPU_XEON, 1.2, "host and quiet", TODAY, OR_LIKELY): 0.611,
     (HOSTS, 1.1, "gated", EVERY, CERTAIN): 0.726,
     (HOSTS, 1.1, "gated", TODAY, CERTAIN): 0.711,
-    (HOSTS, 1.2, "all", EVERY, CERTAIN): 0.666,
-    (HOSTS, 1.2, "all", TODAY, CERTAIN): 0.599,
-    (HOSTS, 1.2, "open", TODAY, CERTAIN): 0.530,
-    (HOSTS, 1.2, "host and quiet", TODAY, CERTAIN): 0.067,
-    (HOSTS, 1.2, "host and quiet", TODAY, OR_LIKELY): 0.705,
+    (HOSTS, 1.2, "all", EVERY, CERTAIN): 0.684,
+    (HOSTS, 1.2, "all", TODAY, CERTAIN): 0.627,
+    (HOSTS, 1.2, "open", TODAY, CERTAIN): 0.556,
+    (HOSTS, 1.2, "host and quiet", TODAY, CERTAIN): 0.148,
+    (HOSTS, 1.2, "host and quiet", TODAY, OR_LIKELY): 0.741,
 }
 
 

@@ -481,7 +481,10 @@ def case(axes: dict, version: int = 1) -> dict:
     return {"case": {"family": "call", "version": version, "axes": axes}}
 
 
-FAMILY = {"visit": {"standard": 0.02, "freedom": 40}, "run": {"standard": 0.03, "freedom": 8}}
+FAMILY = {
+    "visit": {"standard": 0.02, "freedom": 40, "middle": 0.004},
+    "run": {"standard": 0.03, "freedom": 8},
+}
 
 
 @pytest.mark.parametrize(

@@ -293,7 +293,7 @@ TEST(MergedRow, is_of_the_visits_that_are_ok_where_the_machine_refused_a_later_o
 }
 
 constexpr const char* kTable = R"({"date": "2026-01-02", "machines": [{"cpu": "C", "gpu": "G"}], "families": [
-  {"family": "transfer/memcpy", "version": 3, "clock": "gated", "visit": {"standard": 0.02, "freedom": 40},
+  {"family": "transfer/memcpy", "version": 3, "clock": "gated", "visit": {"standard": 0.02, "freedom": 40, "middle": 0.004},
    "run": {"standard": 0.03}}]})";
 
 TEST(Uncertainties, of_one_visit_come_from_the_table) {
