@@ -68,8 +68,8 @@ Variances = dict[str, float]
 # Held out).
 COVERED = uncertainty.COVERAGE
 FREEDOM = uncertainty.FREEDOM
-# So many rows of its clock count beside a family's own, of what visits differ by and of what runs do. These and
-# the next were chosen by runs held out (docs/uncertainty.md, Asked): half or twice as many do nearly alike.
+# So many rows of its clock count beside a family's own, of what visits differ by and of what runs do. These
+# and the next were chosen by runs held out (docs/uncertainty.md, Asked): half or twice as many do nearly alike.
 WEIGHT_OF_VISITS, WEIGHT = 200, 800
 # What a family says of a row's spread, between visits or runs, counts as so many of its degrees of freedom.
 FAMILY_FREEDOM = 3.0

@@ -533,7 +533,7 @@ def test_stretches_end_where_the_summary_says(capsys):
     [said] = [line for line in ask(capsys, QUICK, "best d2h").splitlines() if line.startswith("- ")]
     assert (
         said
-        == "- Fastest GPU → host: kernel copy or zero-copy write up to 1.13 MiB, pinned copy from 15.8 MiB on"
+        == "- Fastest GPU → host: kernel copy or zero-copy write up to 1.14 MiB, pinned copy from 15.6 MiB on"
     )
     assert main(["summary", str(QUICK)]) == 0
     assert said.removeprefix("- Fastest ") in capsys.readouterr().out
@@ -625,7 +625,7 @@ def test_many_rankings_are_a_line_each(capsys):
 
 
 def test_a_crossover_is_of_sizes_that_both_have(capsys):
-    said = " ".join(ask(capsys, RUNS / "h100-quick.json", "crossover copy zero-copy").split())
+    said = " ".join(ask(capsys, RUNS / "h100-full-after.json.gz", "crossover copy zero-copy").split())
     assert "None of these ways overtakes another where both were measured." in said
     assert "host → GPU: zero-copy read at every size from 4 KiB to 256 MiB (pinned copy as fast from" in said
 
