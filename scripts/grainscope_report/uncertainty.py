@@ -427,7 +427,7 @@ def fit_prior(variances: Sequence[float], freedom: float) -> Prior:
     """The prior that drew these sample variances of so many degrees of freedom; none of fewer than 8."""
     if len(variances) < FEWEST_FOR_PRIOR:
         return NO_PRIOR
-    logs = [math.log(max(variance, _TINY)) - _digamma_less_log(freedom / 2) for variance in variances]
+    logs = [log_of_variance(variance, freedom) for variance in variances]
     excess = variance(logs) - _trigamma(freedom / 2)
     # No prior is worth more than all that it was made of.
     low, high = 1e-2, freedom * len(logs)
@@ -435,6 +435,11 @@ def fit_prior(variances: Sequence[float], freedom: float) -> Prior:
         worth = math.sqrt(low * high)
         low, high = (worth, high) if _trigamma(worth / 2) > excess else (low, worth)
     return Prior(math.exp(math.fsum(logs) / len(logs) + _digamma_less_log(high / 2)), high)
+
+
+def log_of_variance(own: float, freedom: float) -> float:
+    """The logarithm of a sample variance of so many degrees of freedom, without bias."""
+    return math.log(max(own, _TINY)) - _digamma_less_log(freedom / 2)
 
 
 @lru_cache(maxsize=1 << 16)  # the rows of some large files, each of which has a freedom of its own

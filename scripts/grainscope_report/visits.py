@@ -68,11 +68,10 @@ Variances = dict[str, float]
 # Held out).
 COVERED = uncertainty.COVERAGE
 FREEDOM = uncertainty.FREEDOM
-# So many rows of its clock count beside a family's own, of what visits differ by and of what runs do. These
-# and the next were chosen by runs held out (docs/uncertainty.md, Asked): half or twice as many do nearly alike.
+# So many rows of its clock count beside a family's own, of what visits differ by and of what runs do; as so
+# many runs of a row's own counts what its family says. Chosen by runs held out (docs/uncertainty.md, Asked).
 WEIGHT_OF_VISITS, WEIGHT = 200, 800
-# What a family says of a row's spread, between visits or runs, counts as so many of its degrees of freedom.
-FAMILY_FREEDOM = 3.0
+FAMILY_RUNS = 3.0
 BUSY = {"quiet": "host", "host": "quiet"}
 GRID = tuple(1e-4 * 1.15**step for step in range(60))  # standard uncertainties that are tried, to 40 %
 DIGITS, DIGITS_OF_ROWS = 4, 3
@@ -592,8 +591,12 @@ def _spreads(runs: Sequence[Measured]) -> Spreads:
     # A row of one run is on quiet CPUs, and of another that found none on the host's clock.
     keys |= {(family, BUSY[clock]) for family, clock in keys if clock in BUSY}
     whole = [run for run in runs if not run.narrow]
-    visits = _between(keys, _visits(runs), _visits(whole), WEIGHT_OF_VISITS)
-    found = Spreads(visits, {}, *_row_visits(runs))
+    shares = _visit_shares(runs)
+    visits, middle = (
+        _between(keys, _visits(runs, by), _visits(whole, by), WEIGHT_OF_VISITS) for by in ({}, shares)
+    )
+    rows = {row: middle[row[0], row[2]] * share for row, share in shares.items()}
+    found = Spreads(visits, {}, rows, middle)
     pairs = {pair: [*found.differences(*pair)] for pair in combinations(runs, 2)}
 
     def fitted() -> dict[Key, float]:
@@ -617,29 +620,25 @@ def _by_key(rows: Iterable[Iterable[Difference]]) -> dict[Key, list[Difference]]
     return found
 
 
-def _row_visits(runs: Sequence[Measured]) -> tuple[dict[Row, float], dict[Key, float]]:
-    """What visits to each row differ by, drawn towards the middle row of its family; and to that row."""
-    squares: dict[Row, float] = defaultdict(float)
-    freedom: dict[Row, int] = defaultdict(int)
+def _visit_shares(runs: Sequence[Measured]) -> dict[Row, float]:
+    """What visits to each row differ by over that of the middle row of its family, drawn towards 1.
+
+    By the mean logarithm of the variances in single runs, so that one visit that strayed is not the rule.
+    """
+    logs: dict[Row, list[float]] = defaultdict(list)
     for run in runs:
         for question, processes in run.processes.items():
             if len(medians := _medians(processes)) > 1:
-                row = _row(run, question)
-                freedom[row] += len(medians) - 1
-                squares[row] += (len(medians) - 1) * uncertainty.variance([*map(math.log, medians)])
-    own = {row: squares[row] / freedom[row] for row in squares}
+                own = uncertainty.variance([*map(math.log, medians)])
+                logs[_row(run, question)].append(uncertainty.log_of_variance(own, len(medians) - 1))
     families: dict[Key, list[float]] = defaultdict(list)
-    for row, variance in own.items():
-        families[row[0], row[2]].append(variance)
+    for row, each in logs.items():
+        families[row[0], row[2]].append(fmean(each))
     middle = {key: median(each) for key, each in families.items()}
-    moderated = {
-        row: moderate(Prior(middle[row[0], row[2]], FAMILY_FREEDOM), variance, freedom[row])[0]
-        for row, variance in own.items()
+    return {
+        row: math.exp((fmean(each) - middle[row[0], row[2]]) * len(each) / (len(each) + FAMILY_RUNS) / 2)
+        for row, each in logs.items()
     }
-    return (
-        {row: math.sqrt(variance) for row, variance in moderated.items()},
-        {key: math.sqrt(variance) for key, variance in middle.items()},
-    )
 
 
 def _run_shares(
@@ -660,7 +659,7 @@ def _run_shares(
     found = {}
     for row, each in excess.items():
         prior = families[row[0], row[2]] ** 2
-        moderated, _ = moderate(Prior(prior, FAMILY_FREEDOM), max(0.0, fmean(each)), len(runs[row]) - 2)
+        moderated, _ = moderate(Prior(prior, FAMILY_RUNS), max(0.0, fmean(each)), len(runs[row]) - 2)
         found[row] = math.sqrt(moderated / prior)
     return found
 
@@ -699,14 +698,16 @@ def _families(at: int, runs: Sequence[Measured], spreads: Spreads) -> Iterator[d
             yield told | ({"of_version": known[-1]} if "run" in row and version not in known else {})
 
 
-def _visits(runs: Sequence[Measured]) -> dict[Key, list[Difference]]:
+def _visits(runs: Sequence[Measured], shares: Mapping[Row, float]) -> dict[Key, list[Difference]]:
     """What one visit differs by from another of its run, by family and clock."""
     found: dict[Key, list[Difference]] = defaultdict(list)
     exact = Uncertainty(0.0, math.inf)
     for run in runs:
         for question, processes in run.processes.items():
             logs = map(math.log, _medians(processes))
-            pairs = [Difference(other - one, exact, exact) for one, other in combinations(logs, 2)]
+            row = _row(run, question)
+            share = shares.get(row, 1.0)
+            pairs = [Difference(two - one, exact, exact, row, share) for one, two in combinations(logs, 2)]
             found[run.clocks[question]] += pairs
     return {key: rows for key, rows in found.items() if rows}
 
