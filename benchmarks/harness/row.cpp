@@ -66,12 +66,12 @@ void TypeB::add_rows(const json& rows, std::size_t machine) {
     Spread spread = family->second;
     const json& visits = row.at("visit").at(machine);
     const json& runs = row.at("run").at(machine);
-    if (visits.is_number() && spread.middle_visits > 0) {
+    if (visits.is_number() && visits > 0 && spread.middle_visits > 0) {
       // What the row has is a share of what the middle row has: so that other rows tell of it in a run.
       spread.visits.variance = spread.middle_visits * spread.middle_visits;
       spread.visit_share = std::pow(visits.get<double>() / spread.middle_visits, 2);
     }
-    if (runs.is_number() && spread.runs) {
+    if (runs.is_number() && runs > 0 && spread.runs) {
       spread.runs->standard = runs.get<double>();
     }
     spreads_[{row.at("family"), row.at("version"), row.at("clock"), axes_text(row.at("axes"))}] = spread;

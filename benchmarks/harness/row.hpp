@@ -31,10 +31,10 @@ class TypeB {
   // A row as a table names it: its family, that one's version, its clock and axes_text of its axes.
   using Row = std::tuple<std::string, int, std::string, std::string>;
 
-  // What visits of one run differ by in a row's family, of a row that it knows in the middle row of that, and
-  // the variance of the row's visits over it; of a machine that the table does not know those of its first.
-  // And what runs do in the row, else in its family, of one that it knows. Nothing, and a share of 1, where
-  // it does not tell.
+  // The variance between visits to the middle row of its family, and that to this row as a share of it. Of a
+  // row that the table does not know, of rows of its family at large, and a share of 1; of a machine that it
+  // does not know, as of its first. And what runs differ by in the row, else in its family, on a machine that
+  // it knows. Nothing where it does not tell.
   [[nodiscard]] VariancePrior between_visits(const Row& row) const;
   [[nodiscard]] double visit_share(const Row& row) const;
   [[nodiscard]] std::optional<Uncertainty> between_runs(const Row& row) const;

@@ -8,12 +8,13 @@ each kind does stands beside it.
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from statistics import fmean, median
 from typing import NamedTuple
+from zlib import crc32
 
 import documents
 from documents import PROJECT, part, table
@@ -79,9 +80,11 @@ class Trial(NamedTuple):
             if (run := self.told.run(row)) is not None:
                 yield (row.of[0], row.of[2]), row, run
 
-    def pairs(self) -> Iterator[Pair]:
+    def pairs(self, chosen: Callable[[Difference], bool] = lambda _: True) -> Iterator[Pair]:
         """What the table says of these rows."""
         for (_, clock), row, run in self.rows():
+            if not chosen(row):
+                continue
             one, other = row.between(run)
             half, others = visits.half_width(one), visits.half_width(other)
             inside = abs(row.value) <= visits.half_width(uncertainty.combined(one, other))
@@ -109,8 +112,8 @@ class Held(NamedTuple):
     worth: Worth
 
 
-def trials(runs: Sequence[Measured]) -> Iterator[Trial]:
-    """Tables beside runs that they were not made of.
+def trials(runs: Sequence[Measured], *, by_row: bool = True) -> Iterator[Trial]:
+    """Tables beside runs that they were not made of; else of families alone.
 
     A table is made without the runs of one machine, and tried on every pair that has one of them. Where less
     than two runs of the others remain, it is made without each of that machine's runs in turn: one of the
@@ -123,7 +126,7 @@ def trials(runs: Sequence[Measured]) -> Iterator[Trial]:
             rest = [run for run in alike if all(run is not each for each in out)]
             if len(rest) < 2:
                 continue
-            told = visits.spreads(rest)
+            told = visits.spreads(rest, by_row=by_row)
             for pair in combinations(alike, 2):
                 if any(run is each for run in pair for each in out):
                     yield Trial(kind[0] or kind[1], by, pair, told)
@@ -621,13 +624,32 @@ def asked_cell(what: str, group: str, kind: str, by: str = "") -> str:
 
 @cache
 def _others(which: str) -> tuple[Pair, ...]:
-    """What `asked` is of, otherwise: by families alone (`by_family`), or with the crowded run in the study
-    (`crowded`)."""
+    """What `asked` is of, otherwise: by families alone (`by_family`), with the crowded run in the study
+    (`crowded`), or by tables that do not know half of the rows, of these (`unknown`)."""
     if which == "crowded":
         runs = (*studied(), *visits.read(documents.REFERENCE / CROWDED))
         return tuple(pair for trial in trials(runs) for pair in trial.pairs())
-    alone = {id(trial.told): replace(trial.told, row_runs={}) for trial in tried()}
-    return tuple(pair for trial in tried() for pair in trial._replace(told=alone[id(trial.told)]).pairs())
+    if which == "by_family":
+        return tuple(pair for trial in trials(studied(), by_row=False) for pair in trial.pairs())
+    less = {id(trial.told): _of_half(trial.told) for trial in tried()}
+    return tuple(
+        pair
+        for trial in tried()
+        for pair in trial._replace(told=less[id(trial.told)]).pairs(lambda row: not _is_known(row.of))
+    )
+
+
+def _is_known(row: visits.Row) -> bool:
+    """Whether a row is of the half that a table is left with."""
+    return crc32(row[-1].encode()) % 2 == 0
+
+
+def _of_half(told: Spreads) -> Spreads:
+    visits_to, between = (
+        {row: value for row, value in rows.items() if _is_known(row)}
+        for rows in (told.row_visits, told.row_runs)
+    )
+    return replace(told, row_visits=visits_to, row_runs=between, standards={})
 
 
 @part("uncertainty.otherwise")

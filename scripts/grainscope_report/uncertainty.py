@@ -41,7 +41,7 @@ FAR, TWO_CORES = 2.5, 20.0
 # Standard uncertainties, by clock, that stand beside type B of each of two runs where the host of one is
 # shared and that of the other is not: with them 95 % of the rows of such runs lie where they should.
 # They stand between one that is crowded and one that is shared, too.
-BETWEEN_HOSTS = {"gated": 0.02, "open": 0.05, "quiet": 0.09, "host": 0.18}
+BETWEEN_HOSTS = {"gated": 0.02, "open": 0.05, "quiet": 0.1, "host": 0.18}
 FREEDOM = 8.0  # of what a table says: it is made of few machines
 MANY = 100  # degrees of freedom
 LEAST_FREEDOM = 1e-2  # less is of no sample
@@ -93,6 +93,9 @@ class TypeB:
             (row["family"], row["version"], row["clock"], axes_text(row["axes"])): row
             for row in table.get("rows", ())
         }
+        for row in self._rows.values():
+            if not len(row["visit"]) == len(row["run"]) == len(table["machines"]):
+                raise LookupError("a row has not a number, or null, for each of the machines")
 
     def knows(self, context: Mapping[str, Any]) -> bool:
         """Whether it says what runs of machines like the one of this context differ by."""
@@ -104,10 +107,10 @@ class TypeB:
         return uncertainty_of(family | ({"standard": own} if own else {})) if family else None
 
     def between_visits(self, row: Mapping[str, Any], context: Mapping[str, Any]) -> tuple[Prior, float]:
-        """The variance between visits of rows of its family, and that of the row as a share of it.
+        """The variance between visits to the middle row of its family, and that to this row as a share of it.
 
-        Of a row that the table knows the former is of the middle row of its family. Of a kind of machine that
-        the table does not know they are those of its first.
+        Of a row that the table does not know, of rows of its family at large, and a share of 1. Of a kind of
+        machine that the table does not know, as of its first.
         """
         at = self._at(context)
         family, own = self._of(row, "visit", 0 if at is None else at)
@@ -302,7 +305,10 @@ def derived(rows: Sequence[Raw], context: Mapping[str, Any], type_b: TypeB | Non
 
 
 def problems(result: Result) -> list[Problem]:
-    """Where a result says otherwise than its visits and the table, as far as that is at hand."""
+    """Where a result says otherwise than its visits and the table.
+
+    Where that table is not at hand, type A and B are as written, and what follows from them is held to them.
+    """
     rows, context = [row.raw for row in result.rows], result.context.raw
     found = []
     for at, (row, right) in enumerate(zip(rows, derived(rows, context, table_of(context)), strict=True)):
@@ -352,8 +358,8 @@ def type_a(
     shares: Sequence[float],
     known: Sequence[Prior] = (),
 ) -> Iterator[tuple[Uncertainty | None, bool]]:
-    """The same from the logarithms of visits' medians, the family and clock of each row, and of what its
-    visits are known to have for a variance, over that of its family's.
+    """The same from the logarithms of visits' medians, the family and clock of each row, and the variance of
+    its visits over that of the middle row of its family, as far as that is known.
 
     Three values alone tell too little of their spread, so the variance of a row, over its share, is moderated
     by those of its family and clock in this run; where these are fewer than 8, by what is `known` of visits;

@@ -68,8 +68,9 @@ Variances = dict[str, float]
 # Held out).
 COVERED = uncertainty.COVERAGE
 FREEDOM = uncertainty.FREEDOM
-# So many rows of its clock count beside a family's own, of what visits differ by and of what runs do; as so
-# many runs of a row's own counts what its family says. Chosen by runs held out (docs/uncertainty.md, Asked).
+# So many rows of its clock count beside a family's own, of what visits differ by and of what runs do; the
+# latter, and as how many runs of a row's own what its family says counts, were chosen by runs held out
+# (docs/uncertainty.md, Asked).
 WEIGHT_OF_VISITS, WEIGHT = 200, 800
 FAMILY_RUNS = 3.0
 BUSY = {"quiet": "host", "host": "quiet"}
@@ -342,7 +343,7 @@ class Difference(NamedTuple):
     value: float
     first: Uncertainty
     second: Uncertainty
-    of: Row | None = None
+    of: Row
     share: float = 1.0  # of what runs differ by
 
     def between(self, run: float) -> tuple[Uncertainty, Uncertainty]:
@@ -416,16 +417,15 @@ def type_b_table(runs: Sequence[Measured]) -> dict[str, Any]:
             "`grainscope repeat 3 --benchmark_repetitions=3 --out DIR` makes them"
         )
     found = [_spreads(each) for each in kinds.values()]
+    newer = [_stand_ins(each) for each in kinds.values()]
     return {
         "format": FORMAT,
         "date": max(run.started for run in used)[:10],
         "machines": [{"gpu": gpu, "cpu": cpu} for gpu, cpu in kinds],
         "families": [
-            row
-            for at, (each, spreads) in enumerate(zip(kinds.values(), found, strict=True))
-            for row in _families(at, each, spreads)
+            row for at, each in enumerate(zip(found, newer, strict=True)) for row in _families(at, *each)
         ],
-        "rows": [*_rows(found)],
+        "rows": [*_rows([_with_newer(*each) for each in zip(found, newer, strict=True)])],
         "runs": [
             {"source": run.source, "sha256": run.sha256, "started": run.started, "commit": run.commit}
             | {"machine": run.machine}
@@ -581,17 +581,20 @@ def half_width(told: Uncertainty) -> float:
     return told.standard * _quantile(float(f"{told.freedom:.3g}"))
 
 
-def spreads(runs: Sequence[Measured]) -> Spreads:
-    """What runs of one kind of machine differ by, two at least; of rows that are timed as they are today."""
-    return _spreads(sorted(as_today(runs, earlier=True), key=lambda run: run.started))
+def spreads(runs: Sequence[Measured], *, by_row: bool = True) -> Spreads:
+    """What runs of one kind of machine differ by, two at least; of rows that are timed as they are today.
+
+    Else by family alone.
+    """
+    return _spreads(sorted(as_today(runs, earlier=True), key=lambda run: run.started), by_row)
 
 
-def _spreads(runs: Sequence[Measured]) -> Spreads:
+def _spreads(runs: Sequence[Measured], by_row: bool = True) -> Spreads:
     keys = {key for run in runs for key in run.clocks.values()}
     # A row of one run is on quiet CPUs, and of another that found none on the host's clock.
     keys |= {(family, BUSY[clock]) for family, clock in keys if clock in BUSY}
     whole = [run for run in runs if not run.narrow]
-    shares = _visit_shares(runs)
+    shares = _visit_shares(runs) if by_row else {}
     visits, middle = (
         _between(keys, _visits(runs, by), _visits(whole, by), WEIGHT_OF_VISITS) for by in ({}, shares)
     )
@@ -604,6 +607,8 @@ def _spreads(runs: Sequence[Measured]) -> Spreads:
         return _between(keys, _by_key(pairs.values()), _by_key(of_whole), WEIGHT)
 
     families = fitted()
+    if not by_row:
+        return dataclasses.replace(found, runs=families)
     shares = _run_shares(families, pairs)
     pairs = {pair: [row._replace(share=shares[row.of]) for row in rows] for pair, rows in pairs.items()}
     of_rows = fitted()
@@ -679,8 +684,38 @@ def _rows(found: Sequence[Spreads]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _families(at: int, runs: Sequence[Measured], spreads: Spreads) -> Iterator[dict[str, Any]]:
+def _stand_ins(runs: Sequence[Measured]) -> dict[str, dict[int, int | None]]:
+    """By family its versions, each with the one that stands for it until two runs of it are taken, if any."""
     measured = Counter((family, version) for run in runs for family, version in run.versions.items())
+    found: dict[str, dict[int, int | None]] = {}
+    for family in {family for run in runs for family, _ in run.clocks.values()}:
+        versions = sorted(version for of, version in measured if of == family) or [1]
+        known = [version for version in versions if measured[family, version] > 1] or versions[-1:]
+        newer = families.TYPE_B_UNTIL.get(family, 0)
+        every = [*versions, *([newer] if newer > versions[-1] else [])]
+        found[family] = {version: None if version in known else known[-1] for version in every}
+    return found
+
+
+def _with_newer(spreads: Spreads, stand_ins: Mapping[str, Mapping[int, int | None]]) -> Spreads:
+    """With rows of the versions for which others stand: what their own runs do not tell is of those."""
+
+    def extended(rows: Mapping[Row, float]) -> dict[Row, float]:
+        of_others = {
+            (family, newer, clock, axes): value
+            for (family, version, clock, axes), value in rows.items()
+            for newer, older in stand_ins.get(family, {}).items()
+            if older == version
+        }
+        return {**of_others, **rows}
+
+    visits, runs = extended(spreads.row_visits), extended(spreads.row_runs)
+    return dataclasses.replace(spreads, row_visits=visits, row_runs=runs)
+
+
+def _families(
+    at: int, spreads: Spreads, stand_ins: Mapping[str, Mapping[int, int | None]]
+) -> Iterator[dict[str, Any]]:
     for key in sorted(spreads.visits):
         family, clock = key
         visit = {"standard": _short(spreads.visits[key], DIGITS), "freedom": FREEDOM}
@@ -689,13 +724,10 @@ def _families(at: int, runs: Sequence[Measured], spreads: Spreads) -> Iterator[d
         row: dict[str, Any] = {"visit": visit}
         if key in spreads.runs:
             row["run"] = {"standard": _short(spreads.runs[key], DIGITS), "freedom": FREEDOM}
-        versions = sorted(version for of, version in measured if of == family) or [1]
-        known = [version for version in versions if measured[family, version] > 1] or versions[-1:]
-        newer = families.TYPE_B_UNTIL.get(family, 0)
-        for version in [*versions, *([newer] if newer > versions[-1] else [])]:
+        for version, older in stand_ins[family].items():
             told: dict[str, Any] = {"family": family, "version": version, "clock": clock}
             told |= ({"machine": at} if at else {}) | row
-            yield told | ({"of_version": known[-1]} if "run" in row and version not in known else {})
+            yield told | ({"of_version": older} if "run" in row and older is not None else {})
 
 
 def _visits(runs: Sequence[Measured], shares: Mapping[Row, float]) -> dict[Key, list[Difference]]:

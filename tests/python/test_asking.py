@@ -625,9 +625,9 @@ def test_many_rankings_are_a_line_each(capsys):
 
 
 def test_a_crossover_is_of_sizes_that_both_have(capsys):
-    said = " ".join(ask(capsys, RUNS / "h100-full-after.json.gz", "crossover copy zero-copy").split())
+    said = " ".join(ask(capsys, RUNS / "two-h200-paper-copies.json.gz", "crossover copy zero-copy").split())
     assert "None of these ways overtakes another where both were measured." in said
-    assert "host → GPU: zero-copy read at every size from 4 KiB to 256 MiB (pinned copy as fast from" in said
+    assert "host → GPU: zero-copy read at every size from 32 MiB to 1 GiB" in said
 
 
 def test_what_has_no_number_is_not_counted_as_shown(capsys):

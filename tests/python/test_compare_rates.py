@@ -503,11 +503,11 @@ NOT_SHOWN = {
     (NO_GPU_XEON, 1.2, "host and quiet", TODAY, OR_LIKELY): 0.637,
     (HOSTS, 1.1, "gated", EVERY, CERTAIN): 0.731,
     (HOSTS, 1.1, "gated", TODAY, CERTAIN): 0.714,
-    (HOSTS, 1.2, "all", EVERY, CERTAIN): 0.685,
-    (HOSTS, 1.2, "all", TODAY, CERTAIN): 0.626,
-    (HOSTS, 1.2, "open", TODAY, CERTAIN): 0.536,
-    (HOSTS, 1.2, "host and quiet", TODAY, CERTAIN): 0.143,
-    (HOSTS, 1.2, "host and quiet", TODAY, OR_LIKELY): 0.747,
+    (HOSTS, 1.2, "all", EVERY, CERTAIN): 0.667,
+    (HOSTS, 1.2, "all", TODAY, CERTAIN): 0.599,
+    (HOSTS, 1.2, "open", TODAY, CERTAIN): 0.509,
+    (HOSTS, 1.2, "host and quiet", TODAY, CERTAIN): 0.065,
+    (HOSTS, 1.2, "host and quiet", TODAY, OR_LIKELY): 0.714,
 }
 
 

@@ -7,7 +7,7 @@ import statistics as plain_statistics
 
 import pytest
 
-from grainscope_report import statistics, uncertainty, units
+from grainscope_report import statistics, uncertainty, units, visits
 from grainscope_report.statistics import Estimate, widened
 from grainscope_report.uncertainty import NO_PRIOR, Prior, TypeB, Uncertainty, student_quantile
 
@@ -465,7 +465,7 @@ def test_samples_that_follow_each_other_do_not_narrow_the_interval(correlation):
 AXES = {"what": "launch", "locality": "local"}
 
 
-def table_of_rows(*rows: dict, **parts) -> TypeB:
+def content_of_rows(*rows: dict, **parts) -> bytes:
     """A table with rows of its family, each `visit` and `run` of its one machine."""
     content = {
         "format": uncertainty.FORMAT,
@@ -474,7 +474,11 @@ def table_of_rows(*rows: dict, **parts) -> TypeB:
         "families": [{"family": "call", "version": 1, "clock": "host"} | parts],
         "rows": [{"family": "call", "version": 1, "clock": "host", "axes": AXES} | one for one in rows],
     }
-    return TypeB(json.dumps(content).encode())
+    return json.dumps(content).encode()
+
+
+def table_of_rows(*rows: dict, **parts) -> TypeB:
+    return TypeB(content_of_rows(*rows, **parts))
 
 
 def case(axes: dict, version: int = 1) -> dict:
@@ -504,6 +508,29 @@ def test_a_row_that_the_table_knows_has_its_own_and_another_that_of_its_family(r
     [found] = applied([row(1.0, **asked)], table_of_rows(*rows, **FAMILY))
     assert found["uncertainty"]["a"] == pytest.approx({"standard": a, "freedom": 40})
     assert found["uncertainty"]["b"] == {"standard": b, "freedom": 8}
+
+
+def test_rows_of_two_machines_have_each_its_own_and_a_third_visits_as_the_first():
+    content = json.loads(content_of_rows({"visit": [0.01, 0.04], "run": [0.005, 0.007]}, **FAMILY))
+    content["machines"].append({"gpu": "H200", "cpu": "Xeon"})
+    content["families"].append(content["families"][0] | {"machine": 1})
+    told = TypeB(json.dumps(content).encode())
+    for gpu, a, b in (("H100", 0.01, 0.005), ("H200", 0.04, 0.007), ("L4", 0.01, None)):
+        here = {"environment": {"gpus": [{"name": gpu}], "cpu": {"model": "Xeon"}}}
+        rows = [row(1.0, **case(AXES))]
+        uncertainty.apply(rows, here, told)
+        assert rows[0]["uncertainty"]["a"]["standard"] == pytest.approx(a)
+        assert rows[0]["uncertainty"].get("b", {}).get("standard") == b
+
+
+@pytest.mark.parametrize(
+    "rows", [{"visit": [], "run": [0.01]}, {"visit": [0.1, 0.1], "run": [0.1, 0.1]}, {"run": [1]}]
+)
+def test_a_table_whose_rows_are_not_of_its_machines_is_refused(tmp_path, rows):
+    path = tmp_path / "table.json"
+    path.write_bytes(content_of_rows(rows, **FAMILY))
+    with pytest.raises(uncertainty.ReportError, match="is no table of type B"):
+        visits.type_b_tables([path])
 
 
 def test_what_the_table_says_of_rows_of_a_kind_is_by_axes_and_by_family_without():

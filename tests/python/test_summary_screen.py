@@ -408,7 +408,7 @@ def test_a_copy_has_one_uncertainty_on_every_screen(capsys, monkeypatch):
     for name, (arguments, pattern) in screens.items():
         text = "\n".join(shown(capsys, monkeypatch, 140, *arguments))
         told[name] = re.search(pattern, text, re.M)[1].strip()
-    assert set(told.values()) == {"2.1 %"}
+    assert set(told.values()) == {"1.0 %"}
 
 
 def test_an_evaluation_is_one_screen(tmp_path, capsys, monkeypatch):

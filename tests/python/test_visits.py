@@ -244,8 +244,15 @@ def test_a_family_keeps_what_older_runs_differed_by_until_runs_of_its_version_ar
     runs = repeated_runs(4, 0.03)
     for until, versions in ((1, [(2, None)]), (2, [(2, None)]), (4, [(2, None), (4, 2)])):
         monkeypatch.setitem(visits.families.TYPE_B_UNTIL, "fake", until)
-        rows = visits.type_b_table(runs)["families"]
+        made = visits.type_b_table(runs)
+        rows = made["families"]
         assert [(row["version"], row.get("of_version")) for row in rows] == versions
+        # So do its rows.
+        assert {row["version"] for row in made["rows"]} == {version for version, _ in versions}
+        by_version = [{json.dumps(row["axes"]): (row["visit"], row["run"]) for row in made["rows"]
+                       if row["version"] == version} for version, _ in versions]  # fmt: skip
+        assert by_version[0] == by_version[-1]
+        assert len(by_version[0]) == 300
         assert {json.dumps([row["visit"], row["run"]]) for row in rows} == {
             json.dumps([rows[0]["visit"], rows[0]["run"]])
         }
@@ -585,7 +592,7 @@ def test_the_table_holds_on_quiet_hosts_and_with_more_between_these_and_shared_o
     across = [(one, other) for one in quiet for other in shared]
     assert visits.coverage(across, shared)["host"] < 0.6
     for share in visits.coverage(across, shared, uncertainty.BETWEEN_HOSTS).values():
-        assert 0.94 <= share <= 0.98
+        assert 0.94 <= share <= 0.985
 
 
 def on(run: Measured, clocks: dict[int, str]) -> Measured:

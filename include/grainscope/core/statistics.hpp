@@ -92,7 +92,7 @@ struct VisitMedians {
   std::string clock;
   std::vector<double> medians_s;
   VariancePrior known = {};  // of visits of that family on that clock in other runs
-  double share = 1;          // the variance of visits to this case over that of its family, in other runs
+  double share = 1;          // the variance of visits to it over that to the others, in other runs
 };
 
 // Which visit stands for all: that with the middle median, of an even number the lower of the two in the
@@ -105,8 +105,8 @@ struct TypeA {
 };
 // The uncertainty of each case's middle visit. Three values alone tell too little of their spread, so the
 // variance of a case, over its share, is moderated by those of its family on its clock in this run; where
-// these are fewer than 8, by what is `known` from others; else by those of all families on that clock; else it
-// stands alone. Nothing for one visit that no prior helps.
+// these are fewer than 8, by what is `known` from others; else by those of all families on that clock; else
+// it stands alone. Nothing for one visit that no prior helps.
 [[nodiscard]] std::vector<TypeA> type_a(const std::vector<VisitMedians>& cases);
 
 }  // namespace grainscope

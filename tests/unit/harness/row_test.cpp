@@ -340,6 +340,36 @@ TEST(Uncertainties, of_a_row_that_the_table_knows_are_its_own) {
   EXPECT_EQ(uncertainties_by(table_with_row(axes, {0.01}, {nullptr}))["b"]["standard"], 0.03);
 }
 
+// Rows of two machines: each has its own numbers, and a third those of visits to the first's.
+TEST(Uncertainties, of_rows_are_of_their_machine) {
+  const json axes = row_of(some_measurement())["case"]["axes"];
+  json table = table_with_row(axes, {0.01, 0.04}, {0.005, 0.007});
+  table["machines"].push_back({{"cpu", "C"}, {"gpu", "G ×2"}});
+  table["families"].push_back(table["families"][0]);
+  table["families"][1].update({{"machine", 1}, {"run", {{"standard", 0.05}}}});
+  const auto told = [&](const char* gpu) {
+    std::vector<json> rows{row_of(some_measurement())};
+    add_uncertainties(rows, TypeB(table.dump(), "C", gpu));
+    return rows[0]["uncertainty"];
+  };
+  EXPECT_NEAR(told("G")["a"]["standard"], 0.01, 1e-12);
+  EXPECT_EQ(told("G")["b"]["standard"], 0.005);
+  EXPECT_NEAR(told("G ×2")["a"]["standard"], 0.04, 1e-12);
+  EXPECT_EQ(told("G ×2")["b"]["standard"], 0.007);
+  EXPECT_NEAR(told("another")["a"]["standard"], 0.01, 1e-12);
+  EXPECT_FALSE(told("another").contains("b"));
+  table["rows"][0]["run"] = {0.005};
+  EXPECT_THROW(TypeB(table.dump(), "C", "G ×2"), std::logic_error);
+}
+
+TEST(Uncertainties, without_the_middle_row_of_a_family_have_what_its_visits_differ_by) {
+  json table = table_with_row(row_of(some_measurement())["case"]["axes"], {0.01}, {0.0});
+  table["families"][0]["visit"].erase("middle");
+  const json told = uncertainties_by(table);
+  EXPECT_EQ(told["a"]["standard"], 0.02);
+  EXPECT_EQ(told["b"]["standard"], 0.03);  // of a row no number can be 0
+}
+
 TEST(Uncertainties, of_another_row_are_those_of_its_family) {
   json axes = row_of(some_measurement())["case"]["axes"];
   axes["another"] = 1;
