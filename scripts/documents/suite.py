@@ -8,6 +8,7 @@ import json
 import math
 import os
 from collections import defaultdict
+from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -204,24 +205,13 @@ def type_b_table() -> str:
             f"`{one['family']}`",
             one["clock"],
             *(f"{100 * one[name]['standard']:.2g}" for name in ("visit", "run")),
-            *(_of_rows(made, one, name, at) for name in ("visit", "run")),
+            *(worth.of_rows(made, one, name, at) for name in ("visit", "run")),
         ]
         for one in made["families"]
         for at in [one.get("machine", 0)]
         if "run" in one and "of_version" not in one
     ]
     return table(["machine", "family", "clock", "visit", "run", "its rows: visit", "run"], rows, right=True)
-
-
-def _of_rows(made: dict, family: dict, name: str, machine: int) -> str:
-    """From what to what a table has it in the rows of a family, in percent."""
-    key = ("family", "version", "clock")
-    found = [
-        row[name][machine]
-        for row in made["rows"]
-        if all(row[one] == family[one] for one in key) and row[name][machine] is not None
-    ]
-    return f"{100 * min(found):.2g} to {100 * max(found):.2g}" if found else "–"
 
 
 def unsettled_table() -> str:
@@ -342,13 +332,18 @@ def scattered_reads(name: str) -> str:
     )
 
 
+def _cpus_taken(rows: Iterable[Row]) -> float:
+    had, measured = uncertainty.stolen(row.raw for row in rows)
+    return had / measured
+
+
 def stolen_table() -> str:
     """How much longer rows took where the hypervisor took more CPUs."""
     quietest = {row.name: row for row in documents.rows_of(worth.QUIETEST) if row.measured}
     found = []
     for name in worth.ON_ONE_H100:
         rows = [row for row in documents.rows_of(name) if row.measured]
-        taken = sum(row.stolen_s for row in rows) / sum(row.visit_s for row in rows)
+        taken = _cpus_taken(rows)
         longer: dict[str, list[float]] = defaultdict(list)
         for row in rows:
             beside, clock = quietest.get(row.name), uncertainty.clock_of_row(row)
@@ -388,8 +383,7 @@ def covered_between_hosts(which: str) -> dict[str, float]:
 def cpus_taken(which: str) -> str:
     """So many CPUs a host that is `quiet`, `shared` or `crowded` gave to others; or that of a run did."""
     if which not in ("quiet", "shared", "crowded"):
-        rows = [row for row in documents.rows_of(_file(which)) if row.ok and row.stolen_s is not None]
-        return f"{sum(row.stolen_s for row in rows) / sum(row.visit_s for row in rows):.1f}"
+        return f"{_cpus_taken(documents.rows_of(_file(which))):.1f}"
     return str(
         {
             "quiet": uncertainty.QUIET_CPUS,

@@ -659,18 +659,25 @@ def otherwise(which: str, what: str, group: str) -> str:
     return f"{100 * getattr(worth([pair for pair in _others(which) if pair.clock in clocks]), what):.1f}"
 
 
+def of_rows(made: Mapping, family: Mapping, name: str, machine: int) -> str:
+    """From what to what a table has `visit` or `run` in the rows of a family, in percent."""
+    found = [
+        row[name][machine]
+        for row in made["rows"]
+        if all(row[key] == family[key] for key in ("family", "version", "clock"))
+        and row[name][machine] is not None
+    ]
+    return f"{100 * min(found):.2g} to {100 * max(found):.2g}" if found else "–"
+
+
 @part("uncertainty.rows")
 def rows_of_family(family: str, clock: str, kind: str) -> str:
-    """From what to what runs differ by in the rows of a family on a clock, in percent, of a kind of machine;
-    `family` as in `family:version`."""
+    """From what to what runs differ by in the rows of a family (`family:version`) on a clock, in percent, of
+    a kind of machine."""
     made = json.loads(uncertainty.TABLE.read_text())
     [at] = [n for n, one in enumerate(made["machines"]) if one["gpu"].replace(" ", "_") == kind]
     name, version = family.split(":")
-    key = {"family": name, "version": int(version), "clock": clock}
-    found = [
-        row["run"][at] for row in made["rows"] if row["run"][at] is not None and key.items() <= row.items()
-    ]
-    return f"{100 * min(found):.2g} to {100 * max(found):.2g}"
+    return of_rows(made, {"family": name, "version": int(version), "clock": clock}, "run", at)
 
 
 @part("uncertainty.planted")

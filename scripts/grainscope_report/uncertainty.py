@@ -41,7 +41,7 @@ FAR, TWO_CORES = 2.5, 20.0
 # Standard uncertainties, by clock, that stand beside type B of each of two runs where the host of one is
 # shared and that of the other is not: with them 95 % of the rows of such runs lie where they should.
 # They stand between one that is crowded and one that is shared, too.
-BETWEEN_HOSTS = {"gated": 0.02, "open": 0.05, "quiet": 0.1, "host": 0.18}
+BETWEEN_HOSTS = {"gated": 0.02, "open": 0.05, "quiet": 0.098, "host": 0.18}
 FREEDOM = 8.0  # of what a table says: it is made of few machines
 MANY = 100  # degrees of freedom
 LEAST_FREEDOM = 1e-2  # less is of no sample
@@ -162,16 +162,25 @@ class TypeB:
         return {"date": self.date, "sha256": self.sha256, "known": self.knows(context)}
 
 
+def stolen(rows: Iterable[Mapping[str, Any]]) -> tuple[float, float]:
+    """For how many seconds of the CPUs others had them while these rows were measured, and how long that was.
+
+    Their ratio is the number of CPUs that others took; both are 0 where nothing is told.
+    """
+    visits = [visit for row in rows if row.get("status") == "ok" for visit in row.get("visits") or ()]
+    told = [visit for visit in visits if visit.get("stolen_s") is not None and visit.get("visit_s")]
+    return math.fsum(visit["stolen_s"] for visit in told), math.fsum(visit["visit_s"] for visit in told)
+
+
 def sharing(rows: Iterable[Mapping[str, Any]]) -> int | None:
     """Whether others took CPUs of the machine while these rows were measured; None where it is not clear.
 
     NOT_SHARED, SHARED or CROWDED, each a step more.
     """
-    visits = [visit for row in rows if row.get("status") == "ok" for visit in row.get("visits") or ()]
-    told = [visit for visit in visits if visit.get("stolen_s") is not None and visit.get("visit_s")]
-    if not told:
+    had, measured = stolen(rows)
+    if not measured:
         return None
-    taken = math.fsum(visit["stolen_s"] for visit in told) / math.fsum(visit["visit_s"] for visit in told)
+    taken = had / measured
     if taken >= CROWDED_CPUS:
         return CROWDED
     return NOT_SHARED if taken <= QUIET_CPUS else SHARED if taken >= SHARED_CPUS else None

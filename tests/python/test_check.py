@@ -165,6 +165,8 @@ def test_what_visits_usually_differ_by_saves_a_value(check):
     """By the table of what visits of the family differ by, though the rules say nothing."""
     rules = COPY.replace("upper = 63.0\n", "")
     assert check(rules, machine([49.2, 49.5, 49.7, 50.5, 51.0]))[0] == 0
+    # As much as visits to its family differ by, and more than those to this row do.
+    assert check(rules, machine([46.5, 47.9, 48.5, 50.5, 52.0]))[0] == 5
     # Of other rules for one visit; of several the table knows better.
     wide = "[allowance]\ngated = { visit = 50, run = 0 }\n"
     assert check(wide + rules, machine([30.0]))[0] == 0

@@ -448,22 +448,23 @@ def test_memory_pressure_is_the_card_of_half_the_edges_by_groups_of_64_kib(load)
     assert traversal.under_pressure(there, "pcie4x16") == []
 
 
-def test_speedups_of_one_run_are_those_of_another_within_their_intervals():
+@pytest.mark.parametrize(
+    "runs", [("h100-c1", "h100-c2"), ("h200-c1", "h200-c2"), ("h200-g", "h200-h"), ("h200-j", "h200-k")]
+)
+def test_speedups_of_one_run_are_those_of_another_within_their_intervals(runs):
     """Trials of one visit say nothing of another run: by their spread alone one pr in five was covered."""
-    covered = []
-    for runs in (("h100-c1", "h100-c2"), ("h200-c1", "h200-c2"), ("h200-g", "h200-h"), ("h200-j", "h200-k")):
-        found = []
-        for name in runs:
-            [result] = files.right([PROJECT / f"results/reference/acceptance/{name}.json.gz"])
-            here = Analysis(machines([result])[0], True)
-            walks = [(best.best.row.name, best.over) for best in here.traversals if best.label == "measured"]
-            lean = [(gain.best.run.row.name, gain.over) for gain in here.gains]
-            found.append({(name, base): ratio for name, over in walks + lean for base, ratio in over.items()})
-        one, two = found
-        covered += [
-            abs(math.log(one[key].value / two[key].value))
-            <= math.hypot(*(math.log(each[key].high / each[key].low) / 2 for each in found)) + 1e-12
-            for key in one.keys() & two.keys()
-        ]
-    assert len(covered) > 100
+    found = []
+    for name in runs:
+        [result] = files.right([PROJECT / f"results/reference/acceptance/{name}.json.gz"])
+        here = Analysis(machines([result])[0], True)
+        walks = [(best.best.row.name, best.over) for best in here.traversals if best.label == "measured"]
+        lean = [(gain.best.run.row.name, gain.over) for gain in here.gains]
+        found.append({(name, base): ratio for name, over in walks + lean for base, ratio in over.items()})
+    one, two = found
+    covered = [
+        abs(math.log(one[key].value / two[key].value))
+        <= math.hypot(*(math.log(each[key].high / each[key].low) / 2 for each in found)) + 1e-12
+        for key in one.keys() & two.keys()
+    ]
+    assert len(covered) > 20
     assert sum(covered) >= 0.95 * len(covered)

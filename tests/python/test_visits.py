@@ -588,11 +588,14 @@ def test_intervals_of_todays_runs_are_narrow(clocks, most):
 def test_the_table_holds_on_quiet_hosts_and_with_more_between_these_and_shared_ones():
     """Of runs on two H100 that it was not made of, whose hosts took hardly a CPU from them."""
     quiet, shared = worth.runs_by_host()
-    assert min(visits.coverage([quiet], shared).values()) >= 0.93
+    # On quiet CPUs 131 of 139 rows; until the table was by row all clocks had 0.95.
+    covered = visits.coverage([quiet], shared)
+    assert covered.pop("quiet") >= 0.94
+    assert min(covered.values()) >= 0.95
     across = [(one, other) for one in quiet for other in shared]
     assert visits.coverage(across, shared)["host"] < 0.6
     for share in visits.coverage(across, shared, uncertainty.BETWEEN_HOSTS).values():
-        assert 0.94 <= share <= 0.985
+        assert 0.94 <= share <= 0.98
 
 
 def on(run: Measured, clocks: dict[int, str]) -> Measured:
