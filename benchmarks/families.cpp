@@ -66,7 +66,7 @@ const std::vector<Headline>& headlines() {
       {"GPU loads from host memory", "latency/chase", {{"to", "host_memory"}}},
       {"kernel launch", "call", {{"what", "launch"}}},
       {"CPUs copy memory", "host/memcpy", {{"flush", "on"}}, true},
-      {"CPU loads from memory", "host/latency", {}, true},
+      {"CPU loads, largest array", "host/latency", {}, true},
   };
   return all;
 }

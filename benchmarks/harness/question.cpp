@@ -334,9 +334,28 @@ Texts split(const std::string& text, const char* at) {
   return parts;
 }
 
+constexpr const char* kSeparators = " \t\r\n\v\f,;?!\"'()";
+
+// Without what "the GPU's" and "what's" end in.
+std::string without_possessives(std::string text) {
+  const std::string separators = kSeparators;
+  for (const std::string mark : {"'", "\u2019"}) {
+    for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos;) {
+      const std::size_t letter = at + mark.size();
+      const bool ends = letter + 1 >= text.size() || separators.find(text[letter + 1]) != std::string::npos;
+      if (letter < text.size() && (text[letter] == 's' || text[letter] == 'S') && ends) {
+        text.erase(at, mark.size() + 1);
+      } else {
+        at = letter;
+      }
+    }
+  }
+  return text;
+}
+
 Texts tokens_of(const std::string& text) {
   Texts tokens;
-  for (std::string token : split(text, " \t\r\n\v\f,;?!\"'()")) {
+  for (std::string token : split(without_possessives(text), kSeparators)) {
     while (!token.empty() && (token.back() == '.' || token.back() == ':')) {
       token.pop_back();
     }

@@ -228,3 +228,22 @@ def lanes_of(graph: str) -> str:
     """The percent of lanes that have an edge, of bfs."""
     (walk, *_) = by_walk(works()[graph, "bfs"])
     return f"{100 * walk.row.counters['lane_use']:.0f}"
+
+
+@part("traversal.interleaved_between")
+def between_walks(graph: str, algorithm: str, what: str) -> str:
+    """Of its time the percent that passes between walks, by the `least` or the `most` of all accesses."""
+    shares = [one.row.counters["frontier_s"] / one.row.median_s for one in works()[graph, algorithm]]
+    return f"{100 * {'least': min, 'most': max}[what](shares):.0f}"
+
+
+@part("traversal.interleaved_walking")
+def while_walking(graph: str) -> str:
+    """The most of the link's rate at which a walk of the graph reads, what passes between walks left out."""
+    rates = (
+        one.of_link / (1 - one.row.counters["frontier_s"] / one.row.median_s)
+        for (walked, _), rows in works().items()
+        if walked == graph
+        for one in rows
+    )
+    return f"{max(rates):.2f}"

@@ -33,7 +33,8 @@ class Family:
     `no_peak`: no single copy peak is its limit. `in_gpu` and `in_host`: what it copies stays in the memory of
     one GPU, of the host. `odd_requests`: some of its cases ask for short or few
     requests on purpose, by their access, offset or blocks, of which its curves are not named.
-    `asks_memory`: what kind of memory does is its question.
+    `asks_memory`: what kind of memory does is its question. `cached`: cases with these axes work on so many
+    bytes again and again, and caches hold small ones: of memory the most bytes tell.
     """
 
     reads: bool = False
@@ -50,13 +51,15 @@ class Family:
     in_host: bool = False
     odd_requests: bool = False
     asks_memory: bool = False
+    cached: Mapping[str, str] | None = None
 
 
 SIZES = (Along(BYTES),)
 TABLE_OF_ROWS = {"placement": "store"}
 
 FAMILIES: Mapping[str, Family] = {
-    "host/memcpy": Family(in_host=True, curves=(*SIZES, Along("threads"))),
+    "host/memcpy": Family(in_host=True, cached={}, curves=(*SIZES, Along("threads"))),
+    "host/latency": Family(cached={}),
     "transfer/memcpy": Family(sets_peak=True, curves=SIZES),
     "transfer/host_copy": Family(curves=SIZES),
     "transfer/kernel_copy": Family(curves=(*SIZES, Along("blocks"))),
@@ -65,10 +68,10 @@ FAMILIES: Mapping[str, Family] = {
     "transfer/duplex": Family(no_peak=True, curves=SIZES),
     "transfer/peer": Family(curves=SIZES),
     "transfer/relay": Family(no_peak=True, curves=SIZES),
-    "transfer/local": Family(in_gpu=True, curves=SIZES),
+    "transfer/local": Family(in_gpu=True, cached={}, curves=SIZES),
     "transfer/collective": Family(spread_links=True),
     "collective": Family(no_peak=True, each_algorithm=True, curves=SIZES),
-    "latency/chase": Family(reads=True),
+    "latency/chase": Family(reads=True, cached={"to": "own_memory"}),
     "call": Family(counted_by=("nodes", "threads", "arguments")),
     "contention": Family(spread_links=True),
     "grain/saturation": Family(curves=(Along("blocks"),)),
@@ -115,6 +118,8 @@ class Best:
     at: tuple[str, Callable[..., float]] | None = None
 
 
+WITHIN_GPU = Best("GPU copies its own memory", "transfer/local", at=(BYTES, max))
+
 # The most telling first: a screen has room for five.
 HEADLINES = (
     Best("GPU loads from host memory", "latency/chase", {"to": "host_memory"}, least=True),
@@ -128,10 +133,14 @@ HEADLINES = (
     ),
     Best("kernel reads host memory in place", "transfer/zero_copy", {"direction": "read"}),
     Best("kernel launched and waited for", "call", {"what": "launch_and_wait"}, least=True),
-    Best("pageable copy to the GPU", "transfer/memcpy", {"timed": "copy", "path": "pageable_to_gpu"}),
-    Best("GPU copies its own memory", "transfer/local"),
+    Best(
+        "pageable copy to the GPU",
+        "transfer/memcpy",
+        {"timed": "copy", "path": "pageable_to_gpu", "flush": "on"},
+    ),
+    WITHIN_GPU,
     Best("CPUs copy memory", "host/memcpy", {"flush": "on"}, at=(BYTES, max)),
-    Best("CPU loads from memory", "host/latency", least=True, at=(BYTES, max)),
+    Best("CPU loads, largest array", "host/latency", least=True, at=(BYTES, max)),
     Best("CPU loads from its nearest cache", "host/latency", least=True, at=(BYTES, min)),
     Best("CPUs' first touch of memory", "host/first_touch"),
     Best("malloc and fill, the largest", "host/malloc", {"what": "malloc_and_fill"}, True, (BYTES, max)),
@@ -206,6 +215,12 @@ def of(name: str) -> Family:
     """What is known of a family by its name, or by that of its group where each algorithm is a family."""
     group = FAMILIES.get(name.partition("/")[0], UNKNOWN)
     return FAMILIES.get(name) or (group if group.each_algorithm else UNKNOWN)
+
+
+def may_be_cached(name: str, axes: Mapping[str, str | float]) -> bool:
+    """Whether caches hold what a case works on unless it is large."""
+    cached = of(name).cached
+    return cached is not None and all(axes.get(axis) == value for axis, value in cached.items())
 
 
 def in_usual_memory(name: str, axes: Mapping[str, str | float]) -> bool:

@@ -337,6 +337,27 @@ def test_latencies_are_sorted(capsys):
     assert times == sorted(times)
 
 
+@pytest.mark.parametrize(
+    ("question", "what", "size"),
+    [
+        ("bandwidth of the gpu's memory", "transfer/local copy_engine", "1 GiB"),
+        ("best gpu memory copy", "copy_engine", "1 GiB"),
+        ("latency of gpu memory", "latency/chase shuffled", "256 MiB"),
+        ("host memcpy", "threads 1 flush on", "64 MiB"),
+    ],
+)
+def test_of_what_caches_may_hold_the_largest_answers(capsys, question, what, size):
+    said = ask(capsys, RUNS / "acceptance/h100-c2.json.gz", question)
+    (line,) = (line for line in said.splitlines() if line.startswith(what))
+    assert f" {size} " in line
+
+
+def test_a_size_that_was_asked_for_stands_though_a_cache_holds_it(capsys):
+    said = ask(capsys, RUNS / "acceptance/h100-c2.json.gz", "gpu memory 16MiB")
+    assert "16 MiB" in said
+    assert "1 GiB" not in said
+
+
 def test_what_was_not_run_or_could_not_says_so(files, capsys):
     assert "Not part of this run (preset " in ask(capsys, files["traversing"], "h2d", 5)
     assert "Not measured: " in ask(capsys, RUNS / "no-gpu-quick.json", "h2d", 5)

@@ -21,7 +21,7 @@ from grainscope_report.asking.sentence import (
     nearest,
 )
 from grainscope_report.comparison import sides
-from grainscope_report.families import BYTES
+from grainscope_report.families import BYTES, may_be_cached
 from grainscope_report.figures import parts
 from grainscope_report.figures.parts import select
 from grainscope_report.fits import shape
@@ -278,7 +278,7 @@ class Asked:
             shares = [max(rows, key=_share) for rows in self.curves]
             return sorted(self.exact if self.sentence.sizes else shares, key=_share, reverse=True)
         if self.by_time and not self.sentence.sizes:
-            least = [min(rows, key=_time) for rows in self.curves]
+            least = [min(self._of_memory(rows), key=_time) for rows in self.curves]
             return sorted(least, key=_time)
         if not self.sentence.sizes and len(self.exact) > MOST:
             return [self.top(rows) for rows in self.curves]
@@ -359,6 +359,11 @@ class Asked:
             best = "shortest time" if self.by_time else "highest rate or shortest time"
             best = "highest share of the link's copy peak" if self.by_share else best
             few = self.sentence.want or len(self.chosen) == len(self.exact)
+            held = [_may_be_cached(row) for row in self.chosen]
+            if all(held):
+                best = "largest size, of which caches hold least"
+            elif any(held):
+                best += ", or the largest size where caches may hold small ones"
             return [] if few else [f"Of each kind of row the {best}; name a size for others."]
         if not self.exact:
             return list(self._unmeasured())
@@ -432,7 +437,14 @@ class Asked:
 
     def top(self, rows: Sequence[Row]) -> Row:
         """The fastest, or what else is asked for most of."""
-        return min(rows, key=self._order)
+        return min(self._of_memory(rows), key=self._order)
+
+    def _of_memory(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Of rows that differ in size, none of which was asked for: of what caches may hold the largest."""
+        if self.sentence.sizes or not _may_be_cached(rows[0]):
+            return rows
+        most = max(map(self.size_of, rows))
+        return [row for row in rows if self.size_of(row) == most]
 
     def _order(self, row: Row) -> float:
         """The best first: highest shares where asked for, else highest rates, else shortest times."""
@@ -779,6 +791,10 @@ def _per_operation(row: Row) -> Estimate:
 
 def _time(row: Row) -> float:
     return _per_operation(row).value
+
+
+def _may_be_cached(row: Row) -> bool:
+    return may_be_cached(row.case.family, row.case.axes)
 
 
 def _share(row: Row) -> float:

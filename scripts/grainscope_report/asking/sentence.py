@@ -33,6 +33,7 @@ COMPARING = ("best", "slowest", CROSSOVER)
 SHOWN = 4  # families by name
 LARGEST_ROW = 64 << 10  # a size that is no larger, and no word is beside, is of rows where there are any
 _SEPARATORS = re.compile(r"[\s,;?!\"'()]+")
+_POSSESSIVE = re.compile(r"['’]s(?=[\s,;?!\"'()]|$)", re.IGNORECASE)  # the GPU's, what's
 _EXPLICIT = re.compile(r"([a-z_]+)[=:](.+)")
 _RANGE = re.compile(r"(\d+[a-z]*)\.\.(\d+[a-z]*)")
 _FANOUT = re.compile(r"\d+(x\d+)+")
@@ -516,7 +517,7 @@ def _number(text: str) -> float | None:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    for token in _SEPARATORS.split(text):
+    for token in _SEPARATORS.split(_POSSESSIVE.sub("", text)):
         token = token.rstrip(".:")
         place = _NUMBERED.fullmatch(token.lower())
         if place and (place[1] in places() or place[1] == PEER):

@@ -202,10 +202,10 @@ def _same_versions(found: Sequence[Machine]) -> None:
             before, path = quiet.setdefault((row.case.family, tuple(sorted(row.case.axes.items()))), told)
             if before != row.timing.quiet:
                 raise NotComparableError(
-                    f"{row.case.family} was measured on CPUs without a neighbour in "
+                    f"{row.name} was measured on CPUs without a neighbour in "
                     f"{path if before else result.path} and wherever the kernel put it in "
-                    f"{result.path if before else path}: measure both alike, or leave the family out of the "
-                    "workload"
+                    f"{result.path if before else path}: measure both alike, or leave such rows out of the "
+                    "workload by the axes in `where`"
                 )
         for case in (row.case for row in result.rows):
             version, path = seen.setdefault(case.family, (case.version, result.path))

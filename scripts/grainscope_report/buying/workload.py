@@ -34,7 +34,7 @@ price_per = "node"
 [[component]]
 name = "load"
 share = 0.6
-where = { family = "transfer/memcpy", path = "pinned_to_gpu" }
+where = { family = "transfer/memcpy", path = "pinned_to_gpu", timed = "copy" }
 along = "bytes"                                  # an axis, and how its values weigh
 sizes = { "64KiB" = 0.3, "64MiB" = 0.7 }
 

@@ -28,7 +28,6 @@ BESIDE = ("transfer/local", "host/memcpy", DUPLEX)
 HOST_BOTH_WAYS = Pairs(
     Best("both ways at once, pinned", DUPLEX, {"between": "host_gpu", "method": "pinned"}), "numa", "gpu"
 )
-WITHIN = Best("any copy within the GPU", "transfer/local")
 NOT_MEASURED = "not measured"
 NOWHERE = "near node unknown"
 INTO, OUT_OF, BOTH = "→", "←", "↔"
@@ -128,8 +127,10 @@ class Survey:
 
     @cached_property
     def within_gpu(self) -> dict[int, Cell]:
-        """Copies within a GPU's own memory."""
-        rows = grouped(metrics.rows_for(self.result, WITHIN), lambda row: row.case.site.get("gpu"))
+        """Copies within a GPU's own memory, of the most bytes: fewer lie in its caches."""
+        rows = grouped(
+            metrics.rows_for(self.result, families.WITHIN_GPU), lambda row: row.case.site.get("gpu")
+        )
         best = {gpu: metrics.best_row(there, least=False) for gpu, there in rows.items() if gpu is not None}
         return {
             gpu: Cell(metrics.best_estimate(row, least=False), row.bytes, row.both_known, row.name)
