@@ -125,7 +125,8 @@ struct Needs {
 
 struct Benchmark {
   Case id;
-  std::string skip;  // why it cannot run here; empty: it can
+  std::string skip;           // why it cannot run here; empty: it can
+  bool lacks_memory = false;  // that is why, and another time there may be enough
   // Why it cannot be on any machine, and what would be right: then it is left out. Empty: it can.
   std::string impossible = {};
   Needs needs;

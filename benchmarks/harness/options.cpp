@@ -106,16 +106,19 @@ std::vector<std::string> by_commas(const std::string& text) {
 // Orders of all rounds are made before the first.
 constexpr int kMostVisits = 10000;
 
+constexpr int kMostShards = 10000;
+
 std::pair<int, int> parse_shard(const std::string& text) {
   const auto slash = text.find('/');
   if (slash != std::string::npos) {
     const auto index = parse_whole<int>(std::string_view(text).substr(0, slash));
     const auto count = parse_whole<int>(std::string_view(text).substr(slash + 1));
-    if (index && count && *index >= 1 && *index <= *count) {
+    if (index && count && *index >= 1 && *index <= *count && *count <= kMostShards) {
       return {*index, *count};
     }
   }
-  throw UsageError("--shard " + text + " is not a part of a whole: write i/n with 1 <= i <= n, e.g. 2/4");
+  throw UsageError("--shard " + text + " is not a part of a whole: write i/n with 1 <= i <= n <= " +
+                   std::to_string(kMostShards) + ", e.g. 2/4");
 }
 
 double parse_duration_s(const std::string& text, const char* flag) {
@@ -235,6 +238,7 @@ constexpr const char* kInsteadOfRunning = "Instead of running";
 constexpr const char* kOutput = "Google Benchmark's output flags";
 
 // Of the groups that the short help shows, the flags that few need.
+constexpr const char* kGraphAxis = "graph";
 constexpr std::array kRare{"--ask",         "--numa",         "--shard",
                            "--ci-target",   "--power",        "--one-process",
                            "--features",    "--labels",       "--train-ids",
@@ -519,6 +523,10 @@ std::string wherever_it_runs(const std::string& flag, const std::string& value) 
   if (flag == "--features" || flag == "--labels" || flag == "--train-ids") {
     return std::filesystem::absolute(value).string();
   }
+  const std::string of_graphs = std::string(kGraphAxis) + "=";
+  if (flag == "--axis" && value.starts_with(of_graphs)) {
+    return of_graphs + wherever_it_runs("--graph", value.substr(of_graphs.size()));
+  }
   if (flag != "--graph") {
     return value;
   }
@@ -565,6 +573,16 @@ void require_text(const std::vector<std::string>& flags) {
   }
 }
 
+// Google Benchmark says of what it cannot read that it does not know the flag.
+void require_context(const std::string& context) {
+  for (const std::string& pair : by_commas(context)) {
+    const std::size_t sign = pair.find('=');
+    if (sign == std::string::npos || sign == 0) {
+      throw UsageError("--benchmark_context " + context + ": write KEY=VALUE, several by commas");
+    }
+  }
+}
+
 void understand_output(const CLI::App& app, Options& options, const RawOptions& raw) {
   require_one_of(options.display_format, {"console", "json", "csv"}, "--benchmark_format");
   require_one_of(options.file_format, {"json", "csv", "console"}, "--benchmark_out_format");
@@ -580,6 +598,9 @@ void understand_output(const CLI::App& app, Options& options, const RawOptions& 
       options.library_flags.push_back(flag);
     }
   };
+  if (!raw.context.empty()) {
+    require_context(raw.context);
+  }
   hand_on(!raw.context.empty(), "--benchmark_context=" + raw.context);
   hand_on(!raw.time_unit.empty(), "--benchmark_time_unit=" + raw.time_unit);
   options.file_aggregates_only = raw.aggregates_only;
@@ -648,7 +669,7 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
     return std::any_of(options.axes.begin(), options.axes.end(),
                        [&](const auto& axis) { return axis.first == key; });
   };
-  if (has_axis("graph") && !raw.graphs.empty()) {
+  if (has_axis(kGraphAxis) && !raw.graphs.empty()) {
     throw UsageError("--graph and --axis both give values of graph: leave one out");
   }
   if (has_axis("gpu") && app.count("--gpu") > 0) {
@@ -657,6 +678,14 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
   if (!raw.graphs.empty()) {
     options.graphs = parse_graphs(raw.graphs);
   }
+  // As --graph, which looks after its files.
+  std::erase_if(options.axes, [&](const auto& axis) {
+    if (axis.first != kGraphAxis) {
+      return false;
+    }
+    options.graphs = parse_graphs(axis.second);
+    return true;
+  });
   options.features = of_one_graph(app, options, "--features", raw.features, "has a row for each vertex");
   options.labels = of_one_graph(app, options, "--labels", raw.labels, "has a label for each vertex");
   options.train_ids = of_one_graph(app, options, "--train-ids", raw.train_ids, "names vertices");
@@ -728,8 +757,13 @@ Options parse_options(const std::vector<std::string>& arguments) {
   CLI::App app{"", "grainscope"};
   describe_flags(app, options, raw);
   for (const std::string& word : arguments) {
-    if (word == "-h" || word == "--help" || word.starts_with("--help=")) {
-      throw HelpRequested{help_text(app, word.starts_with("--help=") ? word.substr(7) : "")};
+    if (word == "-h" || word == "--help") {
+      throw HelpRequested{help_text(app, "")};
+    }
+    for (const std::string topic : {"-h=", "--help="}) {
+      if (word.starts_with(topic)) {
+        throw HelpRequested{help_text(app, word.substr(topic.size()))};
+      }
     }
   }
   // CLI11 takes the words from the back, and an empty filter for a missing one.
@@ -743,6 +777,9 @@ Options parse_options(const std::vector<std::string>& arguments) {
         not_a_flag(app, *std::find_first_of(arguments.begin(), arguments.end(), left.begin(), left.end())));
   } catch (const CLI::ParseError& error) {
     throw UsageError(std::string(error.what()) + "; see `grainscope --help`");
+  }
+  if (app.count("--help") > 0) {
+    throw HelpRequested{help_text(app, raw.help)};  // -hall
   }
   if (raw.version) {
     throw HelpRequested{version_text()};

@@ -335,6 +335,8 @@ Texts split(const std::string& text, const char* at) {
 }
 
 constexpr const char* kSeparators = " \t\r\n\v\f,;?!\"'()";
+constexpr const char* kSeparatorsOfAxes = " \t\r\n\v\f;?!\"'()";  // commas part an axis's values
+constexpr const char* kBetweenValues = "|,";
 
 // Without what "the GPU's" and "what's" end in.
 std::string without_possessives(std::string text) {
@@ -353,22 +355,32 @@ std::string without_possessives(std::string text) {
   return text;
 }
 
+// The words of a text without blanks.
+void take_tokens(std::string token, Texts& tokens) {
+  while (!token.empty() && (token.back() == '.' || token.back() == ':' || token.back() == ',')) {
+    token.pop_back();
+  }
+  const auto named = numbered(lower(token));
+  const std::size_t sign = token.find_first_of("=:,");
+  if (token.find(',') != std::string::npos && token[sign] != '=') {
+    for (const std::string& part : split(token, ",")) {
+      take_tokens(part, tokens);
+    }
+  } else if (named && (words().places.contains(named->first) || named->first == kPeer)) {
+    tokens.insert(tokens.end(), {named->first, named->second});
+  } else if (explicit_axis(token)) {
+    tokens.push_back(token);
+  } else {
+    for (std::string& part : split(token, "-_")) {
+      tokens.push_back(std::move(part));
+    }
+  }
+}
+
 Texts tokens_of(const std::string& text) {
   Texts tokens;
-  for (std::string token : split(without_possessives(text), kSeparators)) {
-    while (!token.empty() && (token.back() == '.' || token.back() == ':')) {
-      token.pop_back();
-    }
-    const auto named = numbered(lower(token));
-    if (named && (words().places.contains(named->first) || named->first == kPeer)) {
-      tokens.insert(tokens.end(), {named->first, named->second});
-    } else if (explicit_axis(token)) {
-      tokens.push_back(token);
-    } else {
-      for (std::string& part : split(token, "-_")) {
-        tokens.push_back(std::move(part));
-      }
-    }
+  for (const std::string& token : split(without_possessives(text), kSeparatorsOfAxes)) {
+    take_tokens(token, tokens);
   }
   return tokens;
 }
@@ -388,10 +400,15 @@ bool is_fanout(const std::string& token) {
          static_cast<std::size_t>(std::count(token.begin(), token.end(), 'x')) + 1 == hops.size();
 }
 
-// "kron20" as --graph has it: "kron:20".
+// "kron20_8" as --graph has it: "kron:20:8".
 std::string as_written(const std::string& graph) {
   const std::size_t digits = graph.find_first_of("0123456789");
-  return digits == std::string::npos ? graph : graph.substr(0, digits) + ":" + graph.substr(digits);
+  if (digits == std::string::npos) {
+    return graph;
+  }
+  std::string sizes = graph.substr(digits);
+  std::replace(sizes.begin(), sizes.end(), '_', ':');
+  return graph.substr(0, digits) + ":" + sizes;
 }
 
 // The word of the table nearest to one that it lacks; empty where none is near.
@@ -467,16 +484,31 @@ class QuestionReader {
     } else if (is_fanout(lower(token))) {
       append(question_.axes_, "fanout", {lower(token)});
     } else if (const auto written = explicit_axis(token)) {
-      std::string values = written->second;
+      Texts values = split(written->second, kBetweenValues);
       if (written->first == kGraph) {
-        std::erase(values, ':');  // "kron:20" is "kron20" in a case
+        std::transform(values.begin(), values.end(), values.begin(), as_in_cases);
       }
-      append(question_.axes_, written->first, split(values, "|"));
+      append(question_.axes_, written->first, values);
     } else {
       return false;
     }
     ++at_;
     return true;
+  }
+
+  // "kron:20:8" is "kron20_8" in a case.
+  static std::string as_in_cases(const std::string& graph) {
+    if (graph.starts_with("file:")) {
+      throw UsageError("'" + graph +
+                       "' is a file, which --graph names; in words a graph has its name: graph=" +
+                       graph.substr(graph.find_last_of(":/") + 1) + " without its ending");
+    }
+    std::string name = graph;
+    if (const std::size_t scale = name.find(':'); scale != std::string::npos) {
+      name.erase(scale, 1);
+    }
+    std::replace(name.begin(), name.end(), ':', '_');
+    return name;
   }
 
   // "kron20", "kron:20".
@@ -675,7 +707,8 @@ class QuestionReader {
     return at < tokens_.size() ? lower(tokens_[at]) : "";
   }
 
-  // Each size to the word of sizes behind it, else to one before it that has none, else to any such.
+  // Each size to the word of sizes behind it, which has no other behind itself, else to one before it that
+  // has none, else to any such.
   void bind_sizes() {
     std::set<std::size_t> taken;
     for (const FoundSize& size : sizes_) {
@@ -683,12 +716,13 @@ class QuestionReader {
         const auto noun = std::find_if(nouns_.begin(), nouns_.end(), suits);
         return noun == nouns_.end() ? nullptr : &*noun;
       };
+      const Noun* const before = find([&](const Noun& each) {
+        return each.at < size.at && !taken.contains(each.at) && adjoin(each.at, size.at);
+      });
       const Noun* noun =
           find([&](const Noun& each) { return size.at < each.at && adjoin(size.at, each.at); });
-      if (noun == nullptr) {
-        noun = find([&](const Noun& each) {
-          return each.at < size.at && !taken.contains(each.at) && adjoin(each.at, size.at);
-        });
+      if (noun == nullptr || (before != nullptr && has_size_behind(*noun))) {
+        noun = before;  // "row 128 span 1GiB"
       }
       if (noun == nullptr && sizes_.size() == 1) {
         noun = find([&](const Noun& each) { return !taken.contains(each.at); });
@@ -698,6 +732,11 @@ class QuestionReader {
       }
       question_.sizes_.push_back({size.least, size.most, noun != nullptr ? noun->axes : Texts()});
     }
+  }
+
+  [[nodiscard]] bool has_size_behind(const Noun& noun) const {
+    return std::any_of(sizes_.begin(), sizes_.end(),
+                       [&](const FoundSize& size) { return noun.at < size.at && adjoin(noun.at, size.at); });
   }
 
   // Whether nothing stands between but parts of a size and words that are passed over.
@@ -941,13 +980,38 @@ std::string Question::text() const {
   return joined(said, ", ");
 }
 
+namespace {
+
+// The graphs that a word names, each once; "kron*" are all of a kind.
+std::set<std::string> graphs_of(const AskedWord& word) {
+  std::set<std::string> graphs;
+  for (const Meaning& meaning : word.means) {
+    for (const auto& [axis, values] : meaning.axes) {
+      if (axis == kGraph) {
+        graphs.insert(values.begin(), values.end());
+      }
+    }
+  }
+  return graphs;
+}
+
+}  // namespace
+
 WrittenAxes Question::axes() const {
   static const Texts kSites{"gpu", "numa", "node", "peer", "from_node", "to_node", "cpu_node", "memory_node"};
   WrittenAxes written;
   Texts graphs;
+  std::string kind;  // of which no graph is named
   for (const AskedWord& word : words_) {
-    if (word.about == kGraph && is_digit(word.says.back())) {
-      graphs.push_back(as_written(word.says));
+    if (word.about != kGraph) {
+      continue;
+    }
+    for (const std::string& graph : graphs_of(word)) {
+      if (graph.ends_with('*')) {
+        kind = graph.substr(0, graph.size() - 1);
+      } else {
+        graphs.push_back(as_written(graph));
+      }
     }
   }
   for (const auto& [axis, values] : axes_) {
@@ -956,6 +1020,10 @@ WrittenAxes Question::axes() const {
     } else if (!has(kSites, axis)) {
       written.emplace_back(axis, joined(values, ","));
     }
+  }
+  if (!graphs.empty() && !kind.empty()) {
+    throw UsageError("'" + kind + "' names no graph, and stands beside '" + graphs.front() +
+                     "', which does: say which, e.g. " + kind + ":20");
   }
   if (!graphs.empty()) {
     written.emplace_back(kGraph, joined(graphs, ","));
@@ -1028,7 +1096,7 @@ Texts flags_of_question(const Texts& given) {
         "grainscope ask WORDS… [FLAGS]\n"
         "Runs the cases that words ask for: grainscope ask h2d pinned 64MiB --out DIR. Words stand in\n"
         "any order; those about one thing are alternatives. Sizes need not be of a preset; --preset\n"
-        "gives the other values, --plan only shows. AXIS=VALUE is understood as well: flush=on.\n\n" +
+        "gives the other values, --plan only shows. AXIS=VALUE,… is understood as well: flush=on.\n\n" +
         words_text() + "\ngrainscope-report ask RUN WORDS… answers from a run.\n"};
   }
   if (flags == given.begin()) {

@@ -532,9 +532,22 @@ ResultStore::ResultStore(fs::path directory, const char* mode)
   }
 }
 
+namespace {
+
+// Whether a result file is of a run that came to its end.
+bool is_complete(const fs::path& file) {
+  std::ifstream stream(file);
+  const json result = json::parse(stream, nullptr, false);
+  const json::json_pointer complete("/context/run/complete");
+  return result.is_object() && result.contains(complete) && result.at(complete) == true;
+}
+
+}  // namespace
+
 ResultStore ResultStore::begin(const fs::path& directory, const json& header) {
   make_folder(directory);
-  if (fs::exists(result_path(directory))) {
+  const fs::path result = result_path(directory);
+  if (fs::exists(result) && (is_complete(result) || !has_begun(directory))) {
     throw UsageError(directory.string() + " already holds a finished run: choose another folder with --out");
   }
   require_file(journal_path(directory));
@@ -592,11 +605,7 @@ void ResultStore::append_part(const json& warnings, const std::string& boot) {
 }
 
 bool ResultStore::is_finished() const {
-  std::ifstream file(result_path(directory_));
-  const json result = json::parse(file, nullptr, false);
-  const json::json_pointer complete("/context/run/complete");
-  return result.is_object() && result.contains(complete) && result.at(complete) == true &&
-         fs::exists(directory_ / kDigest);
+  return is_complete(result_path(directory_)) && fs::exists(directory_ / kDigest);
 }
 
 void ResultStore::finish(const json& result) const {

@@ -143,13 +143,19 @@ void require_labels_of(const gnn::OwnLabels& labels, const graph::GraphSpec& spe
 // What words ask for; values that they name stand in place of the preset's, as those of --axis do.
 void ask(Scope& scope, const std::string& words) {
   scope.question = std::make_shared<Question>(words);
-  for (const auto& [key, values] : scope.question->axes()) {
-    const auto is_key = [&key = key](const auto& axis) { return axis.first == key; };
-    if (std::any_of(scope.axes.begin(), scope.axes.end(), is_key)) {
-      std::string why = "'";
-      why.append(words).append("' and --axis both give values of ").append(key).append(": leave one out");
-      throw UsageError(why);
+  const WrittenAxes given = scope.axes;
+  const auto require_once = [&](const std::string& key) {
+    if (std::any_of(given.begin(), given.end(), [&](const auto& axis) { return axis.first == key; })) {
+      throw UsageError("'" + words + "' and --axis both give values of " + key + ": leave one out");
     }
+  };
+  for (const std::string& family : scope.question->families()) {
+    for (const auto& [key, sizes] : scope.question->sizes(family)) {
+      require_once(key);
+    }
+  }
+  for (const auto& [key, values] : scope.question->axes()) {
+    require_once(key);
     scope.axes.emplace_back(key, values);
   }
 }

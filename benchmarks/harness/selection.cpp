@@ -190,6 +190,7 @@ Listed list_family(const Family& family, const Machine& machine, const Scope& sc
       if (benchmark.skip.empty()) {
         benchmark.skip = why_too_large(benchmark.needs, machine);
         if (!benchmark.skip.empty()) {
+          benchmark.lacks_memory = true;
           benchmark.run = nullptr;  // and its claim to a graph that others wait to see gone
         }
       }
@@ -268,6 +269,7 @@ namespace {
 
 // One of so many parts that take about equally long by the plan, in the order of the listing: the longest
 // cases first, each goes to the part that ends first with it. So cases that share memory tend to be together.
+// What memory is free at the moment does not matter: parts that run at different times must fit together.
 std::vector<Benchmark> shard(std::vector<Benchmark> cases, const Scope& scope, int index, int count) {
   std::vector<double> takes_s;
   takes_s.reserve(cases.size());
@@ -307,26 +309,27 @@ Selection select(const std::vector<Family>& families, const Machine& machine, co
   };
   std::vector<Benchmark> all = list_all(families, machine, scope);
   Selection selection;
-  std::vector<Benchmark> runnable;
-  std::size_t matched = 0;
+  std::vector<Benchmark> dealt;
   for (Benchmark& benchmark : all) {
     if (!keeps(benchmark.id)) {
       continue;
     }
-    ++matched;
-    if (!benchmark.skip.empty()) {
-      if (shard_index == 1) {
-        selection.skipped.push_back(benchmark);
-      }
-      continue;
+    ++selection.of_all_shards;
+    if (benchmark.skip.empty() || benchmark.lacks_memory) {
+      dealt.push_back(std::move(benchmark));
+    } else if (shard_index == 1) {
+      selection.skipped.push_back(std::move(benchmark));
     }
-    runnable.push_back(std::move(benchmark));
   }
-  if (matched == 0) {
+  if (selection.of_all_shards == 0) {
     refuse_empty_choice(families, machine, scope, filter_text);
   }
-  selection.runnable =
-      shard_count == 1 ? std::move(runnable) : shard(std::move(runnable), scope, shard_index, shard_count);
+  if (shard_count > 1) {
+    dealt = shard(std::move(dealt), scope, shard_index, shard_count);
+  }
+  for (Benchmark& benchmark : dealt) {
+    (benchmark.skip.empty() ? selection.runnable : selection.skipped).push_back(std::move(benchmark));
+  }
   selection.without_effect = without_effect(families, machine, scope, keeps);
   return selection;
 }

@@ -15,15 +15,17 @@ namespace grainscope::harness {
 
 struct Selection {
   std::vector<Benchmark> runnable;  // of this shard
-  std::vector<Benchmark> skipped;   // matched, but this machine cannot; `skip` says why
+  std::vector<Benchmark> skipped;   // of this shard: matched, but this machine cannot; `skip` says why
+  std::size_t of_all_shards = 0;    // how many cases, those of them that are skipped included
   // Values of --axis that families of cases like these cannot take, a line each.
   std::vector<std::string> without_effect;
 };
 
-// Lists, filters, skips what is larger than memory, and takes the i-th of n parts. The first part carries
-// all skipped cases, so that parts put together hold each once.
-// Throws UsageError where the filter matches nothing: what emptied it, of what the user asked and of families
-// that the filter is about, else near names.
+// Lists, filters, skips what is larger than memory, and takes the i-th of n parts, which put together hold
+// each case once, whenever each of them runs. So the first part carries all cases that the machine cannot
+// run, but for those that lack memory at the moment: of these each part carries what would be its own. Throws
+// UsageError where the filter matches nothing: what emptied it, of what the user asked and of families that
+// the filter is about, else near names.
 [[nodiscard]] Selection select(const std::vector<Family>& families, const Machine& machine,
                                const Scope& scope, const std::string& filter, int shard_index,
                                int shard_count);

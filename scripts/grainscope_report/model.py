@@ -112,10 +112,11 @@ class Suite(Record):
 
 
 class Shard(Record):
-    """Which part of a run a file holds."""
+    """Which part of a run a file holds, and how many cases all parts have."""
 
     index: Ordinal
     count: Ordinal
+    cases: Count | None = None
 
 
 class Counts(Record):

@@ -1085,6 +1085,38 @@ def test_power_comes_from_the_rows_where_all_have_it(tmp_path):
     assert "the watts of some are measured and of others nameplate" in document["power"]["why_not"]
 
 
+@pytest.mark.parametrize(("per", "boards"), [("node", 8), ("gpu", 1)])
+def test_measured_power_is_of_the_boards_that_are_paid_for(tmp_path, per, boards):
+    def with_power(file, watts):
+        for row in file.rows:
+            row["power_w"] = watts
+        return file
+
+    offers = workload(candidates="X=24000 Y=20000", head=f'price_per = "{per}"')
+    offers = offers.replace("price_node = 24000", "price_node = 24000\ngpus = 8").replace(
+        "price_node = 20000", "price_node = 20000\ngpus = 4"
+    )
+    cost = '[cost]\nyears = 1\nper_kwh = 0.1\npue = 1.0\ncurrency = "EUR"\n'
+    offers = offers.replace("price_node", 'currency = "EUR"\nprice_node') + cost
+    files = {"X": with_power(machine(**X), 700), "Y": with_power(machine(**Y), 400)}
+    _, document = evaluate(tmp_path, offers, **files)
+    found = candidate(document, "X")
+    assert (found["watts"], found["watts_source"]) == (pytest.approx(700 * boards), "measured")
+    assert found["price"] == pytest.approx(24000 * boards / 8)
+    assert found["energy_cost"] == pytest.approx(700 * boards / 1000 * 24 * 365 * 0.1, rel=0.01)
+    assert candidate(document, "Y")["watts"] == pytest.approx(400 * boards * (4 / 8 if per == "node" else 1))
+
+
+def test_speed_is_what_a_reader_of_the_verdict_takes_it_for(xy):
+    _, document = xy()
+    for name in ("X", "Y"):
+        found = candidate(document, name)
+        time, speed = found["time"], found["speed"]
+        assert speed["value"] == pytest.approx(1 / time["value"])
+        assert speed["low"] <= speed["value"] <= speed["high"]
+        assert (speed["low"], speed["high"]) == pytest.approx((1 / time["high"], 1 / time["low"]), rel=1e-3)
+
+
 def test_the_headline_says_all_three_and_what_to_buy(xy, capsys):
     _, document = xy(candidates="X=24000,1000 Y=20000,1000")
     lines = document["sentences"]["headline"]

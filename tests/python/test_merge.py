@@ -175,6 +175,20 @@ def test_a_missing_shard_is_named(tmp_path, capsys):
     assert "shard 2/3, 3/3 is missing" in capsys.readouterr().err
 
 
+def test_cases_that_no_shard_has_are_missed(tmp_path, capsys):
+    def with_cases(count: int) -> list[str]:
+        return [
+            str(shard(tmp_path, index, run__shard={"index": index, "count": 2, "cases": count}))
+            for index in (1, 2)
+        ]
+
+    out = tmp_path / "merged.json"
+    assert main(["merge", *with_cases(8), "-o", str(out)]) == 3
+    assert "the shards have 6 of 8 cases" in capsys.readouterr().err
+    assert main(["merge", *with_cases(6), "-o", str(out)]) == 0
+    assert reader.read(out).run.shard.cases == 6
+
+
 def test_a_shard_that_contradicts_itself_is_refused(tmp_path, capsys):
     paths = [shard(tmp_path, index) for index in (1, 2)]
     spoiled(paths[1], lambda document: document["benchmarks"][0].update(mad_s=1.0))

@@ -32,7 +32,7 @@ HOST_MEMORY = "host memory"
 COMPARING = ("best", "slowest", CROSSOVER)
 SHOWN = 4  # families by name
 LARGEST_ROW = 64 << 10  # a size that is no larger, and no word is beside, is of rows where there are any
-_SEPARATORS = re.compile(r"[\s,;?!\"'()]+")
+_SEPARATORS = re.compile(r"[\s;?!\"'()]+")
 _POSSESSIVE = re.compile(r"['’]s(?=[\s,;?!\"'()]|$)", re.IGNORECASE)  # the GPU's, what's
 _EXPLICIT = re.compile(r"([a-z_]+)[=:](.+)")
 _RANGE = re.compile(r"(\d+[a-z]*)\.\.(\d+[a-z]*)")
@@ -212,9 +212,8 @@ class _Reader:
         elif _FANOUT.fullmatch(token.lower()):
             self.sentence.axes.setdefault("fanout", []).append(token.lower())
         elif found := _EXPLICIT.fullmatch(token):
-            # `kron:20` is `kron20` in a case.
-            values = found[2].replace(":", "") if found[1] == "graph" else found[2]
-            self.sentence.axes.setdefault(found[1], []).extend(filter(None, values.split("|")))
+            values = [_as_in_cases(one) if found[1] == "graph" else one for one in re.split(r"[|,]", found[2])]
+            self.sentence.axes.setdefault(found[1], []).extend(filter(None, values))
         else:
             return False
         self.at += 1
@@ -333,16 +332,23 @@ class _Reader:
         return self.tokens[at].lower() if at < len(self.tokens) else ""
 
     def _bind_sizes(self) -> None:
-        """Each size to the word of sizes behind it, else to one before it that has none, else to any such."""
+        """Each size to the word of sizes behind it, which has no other behind itself, else to one before it
+        that has none, else to any such.
+        """
         taken: set[int] = set()
         for at, size in self.sizes:
             behind = [noun for noun in self.nouns if at < noun[0] and self._adjoin(at, noun[0])]
             free = [noun for noun in self.nouns if noun[0] not in taken]
             before = [noun for noun in free if noun[0] < at and self._adjoin(noun[0], at)]
+            if before and behind and self._has_size_behind(behind[0][0]):
+                behind = []  # `row 128 span 1GiB`
             [noun] = (behind or before or (free if len(self.sizes) == 1 else []))[:1] or [None]
             if noun:
                 taken.add(noun[0])
             self.sentence.sizes.append((size, noun[1].size if noun else ()))
+
+    def _has_size_behind(self, noun: int) -> bool:
+        return any(noun < at and self._adjoin(noun, at) for at, _ in self.sizes)
 
     def _adjoin(self, low: int, high: int) -> bool:
         """Whether nothing stands between but parts of a size and words that are passed over."""
@@ -518,14 +524,32 @@ def _number(text: str) -> float | None:
 
 def _tokens(text: str) -> Iterator[str]:
     for token in _SEPARATORS.split(_POSSESSIVE.sub("", text)):
-        token = token.rstrip(".:")
-        place = _NUMBERED.fullmatch(token.lower())
-        if place and (place[1] in places() or place[1] == PEER):
-            yield from place.groups()
-        elif _EXPLICIT.fullmatch(token):
-            yield token
-        else:
-            yield from (part for part in re.split(r"[-_]", token) if part)
+        yield from _words(token)
+
+
+def _words(token: str) -> Iterator[str]:
+    """The words of a text without blanks; commas part the values of an axis as well."""
+    token = token.rstrip(".:,")
+    place = _NUMBERED.fullmatch(token.lower())
+    if "," in token and not re.match(r"[^:,]*=", token):
+        for part in token.split(","):
+            yield from _words(part)
+    elif place and (place[1] in places() or place[1] == PEER):
+        yield from place.groups()
+    elif _EXPLICIT.fullmatch(token):
+        yield token
+    else:
+        yield from (part for part in re.split(r"[-_]", token) if part)
+
+
+def _as_in_cases(graph: str) -> str:
+    """`kron:20:8` is `kron20_8` in a case."""
+    if graph.startswith("file:"):
+        raise ReportError(
+            f"'{graph}' is a file, which --graph names; in words a graph has its name: graph="
+            f"{re.split('[:/]', graph)[-1]} without its ending"
+        )
+    return graph.replace(":", "", 1).replace(":", "_")
 
 
 @cache

@@ -484,6 +484,7 @@ def _identity(document: Raw) -> dict[str, Any]:
         "table of type B": (context.get("type_b") or {}).get("sha256"),
         "flags": sorted(flag for flag in run["flags"] if not flag.startswith("--shard")),
         "number of shards": run["shard"]["count"],
+        "number of cases of all shards": run["shard"].get("cases"),
     }
 
 
@@ -518,6 +519,13 @@ def _require_all_shards(files: Sequence[Loaded]) -> None:
     if missing := [f"{index}/{count}" for index in range(1, count + 1) if index not in found]:
         raise NotOneRunError(
             f"shard {', '.join(missing)} is missing: run it with --shard, and give all of them"
+        )
+    names = {row["name"] for _, document in files for row in document["benchmarks"]}
+    cases = _shard(files[0][1]).get("cases")
+    if cases is not None and cases != len(names):
+        raise NotOneRunError(
+            f"the shards have {len(names)} of {plural(cases, 'case')}: they were cut on machines that list "
+            "other cases, or rows are gone; run all of them again"
         )
 
 
@@ -584,7 +592,7 @@ def _merged_run(runs: Sequence[Raw]) -> Raw:
     merged["flags"] = [flag for flag in runs[0]["flags"] if not flag.startswith("--shard")]
     merged["started"] = min(run["started"] for run in runs)
     merged["ended"] = max(run["ended"] for run in runs)
-    merged["shard"] = {"index": 1, "count": 1}
+    merged["shard"] = runs[0]["shard"] | {"index": 1, "count": 1}
     if all("wall_s" in run for run in runs):
         merged["wall_s"] = sum(run["wall_s"] for run in runs)
     merged["counts"] = {status: sum(run["counts"][status] for run in runs) for status in runs[0]["counts"]}

@@ -283,6 +283,15 @@ TEST_F(BegunRun, does_not_replace_an_unfinished_one) {
   EXPECT_EQ(journal_text(), test::journal_line({{"journal", 3}}));
 }
 
+// As --max-time and a signal leave it.
+TEST_F(BegunRun, goes_on_with_one_whose_result_is_not_complete) {
+  leave_journal(test::journal_line({{"journal", 3}}));
+  test::write_text(result_path(), R"({"context": {"run": {"complete": false}}})");
+  EXPECT_TRUE(says(refused(), "--resume " + folder().string()));
+  test::write_text(result_path(), R"({"context": {"run": {"complete": true}}})");
+  EXPECT_TRUE(says(refused(), "finished run"));
+}
+
 TEST_F(BegunRun, replaces_one_that_wrote_nothing) {
   leave_journal("");
   EXPECT_EQ(refused(), "");

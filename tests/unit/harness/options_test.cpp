@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -140,6 +141,18 @@ TEST(SelectionFlags, parse_into_the_selection_they_came_from) {
   expect_same_selection({"--preset=acceptance", "--gpu", "0,2", "--numa", "1", "--shard=3/7", "--min-bytes",
                          "64 KiB", "--max-bytes=2G", "--ci-target=0.05", "--benchmark_repetitions", "4"});
   expect_same_selection({"--gpu=all", "--numa=all", "--preset=smoke", "--gpu-memory=16GiB"});
+}
+
+TEST(SelectionFlags, graphs_of_an_axis_are_those_of_the_flag) {
+  const Options options = parse_options({"--axis", "graph=kron:10,file:some.el", "--axis", "edge=4"});
+  ASSERT_EQ(options.graphs.size(), 2U);
+  EXPECT_EQ(options.graphs[0].name(), "kron10");
+  EXPECT_EQ(options.graphs[1].path, "some.el");
+  EXPECT_EQ(options.axes, (std::vector<std::pair<std::string, std::string>>{{"edge", "4"}}));
+  const std::string whole = std::filesystem::absolute("some.el").string();
+  const auto& flags = options.selection_flags;
+  EXPECT_EQ(std::count(flags.begin(), flags.end(), "--axis=graph=kron:10,file:" + whole), 1);
+  EXPECT_EQ(parse_options(flags).graphs[1].path, whole);
 }
 
 TEST(SelectionFlags, a_switch_comes_back_as_it_was_set) {

@@ -269,6 +269,33 @@ TEST_F(SelectionOf, shards_part_the_runnable_exactly_and_carry_the_skipped_once)
   }
 }
 
+// What is free when a part runs is another amount than when the others did.
+TEST_F(SelectionOf, shards_that_found_other_memory_free_are_the_whole) {
+  std::vector<Benchmark> cases = numbered(40);
+  for (std::size_t at = 0; at < cases.size(); ++at) {
+    cases[at].needs.host_bytes = at * kGiB;
+  }
+  std::vector<std::string> all;
+  std::size_t lacking = 0;
+  for (const auto& [index, free_gib] : {std::pair(1, 64), std::pair(2, 20), std::pair(3, 5)}) {
+    machine_.environment.memory.available = {.meminfo_bytes = free_gib * kGiB, .cgroup_bytes = {}};
+    const Selection part = select_from(cases, "", index, 3);
+    EXPECT_EQ(part.of_all_shards, cases.size());
+    for (const auto* benchmarks : {&part.runnable, &part.skipped}) {
+      const std::vector<std::string> here = names(*benchmarks);
+      all.insert(all.end(), here.begin(), here.end());
+    }
+    lacking += static_cast<std::size_t>(
+        std::count_if(part.skipped.begin(), part.skipped.end(),
+                      [](const Benchmark& benchmark) { return benchmark.lacks_memory; }));
+  }
+  EXPECT_GT(lacking, 0U);
+  std::sort(all.begin(), all.end());
+  std::vector<std::string> expected = names(cases);
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(all, expected);
+}
+
 TEST_F(SelectionOf, shards_are_equal_but_for_one_case) {
   for (int index = 1; index <= 4; ++index) {
     const std::size_t size = select_from(numbered(23), "", index, 4).runnable.size();
