@@ -153,9 +153,21 @@ def took(result: Result) -> str:
 
 
 def gpus(result: Result) -> str | None:
-    """The GPUs by name, each with its number: `NVIDIA H200 ×2`."""
+    """The GPUs by name, each with its number: `NVIDIA H200 ×2`; `(1 of 2)` where one was hidden from the run.
+
+    CUDA_VISIBLE_DEVICES, a container or a batch system hides some. Where CUDA has none, nothing tells it.
+    """
+    there = result.environment.gpus
+    seen = [gpu for gpu in there if gpu.get("cuda")]
     counted = Counter(result.environment.gpu_names)
-    return ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in counted.items()) or None
+    used = Counter(str(gpu["name"]) for gpu in seen or there)
+    return ", ".join(_numbered(name, used[name], count) for name, count in counted.items()) or None
+
+
+def _numbered(name: str, used: int, count: int) -> str:
+    if used < count:
+        return f"{name} ({used} of {count})"
+    return f"{name} ×{count}" if count > 1 else name
 
 
 def cpu(result: Result) -> str:

@@ -207,7 +207,7 @@ def peak_estimate(result: Result, link: Link) -> Estimate:
 
 
 def plus_minus(estimate: Estimate) -> str:
-    """Half of the interval, by its wider side, in percent; `-` where nothing tells one."""
+    """Half of the 95 % interval in percent of the value; `-` where nothing tells one."""
     return side_text(half_width(estimate))
 
 
@@ -225,9 +225,12 @@ def with_error(text: str, estimate: Estimate) -> str:
 
 
 def half_width(estimate: Estimate) -> float:
-    """Half of the interval, by its wider side, as a share of the value: of a rate what it is of its time."""
-    low = estimate.value / estimate.low if estimate.low > 0 else math.inf
-    return max(estimate.high / estimate.value, low) - 1
+    """Half of the 95 % interval as a share of the value, as `grainscope` prints it.
+
+    By uncertainties an interval reaches by one factor to either side, so that of a rate this is what it is of
+    its time.
+    """
+    return (estimate.high - estimate.low) / 2 / estimate.value
 
 
 def _time_s(row: Row) -> float:

@@ -76,10 +76,9 @@ class Case(Record):
         said, path = self.axes.get("direction"), str(self.axes.get("path", ""))
         reads = (known := families.of(self.family)).reads or known.walks
         peers = "peer" in self.site and (not path or "peer" in path)  # else a neighbour that passes bytes on
-        if peers and self.axes.get("between"):
-            return None
         if peers:
-            return FROM_PEER if said == "read" or reads or path == "peer_to_gpu" else TO_PEER
+            reads = said == "read" or reads or path == "peer_to_gpu"
+            return None if self.axes.get("between") else FROM_PEER if reads else TO_PEER
         if said in _DIRECTIONS:
             return _DIRECTIONS[said]
         if path.endswith("_to_gpu") or (reads and "gpu" in self.site):

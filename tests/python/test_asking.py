@@ -784,6 +784,20 @@ def test_no_part_of_an_uncertainty_is_larger_than_the_whole(capsys):
     assert "The square of the ± (95 %) is the sum of the squares of both" in said
 
 
+def test_the_parts_of_a_wide_interval_add_up_as_printed(capsys):
+    said = in_one_line(capsys, "how sure pageable h2d 64MiB", run=RUNS / "acceptance/h100-c2.json.gz")
+    [whole, *parts] = map(float, re.search(r"GB/s ± (\d\d) % 3 ± (\d\d) % ± (\d\d) %", said).groups())
+    assert whole > 30
+    assert math.hypot(*parts) == pytest.approx(whole, abs=1)
+
+
+def test_the_rest_is_shown_by_a_command_that_runs(capsys):
+    said = in_one_line(capsys, "memcpy")
+    assert f"see `grainscope-report list {ONE_GPU}`" in said
+    assert main(["list", str(ONE_GPU)]) == 0
+    assert capsys.readouterr().out
+
+
 NO_GPU = RUNS / "no-gpu-quick.json"
 
 

@@ -89,6 +89,29 @@ def test_rows_that_are_missing_skipped_or_failed(tmp_path, capsys):
     assert family["ratio"] == pytest.approx(1.0, abs=0.005)
 
 
+def test_the_first_line_says_what_was_not_compared(tmp_path, capsys):
+    """Two questions are missing, one failed, and of one both sides did other work."""
+    other = node("node-b", 2)
+    gone = {SIZES[0]: None, SIZES[1]: "skipped", SIZES[2]: "failed"}
+    other.rows = [row for row in other.rows if row["case"]["axes"]["bytes"] not in gone]
+    for size, status in gone.items():
+        if status:
+            other.lose(status, f"it was {status}", "transfer/memcpy", pinned_copy(size), SITE)
+    for row in other.rows:
+        if row["case"]["axes"]["bytes"] == SIZES[3]:
+            row["bytes"] *= 2
+            row["bandwidth_gb_s"] *= 2
+    files = written(tmp_path, node(), other)
+    left = "; B does not answer 3 of A's questions, 1 is not comparable."
+    assert main(["compare", *files]) == 1
+    out = capsys.readouterr().out
+    assert " ".join(out.split("\n\n")[0].split()).endswith(f"in all of 4 questions{left}")
+    assert "Beside these 1 failed, 2 missing, 1 not comparable; --full" in " ".join(out.split())
+    assert compared(capsys, *files)["new"][0]["verdict"].endswith(left)
+    assert main(["compare", *written(tmp_path / "all", node(), node("node-b", 2)), "--fail-on", "none"]) == 0
+    assert "does not answer" not in capsys.readouterr().out
+
+
 def test_a_site_that_failed_beside_a_good_one_is_said(tmp_path, capsys):
     other = node("node-b", 2)
     copies(other, 3, site={"gpu": 1, "numa": 0})
@@ -390,8 +413,20 @@ def test_other_work_is_not_compared(tmp_path, capsys):
             file.add("gather", axes, SITE, size / 50e9, bytes=size, visit=visit)
     document = compared(capsys, *written(tmp_path, base, new), status=0)
     [row] = [row for row in document["new"][0]["rows"] if row["family"] == "gather"]
-    assert row["verdict"] == "missing"
+    assert row["verdict"] == "not comparable"
     assert row["why"].startswith("other work: 2147483648 bytes")
+
+
+def test_what_is_mixed_on_the_new_side_is_not_comparable(tmp_path, capsys):
+    """Both sides have the rows, but the new side's runs did not do the same work."""
+    files = [node("node-a", 1), node("node-b", 2), node("node-b", 3)]
+    for row in files[2].rows:
+        if row["case"]["axes"]["bytes"] in SIZES[:2]:
+            row["bytes"] *= 2
+            row["bandwidth_gb_s"] *= 2
+    document = compared(capsys, *written(tmp_path, *files), "--pool")
+    counts = {kind: count for kind, count in document["new"][0]["counts"].items() if count}
+    assert counts == {"same": 6, "not comparable": 2}
 
 
 def of_version(file: File, version: int | None) -> File:
@@ -411,12 +446,13 @@ def test_a_family_of_another_version_is_left_out_with_a_sentence(tmp_path, capsy
     document = compared(capsys, *files, status=0)
     said = f"version {now or 1} of what transfer/memcpy measures, {before or 1} in the base"
     assert {(row["family"], row["verdict"], row["why"]) for row in document["new"][0]["rows"]} == {
-        ("host/flush", "same", ""), ("transfer/memcpy", "missing", said),
+        ("host/flush", "same", ""), ("transfer/memcpy", "not comparable", said),
     }  # fmt: skip
     assert main(["compare", *files]) == 0
     warning = " ".join(capsys.readouterr().out.split())
     assert "they do not measure the same, so its rows are not compared" in warning
-    assert main(["compare", *files, "--fail-on", "missing"]) == 1
+    assert main(["compare", *files, "--fail-on", "missing"]) == 0
+    assert main(["compare", *files, "--fail-on", "not comparable"]) == 1
 
 
 @pytest.mark.parametrize(("before", "now"), [(1, None), (None, 1), (2, 2)])
@@ -449,7 +485,7 @@ def test_rows_of_other_threads_are_not_compared(tmp_path, capsys):
             file.add("tiering/reorder", axes, {"numa": 0}, 5e-3, visit=visit, counters={"threads": threads})
     document = compared(capsys, *written(tmp_path, base, new), status=0)
     [row] = [row for row in document["new"][0]["rows"] if row["family"] == "tiering/reorder"]
-    assert (row["verdict"], row["why"]) == ("missing", "other work: 4 threads, 16 in the base")
+    assert (row["verdict"], row["why"]) == ("not comparable", "other work: 4 threads, 16 in the base")
 
 
 def test_a_gather_beside_more_products_is_not_compared(tmp_path, capsys):
@@ -461,7 +497,10 @@ def test_a_gather_beside_more_products_is_not_compared(tmp_path, capsys):
             file.add("sm_share/split", axes, SITE, 5e-3, bytes=MIB, visit=visit, counters=counters)
     document = compared(capsys, *written(tmp_path, base, new), status=0)
     [row] = [row for row in document["new"][0]["rows"] if row["family"] == "sm_share/split"]
-    assert (row["verdict"], row["why"]) == ("missing", "other work: 28 products beside, 27 in the base")
+    assert (row["verdict"], row["why"]) == (
+        "not comparable",
+        "other work: 28 products beside, 27 in the base",
+    )
 
 
 def test_times_of_one_operation_meet_whatever_their_number(tmp_path, capsys):
@@ -605,7 +644,7 @@ def test_a_machine_is_one_side_of_the_pool_whichever_gpu_is_listed_first(tmp_pat
     assert len(document["base"]["files"]) == 2
 
 
-def test_what_is_mixed_in_the_base_is_missing_and_not_new(tmp_path, capsys):
+def test_what_is_mixed_in_the_base_is_not_comparable_and_not_new(tmp_path, capsys):
     files = [node("node-a", 1), node("node-a", 2), node("node-b", 3)]
     for row in files[1].rows:
         if row["case"]["axes"]["bytes"] in SIZES[:2]:
@@ -613,7 +652,7 @@ def test_what_is_mixed_in_the_base_is_missing_and_not_new(tmp_path, capsys):
             row["bandwidth_gb_s"] *= 2
     document = compared(capsys, *written(tmp_path, *files), "--pool")
     found = Counter(row["verdict"] for row in document["new"][0]["rows"])
-    assert (found["missing"], found.total()) == (2, len(SIZES))
+    assert (found["not comparable"], found["missing"], found.total()) == (2, 0, len(SIZES))
 
 
 def test_a_file_s_own_newer_table_stays(tmp_path, capsys):

@@ -71,6 +71,14 @@ def test_environments_are_told_by_what_may_be_the_cause(tmp_path, capsys):
     assert facts == {"driver.version": "driver", "kernel.release": "kernel", "memory.total_bytes": None}
 
 
+def test_the_command_that_shows_what_differs_has_both_paths(tmp_path, capsys):
+    other = node("node-b", 2, driver="590.1")
+    other.context["environment"]["memory"] = {"total_bytes": 1 << 30}
+    files = written(tmp_path, node(), other)
+    assert main(["compare", *files]) == 0
+    assert f"`grainscope-report env diff {' '.join(files)}`" in " ".join(capsys.readouterr().out.split())
+
+
 def test_how_many_gpus_and_cores_there_are_is_no_matter_of_the_model(tmp_path, capsys):
     one, other = node(), node("node-b", 2)
     for file, gpus, cores in ((one, 2, 32), (other, 4, 64)):
@@ -262,4 +270,5 @@ def test_a_screen_cuts_no_question_and_has_no_heading_without_lines(capsys, monk
     assert "transfer/local " in changed
     assert bool(re.search(r"  faster +\d+ of \d+ ", changed)) == (columns > 80)
     for part in out.split("\n\n")[1:-1]:
-        assert len(part.strip().splitlines()) > 2, part
+        # A heading, and a sentence or a table with its own.
+        assert len(part.strip().splitlines()) > (1 if part.startswith("The environments") else 2), part

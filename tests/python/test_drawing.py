@@ -46,6 +46,7 @@ from grainscope_report.figures.model import (
     exact,
 )
 from grainscope_report.figures.table import figure
+from grainscope_report.groups import reach
 from grainscope_report.machine import machines
 from grainscope_report.statistics import Estimate
 from planted import ENTRIES
@@ -106,6 +107,12 @@ CASES = [
     for number in numbers
 ]
 LOW_DPI = 60
+
+
+def unlike(one: str, two: str) -> float:
+    """How far apart two colours are, of 255 in each of red, green and blue."""
+    red, green, blue = (int(one[at : at + 2], 16) - int(two[at : at + 2], 16) for at in (1, 3, 5))
+    return (red**2 + green**2 + blue**2) ** 0.5
 
 
 @pytest.fixture(scope="session")
@@ -385,6 +392,71 @@ def test_labels_of_lines_cover_neither_markers_nor_intervals(show, kernels):
             low, high = min(low, middle - radius), max(high, middle + radius)
             across = box.x0 - radius < x < box.x1 + radius
             assert not (across and low < box.y1 and box.y0 < high), f"{label.get_text()!r} covers a point"
+
+
+def test_a_label_of_many_machines_covers_no_curve(show):
+    four = show("h100", "two_nodes", "linked", "alone")
+    sizes = [256.0 * 4**step for step in range(11)]
+    curves = tuple(
+        Curve("copy", "pinned", machine, tuple(Point(x, exact(55 * x / (x + 2e5))) for x in sizes))
+        for machine in four
+    )
+    levels = [Level("peak", "copy peak", 55.0 + 0.2 * machine.index, machine) for machine in four]
+    levels += [Level("theoretical", "theoretical, PCIe 5 ×16", 63.0, machine) for machine in four]
+    panel = CurvePanel("copies", curves, y_log=True, levels=tuple(levels))
+    page = render.draw(Figure(four, ((panel, panel),), title="Copies"))
+    page.canvas.draw()
+    axes, renderer = page.axes[0], page.canvas.get_renderer()
+    labels = [one for one in axes.texts if one.get_gid() == "level"]
+    assert [one.get_text() for one in labels] == ["theoretical, PCIe 5 ×16: 63.0", "copy peak: 55.0–55.6"]
+    points = [
+        axes.transData.transform(
+            (one.x * (two.x / one.x) ** share, one.y.value + share * (two.y.value - one.y.value))
+        )
+        for curve in curves
+        for one, two in itertools.pairwise(curve.points)
+        for share in np.linspace(0, 1, 50)
+    ]
+    for label in labels:
+        box = label.get_window_extent(renderer)
+        assert not any(box.contains(*point) for point in points), f"{label.get_text()!r} covers a curve"
+
+
+def test_bars_of_several_machines_have_a_colour_each():
+    for method in ("traffic", "zero_copy", "merged_aligned", "kernel"):
+        shades = [style.colour(method, machine) for machine in range(8)]
+        assert min(unlike(*pair) for pair in itertools.combinations(shades, 2)) > 12, shades
+        assert min(unlike(*pair) for pair in itertools.combinations(shades[:4], 2)) > 25, shades
+
+
+def test_kinds_of_memory_look_unlike_rows_of_any_size():
+    for memory in reach.KINDS:
+        for count in range(1, 7):
+            for order in range(count):
+                row = style.colour(f"row {order} of {count}")
+                assert memory == "peer" or unlike(style.colour(memory), row) > 70, (memory, order, count)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_texts_of_neighbouring_bars_stay_apart(show, count):
+    shown = show("h100", "two_nodes", "linked", "alone")[:count]
+    names = ("read", "write", "both", "none")
+    written = 0
+    for text in ("1", "12", "of 1", "of 12", "of 132", "of 1320", "of 13200"):
+        series = tuple(
+            BarSeries(one.letter, "traffic", tuple(Bar(exact(9.0), text) for _ in names), one)
+            for one in shown
+        )
+        panel = BarPanel("fewest", names, series, "multiprocessors", "SMs")
+        page = render.draw(Figure(shown, ((panel, panel),), title="Fewest"))
+        page.canvas.draw()
+        texts = [one for one in page.axes[0].texts if one.get_gid() == "bar"]
+        renderer = page.canvas.get_renderer()
+        boxes = sorted(tuple(one.get_window_extent(renderer).intervalx) for one in texts)
+        written += len(texts)
+        for (_, right), (left, _) in itertools.pairwise(boxes):
+            assert left - right > 1.5 * page.dpi / 72, f"{text!r} runs into the next"
+    assert written
 
 
 def test_a_label_of_a_line_does_not_cover_the_whisker_of_a_stack(show):

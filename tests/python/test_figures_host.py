@@ -11,7 +11,7 @@ from grainscope_report.groups import contention
 from grainscope_report.groups import shape as shapes
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
-from planted import ENTRIES, SITE, around, linked_file, made, only, point, table
+from planted import ENTRIES, SITE, around, gpu_file, linked_file, made, only, point, table
 from synthetic import GIB, KIB, MIB, File
 from synthetic_busy import add_beside, add_box, add_call, add_pages, add_streams, add_together
 from synthetic_links import add_piece, add_saturation
@@ -491,6 +491,21 @@ def test_figure_14_methods_roofs_and_multiprocessors(tmp_path):
     notes = " ".join(made(tmp_path, "14", file).notes)
     assert "read of 4 B a lane 32 of 132 (49.2 of 50.0 GB/s)" in notes
     assert "zero-copy, at random: 450 in flight, 1.2 µs each" in notes
+
+
+def test_figure_14_says_of_how_many_multiprocessors_once_for_several_machines(tmp_path):
+    files = []
+    for host, sms in (("node-a", 6), ("node-b", 5)):
+        file = gpu_file(host=host)
+        add_piece(file, SITE, "host_to_gpu", "copy_engine", MIB, 54.0, 2e-6, 1.0)
+        add_saturation(file, SITE, "read", 4, sms, 50.0)
+        files.append(file)
+    *_, panel = made(tmp_path, "14", *files).panels
+    assert panel.y_label == "multiprocessors (of 132)"
+    assert [bar.text for series in panel.series for bar in series.bars] == ["A\n6", "B\n5"]
+    *_, panel = made(tmp_path, "14", files[0]).panels
+    assert panel.y_label == "multiprocessors"
+    assert [bar.text for series in panel.series for bar in series.bars] == ["6\nof 132"]
 
 
 def test_figure_14_says_what_was_useful_and_what_moved_on_demand(tmp_path):

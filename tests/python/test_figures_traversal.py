@@ -6,6 +6,7 @@ from boxes import check_told_apart
 from grainscope_report.cli import main
 from grainscope_report.figures.model import Figure
 from grainscope_report.figures.table import figure
+from grainscope_report.groups import traversal_speedup
 from grainscope_report.groups.traversal import graph_methods
 from grainscope_report.machine import Machine
 from planted import ENTRIES, FAR, SITE, around, linked_file, made, only, point, table
@@ -108,6 +109,8 @@ def test_figure_9_has_no_column_for_a_graph_without_managed_memory(tmp_path):
     file = measured()
     traverse(file, steady(0.1), graph=URAND)
     assert {row["x"] for row in only(table(tmp_path, "9", file), panel=COLD, kind="bar")} == {KRON}
+    said = f"Not drawn, without managed memory to compare with: {URAND}."
+    assert said in made(tmp_path, "9", file).notes
 
 
 def test_figure_9_needs_managed_memory(tmp_path):
@@ -230,7 +233,7 @@ def test_figures_9_and_17_of_two_files_say_whose_link_is_modelled(tmp_path):
             model(file, 0.1 * edge, edge=edge, link="measured")
         pages(file, 1.6, link="measured")
         files.append(file)
-    assert "A: Modelled: bounds over this machine's link." in made(tmp_path, "17", *files).notes
+    assert "Modelled: bounds over each machine's link." in made(tmp_path, "17", *files).notes
     assert "Modelled: bounds over this machine's link." in made(tmp_path, "17", files[0]).notes
     [said] = [note for note in made(tmp_path, "9", *files).notes if "Memory pressure" in note]
     assert said.endswith("over each machine's link.")
@@ -238,21 +241,124 @@ def test_figures_9_and_17_of_two_files_say_whose_link_is_modelled(tmp_path):
     assert said.endswith("over this machine's link.")
 
 
-def test_figures_9_and_17_say_nothing_of_what_is_modelled_and_not_drawn(tmp_path):
+def test_figures_9_and_17_draw_what_is_modelled_although_larger_graphs_are_measured(tmp_path):
     files = []
     for host in ("node-a", "node-b"):
         file = measured(host=host)
+        add_ways(file, URAND, 1.0)
         for graph in (KRON, URAND):
             traverse(file, steady(0.1), graph=graph, edge=4)
-            traverse(file, steady(0.2), graph=graph, edge=8)
         for edge in (8, 4):
             model(file, 0.1 * edge, graph="power", edge=edge, link="measured")
         pages(file, 1.6, graph="power", link="measured")
         files.append(file)
-    for number in ("9", "17"):
+    for number, title in (("9", PRESSED), ("17", "bfs (modelled)")):
+        drawn = only(table(tmp_path, number, *files), panel=title, kind="bar")
+        assert [(row["x"], row["machine"][-7:-1]) for row in drawn] == [
+            ("power", "node-a"), ("power", "node-b"),
+        ]  # fmt: skip
+        assert any("odelled" in note for note in made(tmp_path, number, *files).notes)
+
+
+def two_with_graphs(first: tuple[str, ...], second: tuple[str, ...]) -> list[File]:
+    """Two machines that measured these graphs with both widths of edge, the second at twice the speed."""
+    files = []
+    for host, graphs, factor in (("node-a", first, 1.0), ("node-b", second, 0.5)):
+        file = machine_file(host=host)
+        for graph in graphs:
+            add_ways(file, graph, factor)
+            traverse(file, steady(0.125 * factor), graph=graph, edge=4)
+        files.append(file)
+    return files
+
+
+def test_figures_9_and_17_show_each_machine_s_own_graphs_where_none_is_common(tmp_path):
+    files = two_with_graphs((KRON,), (URAND,))
+    for number, title in (("9", COLD), ("17", "bfs (measured)")):
+        drawn = only(table(tmp_path, number, *files), panel=title, kind="bar")
+        assert {(row["x"], row["machine"][-7:-1], bool(row["y"])) for row in drawn} == {
+            (URAND, "node-b", True), (KRON, "node-a", True),
+        }  # fmt: skip
         figure = made(tmp_path, number, *files)
-        assert not any(series.hatched for panel in figure.panels for series in panel.series)
-        assert not any("odelled" in note for note in figure.notes)
+        panel = next(one for one in figure.panels if one.title == title)
+        assert (panel.categories, panel.groups) == (("B", "A"), ((URAND, 1), (KRON, 1)))
+        assert "Measured: no graph is common to A, B; each shows its own largest." in figure.notes
+
+
+def test_figures_9_and_17_show_the_largest_graphs_that_all_machines_have(tmp_path):
+    files = two_with_graphs((URAND, KRON, "power"), (KRON, "power"))
+    for number, title in (("9", COLD), ("17", "bfs (measured)")):
+        drawn = only(table(tmp_path, number, *files), panel=title, kind="bar")
+        assert {row["x"] for row in drawn} - {"geometric mean"} == {KRON, "power"}
+        figure = made(tmp_path, number, *files)
+        assert f"Not drawn, since not every run has them: {URAND} (A)." in figure.notes
+        assert not any("no graph is common" in note for note in figure.notes)
+
+
+def test_figures_9_and_17_name_a_machine_without_rows_of_what_is_drawn(tmp_path):
+    files = two_with_graphs((KRON,), (KRON,))
+    for edge in (8, 4):
+        traverse(files[0], steady(0.1 * edge), "cc", edge=edge)
+    traverse(files[0], steady(2.0), "cc", placement="managed")
+    for number, title in (("9", "cc: measured (managed: cold, not oversubscribed)"), ("17", "cc (measured)")):
+        figure = made(tmp_path, number, *files)
+        [panel] = [one for one in figure.panels if one.title == title]
+        assert (panel.categories, panel.groups) == (("A",), ((KRON, 1),))
+        assert "B has no measured rows of what is drawn for cc." in figure.notes
+
+
+@pytest.mark.parametrize(("number", "name", "means"), [("9", "measured, cold", (2.0, 4.0)),
+                                                       ("17", "measured", (2.0, 2.0))])  # fmt: skip
+def test_figures_9_and_17_have_one_mean_a_machine(tmp_path, number, name, means):
+    files = two_with_graphs((KRON,), (URAND,))
+    rows = [row for row in table(tmp_path, number, *files) if row["panel"].startswith("means ")]
+    ours = [row for row in rows if row["kind"] == "bar" and row["y"]]
+    assert [row["series"] for row in ours if row["x"] != "naive, bfs"] == [f"A: {name}", f"B: {name}"]
+    assert [float(row["y"]) for row in ours] == pytest.approx(means)
+    assert [row["note"] for row in ours] == [f"geometric mean of 1: {KRON}", f"geometric mean of 1: {URAND}"]
+    assert [row["machine"][-7:-1] for row in ours] == ["node-a", "node-b"]
+    assert all(row["y_low"] and row["y_high"] for row in ours)
+
+
+def test_figure_9_takes_a_named_link_once_from_several_machines(tmp_path):
+    files = []
+    for host, graphs in (("node-a", (KRON,)), ("node-b", (KRON, "power"))):
+        file = machine_file(host=host)
+        for graph in graphs:
+            model(file, 0.4, graph=graph)
+            model(file, 0.8, graph=graph, access="merged")
+            pages(file, 1.6, graph=graph)
+        files.append(file)
+    rows = table(tmp_path, "9", *files)
+    drawn = only(rows, panel=PRESSED, kind="bar", series="aligned")
+    assert [(row["x"], row["machine"][-7:-1]) for row in drawn] == [(KRON, "node-a"), ("power", "node-b")]
+    [mean] = [row for row in rows if row["x"] == "merged, bfs" and row["kind"] == "bar"]
+    assert (mean["series"], mean["note"]) == (
+        "modelled, under pressure",
+        f"geometric mean of 2: {KRON}, power",
+    )
+    assert not any("no graph is common" in note for note in made(tmp_path, "9", *files).notes)
+
+
+def test_figure_8_has_no_place_for_a_graph_that_a_machine_did_not_walk(tmp_path):
+    files = two_with_graphs((KRON,), (URAND,))
+    for file in files:
+        for row in file.rows:
+            row["counters"]["link_gb_s"] = 40.0
+    figure = made(tmp_path, "8", *files)
+    [panel] = [one for one in figure.panels if one.title.startswith("bytes over the link")]
+    assert (panel.categories, panel.groups) == (("B", "A"), ((URAND, 1), (KRON, 1)))
+    assert "Over the link: no graph is common to A, B; each shows its own largest." in figure.notes
+
+
+def test_figure_16_of_many_machines_has_room_for_what_is_modelled(tmp_path, monkeypatch):
+    monkeypatch.setattr(traversal_speedup, "MOST_LINK_BARS", 14)
+    files = two_with_graphs((URAND, KRON), (URAND, KRON))
+    for file in files:
+        for link in ("pcie3x16", "pcie4x16", "pcie5x16", "measured"):
+            model(file, 0.5, graph="power", link=link, counters={"teps": 1e9})
+    panel = made(tmp_path, "16", *files).panels[0]
+    assert panel.categories == (URAND, "power")
 
 
 def test_figure_17_is_narrow_over_wide_edges_by_access(tmp_path):

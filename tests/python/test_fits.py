@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from grainscope_report.fits.translation import Rows, fit
 from grainscope_report.groups import contention, grain, reach, transfer, transfer_duplex
 from grainscope_report.machine import machines
 from grainscope_report.statistics import Estimate
+from grainscope_report.units import format_bytes
 from planted import FAR, SITE, add_copy, linked_file, zero_copy
 from stored import PROJECT
 from synthetic import GIB, KIB, MIB, File
@@ -174,6 +176,33 @@ def test_the_size_from_which_one_way_beats_another(tmp_path):
     assert found.size.value == pytest.approx(2e-6 / (1 / 50e9 - 1 / 55e9), rel=0.1)
     assert found.size.low < found.size.value < found.size.high
     assert found.text.startswith("pinned copy is faster than zero-copy read above 1.0")
+
+
+def test_a_way_that_falls_behind_at_the_largest_size_has_an_end(tmp_path):
+    """By the median alone: its interval there reaches over that of the other way."""
+    file = linked_file()
+    copies(file, "pinned_to_gpu", 4e-6, 55.0)
+    for size in RUN_SIZES:
+        last = size == RUN_SIZES[-1]
+        seconds, spread = size / (53e9 if last else 65e9), 0.3 if last else 0.001
+        file.add("transfer/zero_copy", zero_copy(size), SITE, 6e-6 + seconds, spread=spread)
+    [choice] = transfer.choices(read(tmp_path, file))
+    [found] = choice.swaps
+    assert (found.faster, found.until) == ("zero-copy read", RUN_SIZES[-2])
+    begin, end = "zero-copy read is faster than pinned copy from", format_bytes(RUN_SIZES[-2])
+    assert re.fullmatch(rf"{begin} .* \[.*\] to {end}; beyond that it cannot be told", found.text)
+
+
+def test_a_way_that_another_overtakes_again_has_no_such_end(tmp_path):
+    file = linked_file()
+    copies(file, "pinned_to_gpu", 4e-6, 55.0)
+    for size in RUN_SIZES:
+        seconds = size / (40e9 if size >= RUN_SIZES[-2] else 65e9)
+        file.add("transfer/zero_copy", zero_copy(size), SITE, 6e-6 + seconds, spread=0.001)
+    [choice] = transfer.choices(read(tmp_path, file))
+    assert [(one.faster, one.until) for one in choice.swaps] == [
+        ("zero-copy read", None), ("pinned copy", None),
+    ]  # fmt: skip
 
 
 def both_ways(file: File, alone_gb_s: float) -> None:

@@ -420,6 +420,8 @@ def test_nodes_that_are_odd_are_named_and_kept(tmp_path, capsys):
         "node_4": {"context": {"run": run | {"id": "4", "ended": "2026-11-01T05:00:00Z"}}},
         "node_5": {"context": {"run": run | {"id": "5", "flags": ["--preset=full"], "preset": "full"}}},
         "node_6": {"context": {"grainscope": base["grainscope"] | {"commit": "other"}}},
+        # The preset is the same where a flag says it.
+        "node_7": {"context": {"run": run | {"id": "7", "flags": [f"--preset={run['preset']}"]}}},
     }  # fmt: skip
     status, said = screened(capsys, fleet(tmp_path, 12, **odd))
     assert status == 1
@@ -431,7 +433,7 @@ def test_nodes_that_are_odd_are_named_and_kept(tmp_path, capsys):
         "node-00002 started 30 days before most: it is of another run, or its clock is off",
         "which is yet to come: its clock is ahead",
         "node-00004 ended 3600 s before it started: its clock was set back",
-        "node-00005 is of another run: `full --preset=full`",
+        "node-00005 is of another run: `full`",
         "node-00006 is of GrainScope 0.1.0 other",
     ):
         assert any(words in one for one in told), (words, told)

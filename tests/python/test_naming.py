@@ -366,6 +366,22 @@ def test_a_gpu_names_the_machine_and_else_its_cpu(labels):
     ) == ["NVIDIA H200 ×2 (node-a)", "Intel Core i7 (laptop)"]
 
 
+@pytest.mark.parametrize(
+    ("seen", "name"), [(2, "NVIDIA H200 ×2"), (1, "NVIDIA H200 (1 of 2)"), (0, "NVIDIA H200 ×2")]
+)
+def test_a_gpu_that_is_hidden_from_the_run_is_not_counted(labels, seen, name):
+    """As by CUDA_VISIBLE_DEVICES; where CUDA has none, nothing tells what was hidden."""
+    file = File(gpus=("NVIDIA H200",) * 2)
+    for at, gpu in enumerate(file.context["environment"]["gpus"]):
+        gpu["cuda"] = {"ordinal": at} if at < seen else None
+    assert labels(file) == [f"{name} (node-a)"]
+
+
+def test_a_run_that_saw_one_gpu_of_two_says_so_first(capsys):
+    assert main(["summary", str(ROOT / "results/reference/acceptance/h200-a.json.gz")]) == 0
+    assert capsys.readouterr().out.startswith("NVIDIA H200 (1 of 2) · ")
+
+
 def test_two_runs_of_one_machine_are_told_apart_by_date_and_then_by_file(labels):
     first, second = File(), File(date="2026-12-01T00:00:00")
     assert labels(first, second) == ["Intel Xeon (node-a), 2026-11-20", "Intel Xeon (node-a), 2026-12-01"]

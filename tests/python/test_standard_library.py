@@ -1,5 +1,6 @@
 """What runs on nodes needs the standard library alone, as `summary`, `check`, `validate` and `compare` do."""
 
+import re
 import subprocess
 import sys
 
@@ -56,6 +57,15 @@ def test_a_command_of_a_node_needs_nothing_else(name, files):
     assert ran.stdout
 
 
-def test_what_is_not_there_is_noticed(files, tmp_path):
-    ran = run("plot", str(files["h100"]), "-o", str(tmp_path))
-    assert "Python finds no module" in ran.stderr
+@pytest.mark.parametrize(
+    ("command", "lacks"), [("plot", "matplotlib"), ("report", "jinja2"), ("evaluate", "numpy")]
+)
+def test_what_is_not_there_is_noticed(files, tmp_path, command, lacks):
+    given = files["h100"]
+    if command == "evaluate":
+        given = tmp_path / "workload.toml"
+        assert run("evaluate", "--init", str(given)).returncode == 0
+    ran = run(command, str(given), "-o", str(tmp_path / "out"))
+    assert re.fullmatch(rf"grainscope-report: .* Python finds no module {lacks}: .*\n", ran.stderr)
+    assert ran.returncode == 2
+    assert not (tmp_path / "out").exists()

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 import stored
-from grainscope_report import analysis, findings, reader, uncertainty
+from grainscope_report import analysis, findings, metrics, reader, uncertainty
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
 from grainscope_report.groups import transfer
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
+from grainscope_report.statistics import Estimate
 from planted import SITE, add_copy, linked_file, pinned_copy
 from stored import PROJECT, ROOT
 from synthetic import KIB, MIB, File
@@ -151,6 +152,32 @@ def test_flags_are_counted_in_grammar(tmp_path, capsys, monkeypatch, count, said
     assert said in " ".join(map(str.strip, screen(file.write(tmp_path / "r.json"), capsys, monkeypatch, 140)))
 
 
+def test_the_command_that_lists_flags_names_the_file(tmp_path, capsys, monkeypatch):
+    file = File(gpus=("NVIDIA H100 80GB HBM3",))
+    file.add("transfer/memcpy", pinned_copy(MIB), SITE, 1e-4, flags=["bimodal"])
+    path = file.write(tmp_path / "r.json")
+    lines = screen(path, capsys, monkeypatch, 140)
+    [command] = [line.split(":", 1)[1].split() for line in lines if line.startswith("  flags:")]
+    assert command == ["grainscope-report", "list", str(path), "--flag"]
+    assert main(command[1:]) == 0
+    assert "bimodal" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "said"),
+    [(13.79, 10.0, 19.24, "34 %"), (1.0, 0.5, 2.0, "75 %"), (1.0, 0.99, 1.0, "0.5 %"), (1.0, 1.0, 1.0, "-")],
+)
+def test_plus_minus_is_half_of_the_interval_over_the_value(value, low, high, said):
+    """As the program prints it, and not the wider side of an interval."""
+    assert metrics.plus_minus(Estimate(value, low, high)) == said
+
+
+def test_several_next_commands_are_told_apart(capsys, monkeypatch):
+    path = ROOT / "acceptance" / "no-gpu-1.json.gz"
+    out = " ".join(" ".join(shown(capsys, monkeypatch, 140, "check", path, "--rules", "nvlink")).split())
+    assert "next: `grainscope --preset acceptance --out DIR` and `nvidia-smi -L`" in out
+
+
 def test_one_family_is_shown_alone(files, capsys):
     assert main(["summary", str(files["h100"]), "host"]) == 0
     out = capsys.readouterr().out
@@ -158,6 +185,27 @@ def test_one_family_is_shown_alone(files, capsys):
     assert "transfer/memcpy" not in out.replace("of transfer/memcpy", "")
     assert main(["summary", str(files["h100"]), "transfer/memcpy/"]) == 0
     assert "\nhost/memcpy" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("run", "families"),
+    [("h100-c2", ("host", "latency/chase", "transfer/memcpy")), ("two-h200-1", ("transfer/peer", "host"))],
+)
+def test_a_link_has_one_interval_whatever_family_is_shown(capsys, monkeypatch, run, families):
+    """It is that of a row of the whole run, also where the family has no such row."""
+    path = ROOT / "acceptance" / f"{run}.json.gz"
+
+    def links(*arguments: str) -> list[str]:
+        return [
+            " ".join(line.split())
+            for line in shown(capsys, monkeypatch, 140, "summary", path, *arguments)
+            if re.match(r"GPU \d+.* → .*\[", line)
+        ]
+
+    whole = links("--full")
+    assert whole
+    for family in families:
+        assert links(family) == whole
 
 
 def test_a_family_that_is_not_there_is_a_sentence_with_the_nearest(files, capsys):

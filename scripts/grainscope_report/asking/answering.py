@@ -4,6 +4,7 @@ which is faster, and how many times.
 """
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 from grainscope_report import metrics, statistics
 from grainscope_report.asking.asked import FEWEST_PLACES, MOST, PLACES, Asked
 from grainscope_report.asking.sentence import CROSSOVER, UNCERTAINTY, Sentence, Word
-from grainscope_report.commands import summary
+from grainscope_report.commands import files, summary
 from grainscope_report.comparison import document, verdicts
 from grainscope_report.figures import parts
 from grainscope_report.fits import shape
@@ -208,13 +209,15 @@ def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
         return Answer((head, out.wrap(_no_crossover(asked), "")), known=known_ways)
     dropped = [f"{asked.dropped_text}."] if asked.dropped else []
     said = [*sentences(asked), *dropped, *asked.notes, *asked.held_on_the_host]
+    path = shlex.quote(str(machine.result.path))
+    full = f"`{files.program()} summary {path} --full`"
     notes = [head, *(out.wrap(note, "") for note in said)]
     under = [*asked.left_out, *asked.basis, *asked.from_caches] if table else []
     below = [*table, *(out.wrap(note, "") for note in under)]
     shown = len(points)
-    while shown > 1 and _height([*notes, *_listed_points(points, shown, out), *below]) > MOST_LINES:
+    while shown > 1 and _height([*notes, *_listed_points(points, shown, full, out), *below]) > MOST_LINES:
         shown -= 1
-    return Answer((*notes, *_listed_points(points, shown, out), *below))
+    return Answer((*notes, *_listed_points(points, shown, full, out), *below))
 
 
 def _height(lines: Sequence[str]) -> int:
@@ -233,10 +236,10 @@ def _points(asked: Asked) -> list[str]:
     return asked.finding + asked.remedy if plain and not want else []
 
 
-def _listed_points(points: Sequence[str], shown: int, out: Terminal) -> Iterator[str]:
+def _listed_points(points: Sequence[str], shown: int, full: str, out: Terminal) -> Iterator[str]:
     yield from ("- " + out.wrap(text, "  ")[2:] for text in points[:shown])
     if left := len(points) - shown:
-        yield out.wrap(f"… and {left} more: `summary --full`", "")
+        yield out.wrap(f"… and {left} more: {full}", "")
 
 
 def _body(asked: Asked, out: Terminal) -> Iterator[str]:
@@ -332,8 +335,13 @@ def _known_how_well(asked: Asked, out: Terminal) -> Iterator[str]:
     yield out.paint(heading, "dim")
     yield from lines
     if (more := len(asked.chosen) - len(cells)) > 0:
-        yield out.wrap(f"… and {plural(more, 'row')} more: name a size or a value, or see `list`", "")
+        yield out.wrap(f"… and {plural(more, 'row')} more: name a size or a value, or see {_list(asked)}", "")
     yield out.wrap(SURE, "")
+
+
+def _list(asked: Asked) -> str:
+    """The command that shows every row of the file."""
+    return f"`{files.program()} list {shlex.quote(str(asked.machine.result.path))}`"
 
 
 def _grid(asked: Asked, out: Terminal) -> Iterator[str]:
@@ -368,7 +376,8 @@ def _grid(asked: Asked, out: Terminal) -> Iterator[str]:
     same = " and ".join(asked.starred_by(across))
     among = f" of several with the same {same}" if same else ""
     said = f"* first at this size{among}, or as good within the uncertainty; {said}" if best else said
-    more = f"; {len(every) - MOST} lines more: name a size or a value, or see `list`" if every[MOST:] else ""
+    left = len(every) - MOST
+    more = f"; {left} lines more: name a size or a value, or see {_list(asked)}" if left > 0 else ""
     yield out.wrap(f"{said}{more}", "")
 
 
@@ -443,7 +452,7 @@ def _table(
     yield out.paint(heading, "dim")
     yield from lines
     if (more := left if first else len(rows) - len(shown)) > 0:
-        yield out.wrap(f"… and {plural(more, 'row')} more: name a size or a value, or see `list`", "")
+        yield out.wrap(f"… and {plural(more, 'row')} more: name a size or a value, or see {_list(asked)}", "")
 
 
 def _no_crossover(asked: Asked) -> str:

@@ -702,14 +702,13 @@ class Asked:
     def sure(self, row: Row) -> tuple[str, ...]:
         """A row of the table of uncertainties."""
         parts = row.uncertainty
-        whole = parts.combined if parts else None
         return (
             self._named(row),
             self.size(row),
             self.value(row),
             str(len(row.visits) or ""),
-            _half(parts.a if parts else None, whole),
-            _half(parts.b if parts else None, whole),
+            _part(row, parts and parts.a),
+            _part(row, parts and parts.b),
             " ".join(sorted(row.flags)),
         )
 
@@ -748,16 +747,20 @@ def _is_about(prefixes: Sequence[str], family: str) -> bool:
     return family == prefixes[0] or any(one.endswith("/") and family.startswith(one) for one in prefixes)
 
 
-def _half(part: Uncertainty | None, whole: Uncertainty | None) -> str:
-    """`± 1.1 %`: the share that a part has in half of the 95 % interval, which is the root of their squares.
+def _part(row: Row, part: Uncertainty | None) -> str:
+    """`± 1.1 %`: what a part has in half of the 95 % interval, whose square is the sum of those of both.
 
     Alone it may reach further, since fewer degrees of freedom are behind it.
     """
     if part is None:
         return "not known"
-    of = uncertainty.of_record(whole or part)
-    half = uncertainty.expanded(of) * part.standard / of.standard if of.standard else 0.0
-    return f"± {metrics.side_text(math.expm1(half))}".replace("± <", "<")
+    whole = row.uncertainty.combined
+    half = (
+        metrics.half_width(row.time) * part.standard / whole.standard
+        if whole and whole.standard
+        else math.sinh(uncertainty.expanded(uncertainty.of_record(part)))
+    )
+    return f"± {metrics.side_text(half)}".replace("± <", "<")
 
 
 def _number(row: Row, axis: str) -> float:

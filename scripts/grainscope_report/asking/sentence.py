@@ -212,8 +212,9 @@ class _Reader:
         elif _FANOUT.fullmatch(token.lower()):
             self.sentence.axes.setdefault("fanout", []).append(token.lower())
         elif found := _EXPLICIT.fullmatch(token):
-            values = [_as_in_cases(one) if found[1] == "graph" else one for one in re.split(r"[|,]", found[2])]
-            self.sentence.axes.setdefault(found[1], []).extend(filter(None, values))
+            axis, values = found[1], filter(None, re.split(r"[|,]", found[2]))
+            known = map(_as_in_cases, values) if axis == "graph" else values
+            self.sentence.axes.setdefault(axis, []).extend(known)
         else:
             return False
         self.at += 1

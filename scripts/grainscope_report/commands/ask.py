@@ -49,7 +49,7 @@ FLAGS = {
     "slower_alone": "one of several things at once took a twentieth longer alone than beside the others, so "
     "its time alone was disturbed",
     "bimodal": "the samples fall into two groups, and the median stands for neither",
-    "wide_interval": "the 95 % interval reaches further than 5 % to a side",
+    "wide_interval": "half of the 95 % interval is more than 5 %",
 }
 FLAG_COLUMNS = (
     Column("flag", whole=True),

@@ -170,8 +170,10 @@ def _unjudged(report: Report, out: Terminal) -> list[str]:
                 said.append(f"no row{whose} answers {some(names, NAMED)}")
             text = out.wrap(f"{word}: {'; '.join(said)}", "  ")
             found += text.replace(word, out.paint(word, SHADES["NOT DECIDED"]), 1).split("\n")
-            commands = " and ".join(dict.fromkeys(one.again for one in there))
-            found += out.wrap(f"next: {commands}", "      ").split("\n")
+            commands = list(dict.fromkeys(one.again for one in there))
+            # Of several it is seen where one ends.
+            said = commands if len(commands) == 1 else [f"`{command}`" for command in commands]
+            found += out.wrap(f"next: {' and '.join(said)}", "      ").split("\n")
     return found
 
 

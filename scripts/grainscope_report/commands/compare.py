@@ -17,7 +17,7 @@ from grainscope_report.machine import Facts, differences, facts, machines, readi
 from grainscope_report.uncertainty import TypeB
 from grainscope_report.writing import Column, Terminal, json_text, terminal
 
-FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
+FAIL_ON = ("slower", "faster", "unclear", "failed", "missing", "not comparable")
 MOST_ROWS = 20
 ROWS, FEWEST_ROWS = 5, 3  # of a screen: that other parts leave room for, and the fewest
 MOST_LINES = 30

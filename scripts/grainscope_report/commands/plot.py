@@ -33,7 +33,8 @@ def add_plot(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         epilog="Of Google Benchmark's own JSON the rates are drawn (figure g).\n"
         "A figure that the files have no data for is not drawn; a line says which rows it lacks and "
         "why.\n"
-        "Exit status: 0 drawn, 1 there was nothing to draw, 2 a file cannot be read.",
+        "Exit status: 0 drawn, 1 there was nothing to draw, 2 a file cannot be read, or Python finds no "
+        "matplotlib.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     files.add_files(parser)
@@ -192,7 +193,8 @@ def add_report(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         description="Writes one HTML file that needs no network: the machine with its warnings, the answers, "
         "every figure with its table, every row to sort and filter, and what was not measured and why. Of "
         "several files the figures lie over each other.",
-        epilog="Exit status: 0 written, 2 a file cannot be read or written.",
+        epilog="Exit status: 0 written, 2 a file cannot be read or written, or Python finds no jinja2 or "
+        "matplotlib.",
     )
     files.add_files(parser)
     files.add_output(parser, "report.html", "FILE")

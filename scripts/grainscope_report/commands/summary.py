@@ -81,7 +81,9 @@ def run_summary(arguments: argparse.Namespace) -> int:
     """Prints the summary."""
     [result] = files.results([arguments.file])
     if arguments.family:
-        result = _rows_of(result, arguments.family.strip("/"))
+        # The interval of a link is that of the whole run. JSON has what the file says.
+        whole = result if arguments.json else _with_intervals(result)
+        result = _rows_of(whole, arguments.family.strip("/"))
     if not (arguments.json or arguments.full or arguments.family):
         print("\n".join(lines(result, terminal())))
         return EXIT_OK
@@ -106,6 +108,16 @@ def _rows_of(result: Result, name: str) -> Result:
             f"{result.path} has no family {name}: {meant}It has {', '.join(there) or 'no rows'}"
         )
     return replace(result, rows=rows)
+
+
+def _with_intervals(result: Result) -> Result:
+    """The run whose links have their copy peaks' intervals by its rows, so that these may be left out."""
+    peaks = [metrics.peak_estimate(result, link) for link in result.links]
+    links = tuple(
+        replace(link, within_gb_s=(peak.low, peak.high))
+        for link, peak in zip(result.links, peaks, strict=True)
+    )
+    return replace(result, context=replace(result.context, links=links))
 
 
 @dataclass(frozen=True)
@@ -359,7 +371,7 @@ def _uncertain(result: Result) -> Iterator[str]:
     measured = [row for row in result.rows if row.measured]
     flags = Counter(flag for row in measured for flag in row.flags)
     if said := ", ".join(plural(flags[flag], *texts) for flag, texts in FLAGS.items() if flags[flag]):
-        yield f"of {plural(len(measured), 'measured row')} {said}: `list --flag`"
+        yield f"of {plural(len(measured), 'measured row')} {said}"
     if measured and not any(row.both_known for row in measured):
         yield ALONE
 
@@ -383,6 +395,8 @@ def _next(result: Result, odd: str, out: Terminal) -> Part:
         said.append(("what failed", f"{program} list {path} --status failed"))
     elif odd:
         said.append(("what is odd", odd))
+    if any(row.measured and FLAGS.keys() & {*row.flags} for row in result.rows):
+        said.append(("flags", f"{program} list {path} --flag"))
     if len(result.links) > 2:
         said.append(("pairs", f"{program} matrix {path}"))
     if rows := [row for row in result.rows if row.ok]:

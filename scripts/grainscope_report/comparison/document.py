@@ -2,12 +2,14 @@
 
 import json
 import math
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from grainscope_report import naming, statistics
+from grainscope_report.commands import files
 from grainscope_report.comparison import verdicts
 from grainscope_report.comparison.sides import MEASURED, Answer, Question, Side
 from grainscope_report.comparison.verdicts import (
@@ -18,6 +20,7 @@ from grainscope_report.comparison.verdicts import (
     LIKELIES,
     MISSING,
     NEW_ONLY,
+    NOT_COMPARABLE,
     SAME,
     SLOWER,
     UNCLEAR,
@@ -54,7 +57,9 @@ CLOCKS = {
     "host": "host (CPU's clock)",
     "quiet": "quiet (CPU's clock, on CPUs without a neighbour)",
 }
-FORMAT = 2
+FORMAT = 3
+# Of questions that have no verdict of time, in this order.
+UNMATCHED = {FAILED: "failed", MISSING: "missing", NOT_COMPARABLE: "not comparable", NEW_ONLY: "only new"}
 CSV_COLUMNS = (
     "new", "verdict", "label", "family", "question", "axes", "ratio", "low", "high", "probability", "p",
     "clock", "base_s", "new_s", "each", "base_gb_s", "new_gb_s", "base_visits", "new_visits", "base_sites",
@@ -68,17 +73,25 @@ def verdict(against: Against, comparison: Comparison) -> str:
     if not against.decided:
         about = "" if len(comparison.against) == 1 else f" of {name}"
         return f"Nothing could be decided{about}, because {undecided(against, comparison)}"
-    counts, asked = against.counts, len(against.rows)
+    counts, asked, left = against.counts, len(against.rows), _not_compared(against, name)
     if counts[SAME] == asked:
-        return f"{name} is the same within {share(comparison.threshold)} in all of {asked} questions."
+        return f"{name} is the same within {share(comparison.threshold)} in all of {asked} questions{left}."
     rest = (
         f"{counts[SAME]} are the same within {share(comparison.threshold)}, "
-        f"{asked - against.decided} cannot be told"
+        f"{asked - against.decided} cannot be told{left}"
     )
     if counts[FASTER] or counts[SLOWER]:
         faster, slower = counts[FASTER], counts[SLOWER]
         return f"{name} is faster in {faster} and slower in {slower} of {asked} questions; {rest}."
     return f"{name} is certainly faster or slower in none of {asked} questions; {rest}."
+
+
+def _not_compared(against: Against, name: str) -> str:
+    """How many of the base's questions are in no count of the verdict, or nothing where all are."""
+    lacks, other = against.unanswered, against.counts[NOT_COMPARABLE]
+    said = [f"{name} does not answer {lacks} of {letter(0)}'s questions"] if lacks else []
+    said += [f"{other} {'is' if other == 1 else 'are'} not comparable"] if other else []
+    return f"; {', '.join(said)}" if said else ""
 
 
 def undecided(against: Against, comparison: Comparison) -> str:
@@ -96,8 +109,8 @@ def undecided(against: Against, comparison: Comparison) -> str:
         )
     if why == verdicts.A_SITE:
         return (
-            f"a GPU or node of the new machine fell behind its others; `grainscope-report summary "
-            f"{against.new.paths[0]}` names it."
+            f"a GPU or node of the new machine fell behind its others; `{files.program()} summary "
+            f"{shlex.quote(str(against.new.paths[0]))}` names it."
         )
     said = f"whatever changed is smaller than these runs can show; {share(comparison.threshold)} or less"
     visits = [one.visits for one in against.power]
@@ -124,11 +137,11 @@ def unknown_type_b(against: Against, comparison: Comparison) -> str:
         )
     names = _letters(against, comparison, lambda answer: not answer.b)
     where = _unknown_machines(against, comparison)
-    files = " ".join(str(side.paths[0]) for side in (comparison.base, against.new))
+    paths = " ".join(shlex.quote(str(side.paths[0])) for side in (comparison.base, against.new))
     return (
         f"what runs on the machine{'' if where == ONE_MACHINE else 's'} of {names} differ by (type B) is "
         "not known; this would: "
-        f"`grainscope repeat 3 --out DIR` on {where}, then `grainscope-report compare {files} --type-b DIR`."
+        f"`grainscope repeat 3 --out DIR` on {where}, then `{files.program()} compare {paths} --type-b DIR`."
     )
 
 
@@ -228,7 +241,7 @@ def sections(
     """The report, verdict first; at most `most` of the rows that differ, None for all there is to say.
 
     `counted`: a row that stands for its family says for how many of its questions. `brief`: what could have
-    been shown is a sentence, not a table.
+    been shown is a sentence, not a table, and what else differs is a number alone.
     """
     several = len(comparison.against) > 1
     if most is not None and not several:
@@ -238,7 +251,7 @@ def sections(
         first = _verdicts(comparison)
         if brief:
             first = replace(first, paragraphs=(*first.paragraphs, *_power_said(comparison, against)))
-        parts = [first, _sides(comparison, most), *changed, *_differences(comparison, most)]
+        parts = [first, _sides(comparison, most), *changed, *_differences(comparison, most, brief)]
         parts += [] if brief else _power(comparison, against, "")
         return [*parts, *_unmatched(against, "", (FAILED,)), *_rest(comparison)]
     parts = [_verdicts(comparison), _sides(comparison, most), *_outliers(comparison)]
@@ -252,7 +265,7 @@ def sections(
         for against in comparison.against:
             where = f"{_letter(comparison, against)}: " if several else ""
             parts += _families(against, where)
-            parts += _unmatched(against, where, (FAILED, MISSING, NEW_ONLY))
+            parts += _unmatched(against, where, tuple(UNMATCHED))
         parts += [*_unclear(comparison), *_modelled(comparison)]
     else:
         parts += _rest(comparison)
@@ -313,8 +326,11 @@ def _sides(comparison: Comparison, most: int | None) -> Section:
     return Section("Compared", tuple(shown), columns, rows)
 
 
-def _differences(comparison: Comparison, most: int | None) -> Iterator[Section]:
-    """Facts that differ from the base's and are known to move times; the others by name, or all of them."""
+def _differences(comparison: Comparison, most: int | None, brief: bool = False) -> Iterator[Section]:
+    """Facts that differ from the base's and are known to move times; the others by name, or all of them.
+
+    `brief`: the command that shows the others is left to --full, which shows them itself.
+    """
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     base: dict[str, str] = {}
     causes: dict[str, str] = {}
@@ -338,12 +354,13 @@ def _differences(comparison: Comparison, most: int | None) -> Iterator[Section]:
         news = {fact: next(iter(found[fact])) for fact in shown}
         text = "; ".join(f"{causes[fact]}: {base[fact]} → {news[fact]}" for fact in shown) + "."
         facts = "1 other fact differs" if len(others) == 1 else f"{len(others)} other facts differ"
-        more = f" {facts}: `grainscope-report env diff` shows all." if others else ""
+        more = f" {facts}{'' if brief else f': {_env_diff(comparison)}'}." if others else ""
         yield Section(title, (text + more,), (), ())
         return
     if others and most is not None:
         too = ", too" if shown else ""
-        said.append(f"They differ in {some(others, 4)}{too}: `grainscope-report env diff` shows all.")
+        of = f" of {letter(1)}" if several else ""
+        said.append(f"They differ in {some(others, 4)}{too}: {_env_diff(comparison)} shows all{of}.")
     elif others:
         shown += others
     rows = tuple(
@@ -365,9 +382,15 @@ def _differences(comparison: Comparison, most: int | None) -> Iterator[Section]:
     yield Section(title, tuple(said), columns if rows else (), rows)
 
 
+def _env_diff(comparison: Comparison) -> str:
+    """The command that shows in what the base and the first of the others differ."""
+    paths = (shlex.quote(str(side.paths[0])) for side in comparison.sides[:2])
+    return f"`{files.program()} env diff {' '.join(paths)}`"
+
+
 def _counts(comparison: Comparison) -> Section:
-    kinds = (*ALL, FAILED, MISSING, NEW_ONLY)
-    names = (*kinds[:-1], "only new")
+    kinds = (*ALL, *UNMATCHED)
+    names = (*ALL, *UNMATCHED.values())
     columns = (Column(""), *(Column(name, right=True) for name in names), Column("time ×", right=True))
     rows = tuple(
         (
@@ -499,8 +522,7 @@ def _rest(comparison: Comparison) -> Iterator[Section]:
     counts: Counter[str] = Counter()
     for against in comparison.against:
         counts.update(one.kind for one in against.unmatched)
-    names = {FAILED: "failed", MISSING: "missing", NEW_ONLY: "only new"}
-    told = [f"{counts[kind]} {name}" for kind, name in names.items() if counts[kind]]
+    told = [f"{counts[kind]} {name}" for kind, name in UNMATCHED.items() if counts[kind]]
     told += [
         f"{len(against.modelled)} modelled ({_modelled_verdicts(against)})"
         for against in comparison.against
@@ -521,7 +543,7 @@ def _families(against: Against, where: str) -> Iterator[Section]:
 
 
 def _unmatched(against: Against, where: str, kinds: Sequence[str]) -> Iterator[Section]:
-    """Questions of these kinds, which one side alone answers, by family and reason, what failed first."""
+    """Questions of these kinds, which have no verdict of time, by family and reason, what failed first."""
     alike: dict[tuple[str, str], list[str]] = defaultdict(list)
     for one in (one for one in against.unmatched if one.kind in kinds):
         alike[one.kind, one.question.family].append(one.reason)
@@ -533,10 +555,9 @@ def _unmatched(against: Against, where: str, kinds: Sequence[str]) -> Iterator[S
     if not found:
         return
     ordered = sorted(found.items(), key=lambda one: (kinds.index(one[0][0]), -one[1], one[0]))
-    names = {FAILED: "failed", MISSING: "missing", NEW_ONLY: "only new"}
-    rows = tuple((names[kind], str(count), family, reason) for (kind, family, reason), count in ordered)
+    rows = tuple((UNMATCHED[kind], str(count), family, reason) for (kind, family, reason), count in ordered)
     columns = (Column("what"), Column("rows", right=True), Column("family"), Column("why", whole=True))
-    yield Section(f"{where}not on both sides" if where else "Not on both sides", (), columns, rows)
+    yield Section(f"{where}not compared" if where else "Not compared", (), columns, rows)
 
 
 def _unclear(comparison: Comparison) -> Iterator[Section]:
@@ -571,7 +592,9 @@ def _modelled_verdicts(against: Against) -> str:
 
 
 def as_csv(comparison: Comparison) -> str:
-    """Every row of every new side, those that are not on both sides with `failed`, `missing` or `new`."""
+    """Every row of every new side, those that have no verdict of time with `failed`, `missing`,
+    `not comparable` or `new`.
+    """
     axes: dict[Question, str] = {}
 
     def lines() -> Iterator[list[Any]]:

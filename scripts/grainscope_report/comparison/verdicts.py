@@ -15,6 +15,7 @@ Source: Rosner, Percentage points for a generalized ESD many-outlier procedure, 
 
 import itertools
 import math
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,7 +51,7 @@ Factors = tuple[float, float]  # of both sides of a pair
 ALIKE = (1.0, 1.0)
 FEWEST_NODES = 5
 Nodes = Mapping[str, Mapping[Question, Sequence[Answer]]]
-FAILED, MISSING, NEW_ONLY = "failed", "missing", "new"
+FAILED, MISSING, NOT_COMPARABLE, NEW_ONLY = "failed", "missing", "not comparable", "new"
 Shared = tuple[Question, Answer, Answer]
 
 
@@ -379,9 +380,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Unmatched:
-    """A question that one side answers and the other does not.
+    """A question without a verdict of time.
 
-    `kind` is `failed` or `missing` where the base has it, `new` where only the new side has.
+    `kind` is `failed` or `missing` where the base alone answers it, `new` where the new side alone does, and
+    `not comparable` where both do, but not of the same work.
     """
 
     question: Question
@@ -418,6 +420,12 @@ class Against:
         found.update(row.verdict.verdict for row in self.rows)
         found.update(one.kind for one in self.unmatched)
         return found
+
+    @property
+    def unanswered(self) -> int:
+        """How many of the base's questions the new side does not answer at any of its sites."""
+        both = {row.question for row in (*self.rows, *self.modelled)}
+        return sum(one.kind in (FAILED, MISSING) and one.question not in both for one in self.unmatched)
 
     @property
     def decided(self) -> int:
@@ -530,7 +538,8 @@ def _warned_of_sites(new: Side, pairs: Sequence[Pair], given: Sequence[Verdict])
         return new
     said = (
         f"in {plural(len(behind), 'question')} of {new.paths[0]} the middle one of its sites is the same and "
-        f"one fell behind it, by up to {math.exp(max(behind)):.2f} times: see `grainscope-report summary`"
+        f"one fell behind it, by up to {math.exp(max(behind)):.2f} times: see "
+        f"`grainscope-report summary {shlex.quote(str(new.paths[0]))}`"
     )
     return replace(new, warnings=(said, *new.warnings))
 
@@ -542,18 +551,20 @@ def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
         two = new.answers.get(question)
         if not one.visits:
             if one.status == sides_of.MIXED and two and two.visits:
-                unmatched.append(Unmatched(question, MISSING, f"the base is {one.reason}", one.spoken))
+                unmatched.append(Unmatched(question, NOT_COMPARABLE, f"the base is {one.reason}", one.spoken))
         elif two is None:
             unmatched.append(Unmatched(question, MISSING, _absent(question, new), one.spoken))
+        elif two.status == sides_of.MIXED:
+            unmatched.append(Unmatched(question, NOT_COMPARABLE, two.reason, one.spoken))
         elif not two.visits:
             kind = FAILED if two.status == "failed" else MISSING
             unmatched.append(Unmatched(question, kind, f"{two.status}: {two.reason}", one.spoken))
         elif question.family in changed:
             before, now = base.version(question.family), new.version(question.family)
             said = f"version {now} of what {question.family} measures, {before} in the base"
-            unmatched.append(Unmatched(question, MISSING, said, one.spoken))
+            unmatched.append(Unmatched(question, NOT_COMPARABLE, said, one.spoken))
         elif other := sides_of.other_work(question, one, two):
-            unmatched.append(Unmatched(question, MISSING, other, one.spoken))
+            unmatched.append(Unmatched(question, NOT_COMPARABLE, other, one.spoken))
         else:
             shared.append((question, one, two))
             if two.failed:
@@ -568,7 +579,7 @@ def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
 def _only_new(base: Side, new: Side) -> Iterator[Unmatched]:
     for question, two in new.answers.items():
         one = base.answers.get(question)
-        # Mixed in the base it is missing already.
+        # Mixed in the base it is listed already.
         if two.visits and not (one and (one.visits or one.status == sides_of.MIXED)):
             said = f"{one.status} in the base: {one.reason}" if one else "not in the base"
             yield Unmatched(question, NEW_ONLY, said, two.spoken)

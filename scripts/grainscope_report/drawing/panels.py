@@ -24,6 +24,7 @@ from grainscope_report.figures.model import (
     Level,
     MapPanel,
     Region,
+    Roof,
     SpanPanel,
     SpanRow,
     TablePanel,
@@ -57,6 +58,7 @@ def draw_curves(axes: Axes, panel: CurvePanel, several: bool) -> None:
         axes.plot(x, y, color=style.colour(roof.method), linestyle=dotted, linewidth=0.9, gid="roof")
     taken = [*(point for curve in panel.curves for point in _along(curve)), *_uprights(axes, panel)]
     taken += [point for curve in panel.curves for point in _intervals(curve)]
+    taken += [point for roof in panel.roofs for point in _along_roof(roof)]
     scales.draw_levels(axes, within, beyond, several, taken, MARKED)
     labels = _marks(axes, panel, several)
     labels += [
@@ -101,6 +103,15 @@ def _intervals(curve: Curve, steps: int = 12) -> list[tuple[float, float]]:
     return [
         (point.x, point.y.low + (point.y.high - point.y.low) * step / steps)
         for point in drawn
+        for step in range(steps + 1)
+    ]
+
+
+def _along_roof(roof: Roof, steps: int = 40) -> list[tuple[float, float]]:
+    """Points close together along a roof, which is straight where both axes are logarithmic."""
+    return [
+        (one[0] * (two[0] / one[0]) ** (step / steps), one[1] * (two[1] / one[1]) ** (step / steps))
+        for one, two in itertools.pairwise(roof.points)
         for step in range(steps + 1)
     ]
 

@@ -7,7 +7,7 @@ no interval, no other line and no other label.
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -212,9 +212,9 @@ def draw_levels(
         _write(axes, text, spot, style.GREY)
         placed.append(spot)
     for group in reversed(_groups(axes, [level for level in levels if level.name])):
-        text = style.shorten(_said(group, several), style.FINE, width - 2 * MARGIN)
-        spots = _spots(axes, group, style.text_width(text, style.FINE), lines)
-        spot = _best(spots, clear, around, lines, placed, height)
+        text, spot = _label(
+            axes, group, several, lines, lambda spot: _cost(spot, clear, around, lines, placed, height)
+        )
         _write(axes, text, spot, style.LEVELS[group[0].kind][0])
         placed.append(spot)
 
@@ -227,8 +227,38 @@ def in_points(axes: Axes, points: Sequence[Point]) -> Points:
     return found * size_in_points(axes)
 
 
-def _spots(axes: Axes, group: Sequence[Level], wide: float, lines: Sequence[float]) -> list[Rectangle]:
-    """The places for a label, the preferred first: above its line, below it, above lines crowded there."""
+def _label(
+    axes: Axes,
+    group: Sequence[Level],
+    several: bool,
+    lines: Sequence[float],
+    cost: Callable[[Rectangle], tuple[float, int]],
+) -> tuple[str, Rectangle]:
+    """The text and the place of a label: the first that cover nothing, else those that cover least.
+
+    Where the values of several machines are in the way, their range is written; then places further away.
+    """
+    width, _ = size_in_points(axes)
+    texts = dict.fromkeys((_said(group, several), _said(group, False)))
+    best: tuple[tuple[float, int], str, Rectangle] | None = None
+    for away in (False, True):
+        for text in (style.shorten(one, style.FINE, width - 2 * MARGIN) for one in texts):
+            for spot in _spots(axes, group, style.text_width(text, style.FINE), lines, away):
+                if best is None or cost(spot) < best[0]:
+                    best = cost(spot), text, spot
+            covered, _ = best[0]
+            if not covered:
+                return best[1:]
+    return best[1:]
+
+
+def _spots(
+    axes: Axes, group: Sequence[Level], wide: float, lines: Sequence[float], away: bool
+) -> list[Rectangle]:
+    """The places for a label, the preferred first: above its line, below it, above lines crowded there.
+
+    Further `away` are places a line of text higher or lower, and more of them along the line.
+    """
     width, _ = size_in_points(axes)
     top = _height_of(axes, max(level.value for level in group))
     below = _height_of(axes, min(level.value for level in group)) - LABEL - 0.4
@@ -236,28 +266,26 @@ def _spots(axes: Axes, group: Sequence[Level], wide: float, lines: Sequence[floa
     for line in sorted(lines):
         if crowd < line < crowd + LABEL * 1.3:
             crowd = line
-    sides = (MARGIN, width - MARGIN - wide, *((width - wide) * share for share in (0.5, 0.75, 0.25)))
-    heights = (top + 0.8, below, crowd + 0.8)
+    shares = [step / 16 for step in range(17)] if away else [0.5, 0.75, 0.25]
+    sides = (MARGIN, width - MARGIN - wide, *((width - wide) * share for share in shares))
+    heights = [top + 0.8, below, crowd + 0.8]
+    heights += [crowd + 0.8 + LABEL, below - LABEL] if away else []
     return [Rectangle(left, bottom, wide) for left in sides for bottom in heights]
 
 
-def _best(
-    spots: Sequence[Rectangle],
+def _cost(
+    spot: Rectangle,
     clear: Points,
     around: float,
     lines: Sequence[float],
     placed: Sequence[Rectangle],
     top: float,
-) -> Rectangle:
-    def cost(spot: Rectangle) -> tuple[float, int]:
-        covered = spot.holds(clear) + 40 * sum(
-            spot.bottom < line < spot.bottom + spot.height for line in lines
-        )
-        outside = spot.bottom < 0 or spot.bottom + spot.height > top + LABEL
-        covered += 1000 * outside + 1000 * any(map(spot.meets, placed))
-        return covered, spot.holds(clear, around)
-
-    return min(spots, key=cost)
+) -> tuple[float, int]:
+    """What a label there covers, and what it is near."""
+    covered = spot.holds(clear) + 40 * sum(spot.bottom < line < spot.bottom + spot.height for line in lines)
+    outside = spot.bottom < 0 or spot.bottom + spot.height > top + LABEL
+    covered += 1000 * outside + 1000 * any(map(spot.meets, placed))
+    return covered, spot.holds(clear, around)
 
 
 def _write(axes: Axes, text: str, spot: Rectangle, colour: str) -> None:

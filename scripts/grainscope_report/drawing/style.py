@@ -53,9 +53,9 @@ METHODS = {
     "partner": "#999999",
     "single": "#0072B2",
     "host_alloc": "#0072B2",
-    "transparent_huge": "#E69F00",
-    "hugetlb": "#D55E00",
-    "vmm_host": "#882255",
+    "transparent_huge": "#999933",
+    "hugetlb": "#999999",
+    "vmm_host": "#117733",
     "peer": "#332288",
     "naive": "#882255",
     "merged": "#56B4E9",
@@ -134,7 +134,8 @@ METHODS = {
 # Ordered steps (thread counts, sizes), light to dark, readable in grey.
 STEPS = ("#C7B3E0", "#9A79C6", "#6B44A0", "#371560")
 SIZE_STEPS = ("#8CC5E3", "#3C8DBC", "#123F63")
-# Sizes of rows, of which there may be many: between these colours the scale is continuous.
+# Sizes of rows, of which there may be many: between these colours the scale is continuous. Kinds of memory,
+# which stand beside them in figure 13, are none of these colours.
 ROW_STEPS = ("#F2B233", "#E0701E", "#B8336A", "#5C3A93", "#16193B")
 # Links, slow to fast.
 LINK_STEPS = ("#CFE3F2", "#6FA8D6", "#2C6CA8", "#0B2A4A")
@@ -185,6 +186,9 @@ RC = {
     "axes.unicode_minus": False,
 }
 
+# How far the bars of the second, the third and further machines are from their method's colour, and whether
+# towards white or black.
+SHADES = ((0.5, 255), (0.4, 0), (0.72, 255), (0.68, 0), (0.26, 255), (0.2, 0), (0.9, 255))
 COMPONENTS = 8  # the colours `component 0` to `component 7`
 _STEP = re.compile(r"\w+ \d+ of \d+")
 
@@ -194,7 +198,7 @@ def colour(method: str, machine: int = 0) -> str:
     base = METHODS.get(method) or (_step(method) if _STEP.fullmatch(method) else _by_name(method))
     if machine == 0:
         return base
-    share, towards = (0.5, 255) if machine % 2 else (0.4, 0)
+    share, towards = SHADES[(machine - 1) % len(SHADES)]
     parts = (int(base[at : at + 2], 16) for at in (1, 3, 5))
     return "#" + "".join(f"{round(part + share * (towards - part)):02x}" for part in parts)
 

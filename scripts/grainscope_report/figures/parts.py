@@ -6,6 +6,8 @@ drawn.
 `machine_rows` give those of one site, `curves` and `lines` make curves of them.
 """
 
+import itertools
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -526,9 +528,11 @@ def crossings(first: Sequence[Curve], second: Sequence[Curve], what: str = "") -
     regions = []
     doing = f" {what}" if what else ""
     for one, two in pairs(first, second):
-        for crossing in crossovers(one, two):
+        for crossing in (found := crossovers(one, two)):
             size = Estimate(crossing.x, crossing.low, crossing.high)
-            text = crossing_text(f"{one.name}{doing}", two.name, crossing.first_wins_above, size)
+            above = crossing.first_wins_above
+            end = until(one, two, crossing, found) if above else None
+            text = crossing_text(f"{one.name}{doing}", two.name, above, size, end)
             regions.append(Region("crossover", size.low, size.high, text, size.value, machine=one.machine))
     return regions
 
@@ -548,12 +552,36 @@ def _unless_alike(estimate: Estimate, two: Estimate) -> tuple[Estimate, Estimate
     return replace(estimate, low=low, high=high), replace(two, low=low, high=high)
 
 
-def crossing_text(faster: str, slower: str, above: bool, size: Estimate) -> str:
-    """`zero-copy is faster than pinned copy below 180 KiB [150 KiB, 210 KiB]`."""
-    return (
-        f"{faster} is faster than {slower} {'above' if above else 'below'} {format_bytes(size.value)} "
+def until(
+    faster: Curve, slower: Curve, crossing: statistics.Crossover, all_of_them: Sequence[statistics.Crossover]
+) -> float | None:
+    """The last size of both before one at which what is faster from a crossing on is not by the median.
+
+    Looked for up to the next crossing; None where it stays faster.
+    """
+    end = min((other.low for other in all_of_them if other.low > crossing.low), default=math.inf)
+    there = [
+        (place, one.value > two.value)
+        for place, one, two in zip(*shared_points(faster, slower), strict=True)
+        if crossing.high <= place < end
+    ]
+    ahead = list(itertools.takewhile(lambda each: each[1], there))
+    if len(ahead) == len(there):
+        return None
+    return ahead[-1][0] if ahead else crossing.high
+
+
+def crossing_text(faster: str, slower: str, above: bool, size: Estimate, end: float | None = None) -> str:
+    """`zero-copy is faster than pinned copy below 180 KiB [150 KiB, 210 KiB]`.
+
+    Where it stays so up to `end` alone: `from 1.6 MiB [288 KiB, 2.7 MiB] to 16 MiB; beyond …`.
+    """
+    side = "below" if not above else "above" if end is None else "from"
+    said = (
+        f"{faster} is faster than {slower} {side} {format_bytes(size.value)} "
         f"[{format_bytes(size.low)}, {format_bytes(size.high)}]"
     )
+    return said if end is None else f"{said} to {format_bytes(end)}; beyond that it cannot be told"
 
 
 def lettered(rows: Sequence[Sequence[Panel | None]], several: bool) -> tuple[tuple, tuple[str, ...]]:

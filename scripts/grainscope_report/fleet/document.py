@@ -109,10 +109,10 @@ def of_gpu(gpu: int | None) -> str:
 
 def _slow(screen: Screen) -> Section:
     columns = (Column("node", whole=True), *FAMILY, Column("GPU", True, 2), *CHANGE,
-               Column("questions", True, 3), Column("run", optional=5))  # fmt: skip
+               Column("questions", True, 3), Column("file", optional=5))  # fmt: skip
     rows = tuple(
         (one.node, *of_family(one), of_gpu(one.gpu), *of_change(one),
-         str(one.questions), one.run)
+         str(one.questions), one.source)
         for one in screen.slow
     )  # fmt: skip
     said = (f"Last runs, beside nodes of the kind with the same software; at least "
@@ -165,7 +165,7 @@ def _named(screen: Screen, added: Added | None) -> Section:
     found = named(screen, added)
     rows = tuple((one.name, "kept" if one.kept else "refused", one.why) for one in found)
     return Section(
-        "Odd nodes and files", (), (Column("node or file"), Column(""), Column("what is odd")), rows
+        "Odd nodes and files", (), (Column("node or file"), Column("it is"), Column("what is odd")), rows
     )
 
 
@@ -174,12 +174,15 @@ def _shares(screen: Screen) -> Section:
     names = [first, *inner, last, "slow from"]
     # A family may stand there twice, by its clock: percentiles within go before that.
     shares = (Column(name, True, 1 if name in inner else 0) for name in names)
-    columns = (*FAMILY, Column("nodes", True), *shares)
+    spoken = {kind.name: kind.spoken.partition(", ")[0] for kind in screen.kinds}
+    several = len({one.kind for one in screen.shares}) > 1
+    columns = (*FAMILY, *(Column("kind"),) * several, Column("nodes", True), *shares)
     wide = sorted(screen.shares, key=lambda one: -one.ratios[-1] / one.ratios[0])
     rows = tuple(
-        (*of_family(one), str(one.nodes), *(f"{ratio:.3f}" for ratio in (*one.ratios, one.slow_from)))
+        (*of_family(one), *(spoken[one.kind],) * several, str(one.nodes),
+         *(f"{ratio:.3f}" for ratio in (*one.ratios, one.slow_from)))
         for one in wide
-    )
+    )  # fmt: skip
     said = (
         "Time over the median of the nodes, at these percentiles of the nodes, and from which one is slow.",
     )

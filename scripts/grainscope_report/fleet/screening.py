@@ -95,7 +95,8 @@ _LIMITS = """
 CREATE TEMP TABLE limits(kind word, family word, clock word, variance DOUBLE, freedom DOUBLE,
   critical DOUBLE, a2 DOUBLE)"""
 _SLOW = """
-SELECT n.kind, n.machine, n.node, n.run, n.started, n.gpu, n.family, n.clock, n.questions, n.far,
+SELECT n.kind, n.machine, n.node, (SELECT any_value(source) FROM runs r WHERE r.run = n.run), n.started,
+  n.gpu, n.family, n.clock, n.questions, n.far,
   l.variance + greatest(0, n.a2 - l.a2) AS variance, l.freedom
 FROM nodes n JOIN limits l USING (kind, family, clock)
 WHERE n.far > ? AND n.far > l.critical * sqrt(l.variance + greatest(0, n.a2 - l.a2))"""
@@ -192,7 +193,8 @@ FROM skipped JOIN timed USING (kind, row) WHERE 2 * times > n GROUP BY run"""
 # One without any has where it has a driver, or its node had some before: a login node has none to lose.
 _UUIDS = "({}.environment ->> '$.gpus[*].uuid')"
 _ODD = f"""
-WITH last AS (SELECT r.*, concat_ws(' ', preset, flags) AS asked, version || ' ' || "commit" AS suite,
+WITH last AS (SELECT r.*, trim(concat_ws(' ', preset, regexp_replace(flags, '--preset=\\S+', ''))) AS asked,
+    version || ' ' || "commit" AS suite,
     epoch(r.started) AS began FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
   usual AS (SELECT kind, mode(asked) AS asked, mode(suite) AS suite, median(began) AS began, count(*) AS n,
     any_value(gpu) AS gpu, any_value(gpus) AS gpus, any_value(cpu) AS cpu FROM last GROUP BY kind),
@@ -251,7 +253,7 @@ class Slow:
     ratio: float
     low: float
     high: float
-    run: str
+    source: str
     started: datetime
 
 
@@ -400,13 +402,13 @@ def _slow(connection: Any, threshold: float, labels: Labels) -> list[Slow]:
     if limits:
         connection.executemany("INSERT INTO limits VALUES (?, ?, ?, ?, ?, ?, ?)", limits)
     best: dict[tuple[Any, ...], tuple[float, Slow]] = {}
-    for kind, machine, node, run, started, gpu, family, clock, questions, far, variance, freedom in _all(
+    for kind, machine, node, source, started, gpu, family, clock, questions, far, variance, freedom in _all(
         connection, _SLOW, math.log1p(threshold)
     ):
         spread = math.sqrt(variance)
         half = uncertainty.student_quantile(ABOVE, freedom) * spread
         one = Slow(kind, labels(machine, node), gpu, family, clock, questions,
-                   *(math.exp(end) for end in (far, far - half, far + half)), run, started)  # fmt: skip
+                   *(math.exp(end) for end in (far, far - half, far + half)), source, started)  # fmt: skip
         key = (machine, gpu, family)
         if key not in best or far / spread > best[key][0]:
             best[key] = far / spread, one

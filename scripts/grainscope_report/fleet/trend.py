@@ -19,7 +19,7 @@ from grainscope_report import uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.fleet import changes
 from grainscope_report.fleet.document import CHANGE, FAMILY, of_change, of_families, of_family, of_gpu
-from grainscope_report.units import format_change, plural, some
+from grainscope_report.units import format_change, plural
 from grainscope_report.writing import Column, Section
 
 FEWEST_RUNS = 4
@@ -152,12 +152,9 @@ def _machine(connection: Any, node: str | None) -> tuple[str, str]:
     if not found:
         raise ReportError(f"there is no node {node}: `grainscope-report fleet` lists those that stand out")
     hosts = Counter(name for _, name, _ in found)
-    names = some(
-        [
-            name if hosts[name] == 1 else f"{machine} ({name}, {plural(runs, 'run')})"
-            for machine, name, runs in found
-        ],
-        4,
+    names = ", ".join(
+        name if hosts[name] == 1 else f"{machine} ({name}, {plural(runs, 'run')})"
+        for machine, name, runs in found
     )
     what = f"{len(found)} nodes" if node is None else f"{len(found)} machines that are called {node}"
     raise ReportError(f"these are {what}: choose one by --node ({names})")

@@ -397,10 +397,13 @@ def _fewest(machines: Sequence[Machine]) -> BarPanel | None:
     """The fewest multiprocessors that fill the link, by direction and access, first site of each machine."""
     bars: dict[tuple[str, bool, float], dict[int, Bar]] = {}
     accesses: dict[tuple[str, bool, float], str] = {}
+    several = len(machines) > 1
+    available = {grid.sms_available for machine in machines for grid in fewest(machine.result)} - {None}
     for machine in machines:
         for grid in reversed(fewest(machine.result)):
-            of = f"\nof {grid.sms_available:g}" if grid.sms_available else ""
-            letter = f"{machine.letter}\n" if len(machines) > 1 else ""
+            # Bars of several machines have no room for it: of all alike the axis says it.
+            of = f"\nof {grid.sms_available:g}" if grid.sms_available and not several else ""
+            letter = f"{machine.letter}\n" if several else ""
             value = Estimate(grid.sms, grid.sms, grid.sms)
             note = f"{spoken_site(grid.site)}: {grid.saturated_gb_s:.1f} of {grid.full_gb_s:.1f} GB/s"
             key = (grid.direction, grid.bulk, grid.width)
@@ -420,7 +423,9 @@ def _fewest(machines: Sequence[Machine]) -> BarPanel | None:
         for machine in owners
     )
     names = tuple(f"{key[0]}\n{accesses[key]}" for key in keys)
-    return BarPanel("fewest multiprocessors that fill the link", names, series, "multiprocessors", "SMs")
+    alike = f" (of {min(available):g})" if several and len(available) == 1 else ""
+    title = "fewest multiprocessors that fill the link"
+    return BarPanel(title, names, series, f"multiprocessors{alike}", "SMs")
 
 
 FIGURES = (

@@ -378,18 +378,22 @@ WAYS: dict[str, tuple[Way, ...]] = {
 
 @dataclass(frozen=True)
 class Swap:
-    """`faster` beats `slower` from a size on: that size with its interval."""
+    """`faster` beats `slower` from a size on: that size with its interval.
+
+    `until` is the last size of both before one at which it does not by the median, None where there is none.
+    """
 
     direction: str
     faster: str
     slower: str
     size: Estimate
     rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
+    until: float | None = None
 
     @property
     def text(self) -> str:
         """In words."""
-        return parts.crossing_text(self.faster, self.slower, True, self.size)
+        return parts.crossing_text(self.faster, self.slower, True, self.size, self.until)
 
 
 def ways(machine: Machine, direction: str) -> list[Curve]:
@@ -442,12 +446,13 @@ def _choice(direction: str, chosen_curves: Sequence[Curve]) -> Choice:
 def _between(direction: str, first: Curve, second: Curve) -> list[Swap]:
     """Where one of two ways overtakes the other, by the rule of the segments: none says more than they do."""
     crossings = parts.crossovers(first, second)
-    swaps = []
     rows = (*_rows(direction, first), *_rows(direction, second)) if crossings else ()
+    swaps = []
     for crossing in crossings:
         size = Estimate(crossing.x, crossing.low, crossing.high)
         faster, slower = (first, second) if crossing.first_wins_above else (second, first)
-        swaps.append(Swap(direction, faster.name, slower.name, size, rows))
+        until = parts.until(faster, slower, crossing, crossings)
+        swaps.append(Swap(direction, faster.name, slower.name, size, rows, until))
     return swaps
 
 

@@ -6,7 +6,7 @@ Runs may be compared where their `Work` is the same. Measured ones are those of 
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -376,16 +376,74 @@ class Way:
 Found = dict[tuple[str, tuple[str, int]], tuple[Estimate, Run]]
 
 
-def columns(machines: Sequence[Machine], graphs: Sequence[str], mean: bool = False) -> list[Column]:
-    """The graphs, each on every machine, then the means."""
-    found = [Column(graph, machine) for graph in graphs for machine in machines]
-    return found + ([Column("", machine) for machine in machines] if mean else [])
+@dataclass(frozen=True)
+class Shown:
+    """The graphs that panels show: all of them, and those of each machine, by its index.
+
+    They are the same of all machines where these are `shared`. The letters of `apart` say which machines have
+    graphs that are left out because not all have them.
+    """
+
+    graphs: tuple[str, ...]
+    of: Mapping[int, tuple[str, ...]]
+    shared: bool
+    apart: Mapping[str, str]
 
 
-def headings(chosen_columns: Sequence[Column]) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
-    """The names under the bars, and where there are several machines the groups under those."""
+def to_show(runs: Iterable[Run], columns: int, first: Collection[str] = (), alike: bool = False) -> Shown:
+    """The largest graphs that all machines with any of these runs have, else each machine's own largest.
+
+    There are so many columns for all machines together. Graphs named `first` come before larger ones. Where
+    runs say `alike` on any machine, each graph has one column, and all machines count as having it.
+    """
+    runs = list(runs)
+    whole = {run.work.graph for run in runs}
+    there = {
+        machine.index: whole if alike else {run.work.graph for run in own}
+        for machine, own in parts.by_machine(runs)
+    }
+    order = sorted(graphs(runs), key=lambda graph: graph not in first)
+    common = [graph for graph in order if all(graph in own for own in there.values())]
+    most = max(1, columns // (1 if alike else max(1, len(there))))
+    of = {index: tuple([one for one in common or order if one in own][:most]) for index, own in there.items()}
+    letters = {machine.index: machine.letter for machine, _ in parts.by_machine(runs)}
+    apart = {
+        graph: ", ".join(letters[index] for index in sorted(there) if graph in there[index])
+        for graph in order
+        if common and graph not in common
+    }
+    drawn = {graph for own in of.values() for graph in own}
+    return Shown(tuple(one for one in order if one in drawn), of, bool(common), apart)
+
+
+def unshared(shown: Shown, machines: Sequence[Machine], what: str) -> list[str]:
+    """A note that no graph is common to all machines, where that is so."""
+    letters = [machine.letter for machine in machines if machine.index in shown.of]
+    if shown.shared or len(letters) < 2:
+        return []
+    return [f"{what}: no graph is common to {', '.join(letters)}; each shows its own largest."]
+
+
+def columns(
+    machines: Sequence[Machine], shown: Shown, has: Callable[[str, Machine], bool], mean: bool = False
+) -> list[Column]:
+    """Each graph on the machines that show it and have it, then the means of machines with several."""
+    found = [
+        Column(graph, machine)
+        for graph in shown.graphs
+        for machine in machines
+        if graph in shown.of.get(machine.index, ()) and has(graph, machine)
+    ]
+    counts = Counter(column.machine.index for column in found)
+    return found + [Column("", machine) for machine in machines if mean and counts[machine.index] > 1]
+
+
+def headings(
+    chosen_columns: Sequence[Column], several: bool
+) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
+    """The names under the bars; of `several` machines their letters, and the names under those."""
     names = [column.graph or MEAN for column in chosen_columns]
-    if len({column.machine.index for column in chosen_columns}) == 1:
+    if not several:
         return tuple(names), ()
     return tuple(column.machine.letter for column in chosen_columns), tuple(Counter(names).items())
 

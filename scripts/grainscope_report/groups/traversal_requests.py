@@ -78,6 +78,7 @@ def panels(machines: Sequence[Machine]) -> tuple[Rows, list[str]]:
     if rates:
         rows.append((rates, stated_rates()))
         notes += rates_notes(here)
+        notes += traversal.unshared(_by_graph(here), machines, "Over the link")
         notes += parts.first_sites(machines, f"traversal/{here[0].work.algorithm}", "By graph")
     asked = _asked(here, model, "modelled")
     pages = _pressed(asked, machines)
@@ -329,6 +330,12 @@ def _amplified(run: Run | None) -> Bar:
     return Bar(Estimate(value, least, value), significant(value, 3))
 
 
+def _by_graph(here: Sequence[Run]) -> traversal.Shown:
+    """The graphs whose rates are drawn."""
+    rated = [run for run in here if run.counter("link_gb_s") is not None]
+    return traversal.to_show(rated, traversal.MOST_COLUMNS)
+
+
 def rates_panel(machines: Sequence[Machine], here: Sequence[Run]) -> BarPanel | None:
     """Link bytes a second by graph and access, under the measured copy peaks."""
     found = {
@@ -339,9 +346,8 @@ def rates_panel(machines: Sequence[Machine], here: Sequence[Run]) -> BarPanel | 
     if not found:
         return None
     own = [machine for machine in machines if any(index == machine.index for index, _, _ in found)]
-    shown = traversal.columns(
-        own, traversal.graphs(found.values(), max(1, traversal.MOST_COLUMNS // len(own)))
-    )
+    there = {(graph, index) for index, graph, _ in found}
+    shown = traversal.columns(own, _by_graph(here), lambda graph, machine: (graph, machine.index) in there)
     accesses = in_order({access for _, _, access in found}, traversal.ACCESSES)
 
     def bar(column: traversal.Column, access: str) -> Bar:
@@ -355,7 +361,7 @@ def rates_panel(machines: Sequence[Machine], here: Sequence[Run]) -> BarPanel | 
     series = tuple(
         BarSeries(traversal.spoken(one), one, tuple(bar(column, one) for column in shown)) for one in accesses
     )
-    names, groups = traversal.headings(shown)
+    names, groups = traversal.headings(shown, len(machines) > 1)
     algorithm = here[0].work.algorithm
     look = {
         "levels": _peaks(found.values()),

@@ -9,11 +9,12 @@ do.
 Figure 18 is EMOGI's table 3.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from grainscope_report.figures import parts
 from grainscope_report.figures.model import (
+    WHOLE,
     Bar,
     BarPanel,
     BarSeries,
@@ -27,7 +28,7 @@ from grainscope_report.figures.model import (
 )
 from grainscope_report.figures.parts import grouped, in_order
 from grainscope_report.groups import traversal
-from grainscope_report.groups.traversal import ALGORITHMS, ORDERS, PAPER_WEIGHTS, Run, Way, Work
+from grainscope_report.groups.traversal import ALGORITHMS, ORDERS, PAPER_WEIGHTS, Run, Shown, Way, Work
 from grainscope_report.machine import Machine
 from grainscope_report.resources import DISSERTATION, EMOGI, paper
 from grainscope_report.statistics import Estimate
@@ -44,6 +45,7 @@ SUBWAY, MANAGED, DEVICE = "Subway", "managed", "device memory"
 MEASURED = "measured (managed: cold, not oversubscribed)"
 HEIGHT = 1.6
 MOST_BARS = 48  # that have room for their seconds
+MOST_MEANS = 3  # series of means that fit beside another panel
 Index = dict[tuple[int, Work], list[Run]]
 
 
@@ -51,16 +53,20 @@ def build(machines: Sequence[Machine]) -> Figure:
     """Speedups over managed by algorithm, measured and modelled, and the papers' means beside ours."""
     here = _plain(machines, traversal.measured)
     model, pressed, link = modelled(machines)
-    most = max(len(_measured_ways(here)), len(_modelled_ways(model)), 1)
-    graphs = _graphs(here, model, machines, min(traversal.MOST_COLUMNS, MOST_BARS // most))
-    top = _panels(machines, here, graphs, _measured_ways(here), _over(here), "")
-    below = _panels(
-        _of(machines, model), [*model, *pressed], graphs, _modelled_ways(model), _pages(pressed), link
+    cold = _Kind(here, _measured_ways(here), _over(here), "")
+    under = _Kind([*model, *pressed], _modelled_ways(model), _pages(pressed), link)
+    both = traversal.graphs(traversal.of_both(here, model))
+    most = MOST_BARS // max(len(cold.ways), len(under.ways), 1)
+    fits = min(traversal.MOST_COLUMNS, most) - 1  # beside the means
+    cold_shown, under_shown = (
+        traversal.to_show(kind.drawable, fits, both, alike=kind.named) for kind in (cold, under)
     )
+    top = _panels(machines, cold, cold_shown)
+    below = _panels(machines, under, under_shown)
     if not top and not below:
         return Figure(machines, ())
     rows = [*traversal.arranged(top), *traversal.arranged(below)]
-    rows.append((_means(here, model, pressed, graphs),))
+    rows.append((_means(machines, [(cold, cold_shown), (under, under_shown)]),))
     notes = [
         "A bar is the median of the ratios of the same trials, of a model's the ratios of its times; "
         "whiskers cover what trials, visits and runs differ by. Upright: seconds, the median over trials, "
@@ -69,11 +75,39 @@ def build(machines: Sequence[Machine]) -> Figure:
     ]
     if top:
         notes.append("Of managed memory, of device memory and of Subway the fastest access.")
+        notes += [*traversal.unshared(cold_shown, machines, "Measured"), *_lacking(machines, top, "measured")]
     if below:
         notes.append(_pressure(pressed, link))
-    notes += left_out_graphs([*here, *model], graphs)
+        notes += traversal.unshared(under_shown, machines, "Modelled")
+        notes += _lacking(machines, below, "modelled") if link == traversal.HERE else []
+    drawn = {*cold_shown.graphs, *under_shown.graphs}
+    there = [*cold.drawable, *under.drawable]
+    notes += left_out_graphs(there, drawn, {**cold_shown.apart, **under_shown.apart})
+    compared = traversal.graphs(there)
+    if bare := [graph for graph in traversal.graphs([*here, *model]) if graph not in compared]:
+        notes.append(f"Not drawn, without managed memory to compare with: {', '.join(bare)}.")
     notes += parts.first_sites(machines, "traversal/bfs", "Measured")
     return Figure(machines, tuple(rows), tuple(notes), subtitle=(_caption(machines, bool(top), bool(below)),))
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What is measured, or modelled over a link: its runs, the ways that are drawn, and their base."""
+
+    runs: Sequence[Run]
+    ways: Sequence[Way]
+    base: Way
+    link: str
+
+    @property
+    def drawable(self) -> list[Run]:
+        """The runs of works whose machine has the base, too."""
+        return [run for run in self.runs if self.base.pick(run.machine, run.work)]
+
+    @property
+    def named(self) -> bool:
+        """Whether it is of a named link, which is no machine's own."""
+        return self.link not in ("", traversal.HERE)
 
 
 def _caption(machines: Sequence[Machine], measured: bool, model: bool) -> str:
@@ -102,47 +136,60 @@ def modelled(machines: Sequence[Machine]) -> tuple[list[Run], list[Run], str]:
     works &= {run.work for run in model} & {run.work for run in paged}
     alike = [[run for run in runs if run.work in works] or runs for runs in (model, paged)]
     link = traversal.one_link(*alike)
-    first = {}
-    for run in model:
+    model = [run for run in model if run.link == link]
+    kept, first = {run.machine.index for run in model}, {}
+    for run in model if link != traversal.HERE else ():
         # The model says the same of a named link wherever it runs.
-        first.setdefault(
-            run.work if link != traversal.HERE else (run.work, run.machine.index), run.machine.index
-        )
-    kept = set(first.values())
-    pressed = traversal.under_pressure([run for run in paged if run.machine.index in kept], link)
-    return [run for run in model if run.link == link and run.machine.index in kept], pressed, link
+        first.setdefault(run.work, run.machine.index)
+
+    def counts(run: Run) -> bool:
+        return run.machine.index in kept and first.get(run.work, run.machine.index) == run.machine.index
+
+    pressed = traversal.under_pressure([run for run in paged if counts(run)], link)
+    return [run for run in model if counts(run)], pressed, link
 
 
-def _of(machines: Sequence[Machine], runs: Sequence[Run]) -> list[Machine]:
-    own = {run.machine.index for run in runs}
-    return [machine for machine in machines if machine.index in own]
-
-
-def _graphs(
-    here: Sequence[Run], model: Sequence[Run], machines: Sequence[Machine], columns: int
+def left_out_graphs(
+    runs: Sequence[Run], shown: Collection[str], apart: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Graphs that were both measured and modelled, then the largest: as many as there are columns for,
-    beside that of the means.
+    """Notes on graphs that are not drawn: where some were measured and modelled, on why.
+
+    `apart` are those that only some machines have, with their letters.
     """
-    both = traversal.graphs(traversal.of_both(here, model))
-    every = dict.fromkeys([*both, *traversal.graphs([*here, *model])])
-    return list(every)[: max(1, (columns - 1) // len(machines))]
-
-
-def left_out_graphs(runs: Sequence[Run], shown: Sequence[str]) -> list[str]:
-    """A note on graphs that are not drawn: where some were measured and modelled, on why."""
     more = [graph for graph in traversal.graphs(runs) if graph not in shown]
     if not more:
         return []
     measured = [run for run in runs if run.label == "measured"]
     both = traversal.graphs(traversal.of_both(measured, [run for run in runs if run.label != "measured"]))
     lone = [graph for graph in more if both and graph not in both]
-    smaller = [graph for graph in more if graph not in lone]
-    notes = (
-        [f"Not drawn: the smaller graph{'s' * (len(smaller) > 1)} {', '.join(smaller)}."] if smaller else []
-    )
+    notes = _not_drawn([graph for graph in more if graph not in lone], apart or {})
     why = "Not drawn, since they are not both measured and modelled:"
     return notes + ([f"{why} {', '.join(lone)}."] if lone else [])
+
+
+def _not_drawn(graphs: Sequence[str], apart: Mapping[str, str]) -> list[str]:
+    smaller = [graph for graph in graphs if graph not in apart]
+    owned = [f"{graph} ({apart[graph]})" for graph in graphs if graph in apart]
+    notes = []
+    if smaller:
+        notes.append(f"Not drawn: the smaller graph{'s' * (len(smaller) > 1)} {', '.join(smaller)}.")
+    if owned:
+        notes.append(f"Not drawn, since not every run has them: {', '.join(owned)}.")
+    return notes
+
+
+def _lacking(machines: Sequence[Machine], panels: Sequence[BarPanel], kind: str) -> list[str]:
+    """Notes on machines of which some of these panels, an algorithm each, have no bar."""
+    notes = []
+    for machine in machines if len(machines) > 1 else ():
+        without = [panel.title.split()[0].rstrip(":") for panel in panels if machine not in _drawn(panel)]
+        if without:
+            notes.append(f"{machine.letter} has no {kind} rows of what is drawn for {', '.join(without)}.")
+    return notes
+
+
+def _drawn(panel: BarPanel) -> list[Machine | None]:
+    return [bar.machine for series in panel.series for bar in series.bars if bar.value]
 
 
 def _kinds(runs: Sequence[Run]) -> str:
@@ -192,30 +239,24 @@ def _pages(pressed: Sequence[Run]) -> Way:
     return _way(MANAGED, "managed", _index(pressed))
 
 
-def _panels(
-    machines: Sequence[Machine],
-    runs: Sequence[Run],
-    graphs: Sequence[str],
-    ways: Sequence[Way],
-    base: Way,
-    link: str,
-) -> list[BarPanel]:
+def _panels(machines: Sequence[Machine], kind: _Kind, graphs: Shown) -> list[BarPanel]:
     """A panel for each algorithm that has anything over the base."""
     panels = []
-    for algorithm in traversal.algorithms(runs):
-        works = {run.work.graph: run.work for run in runs if run.work.algorithm == algorithm}
-        own = [
-            graph
-            for graph in graphs
-            if graph in works and any(base.pick(machine, works[graph]) for machine in machines)
-        ]
-        shown = traversal.columns(machines, own, mean=len(own) > 1)
-        series = traversal.speedups(shown, ways, base, works.__getitem__, hatched=bool(link))
+    for algorithm in traversal.algorithms(kind.runs):
+        works = {run.work.graph: run.work for run in kind.runs if run.work.algorithm == algorithm}
+
+        def has(graph: str, machine: Machine, works: Mapping[str, Work] = works) -> bool:
+            return graph in works and kind.base.pick(machine, works[graph]) is not None
+
+        shown = traversal.columns(machines, graphs, has, mean=True)
+        series = traversal.speedups(shown, kind.ways, kind.base, works.__getitem__, hatched=bool(kind.link))
         if not series:
             continue
-        names, groups = traversal.headings(shown)
-        kind = "modelled (managed: under memory pressure)" if link else MEASURED
-        title = f"{algorithm}: {kind}"
+        # What is said of a named link is the same wherever it ran.
+        owners = {column.machine.index for column in shown} if kind.named else machines
+        names, groups = traversal.headings(shown, len(owners) > 1)
+        what = "modelled (managed: under memory pressure)" if kind.link else MEASURED
+        title = f"{algorithm}: {what}"
         even = Level("even", "", 1.0)
         series, top = traversal.cut_far(series)
         look = {"levels": (even,), "groups": groups, "upright": True, "y_top": top, "height": HEIGHT}
@@ -242,18 +283,15 @@ MEANS = (
 )
 
 
-def _means(
-    here: Sequence[Run], model: Sequence[Run], pressed: Sequence[Run], graphs: Sequence[str]
-) -> BarPanel:
-    """Means over applications and graphs: ours measured, ours modelled, the papers'."""
+def _means(machines: Sequence[Machine], kinds: Sequence[tuple[_Kind, Shown]]) -> BarPanel:
+    """Means over applications and graphs: each machine's measured and modelled ones, and the papers'."""
     series = []
-    kinds = (("measured, cold", here, [run for run in here if run.placement == "managed"], False),
-             ("modelled, under pressure", model, pressed, True))  # fmt: skip
-    for name, there, bases, hatched in kinds:
-        bars = tuple(_mean(there, bases, graphs, access, own) for _, access, own, _, _ in MEANS)
-        if any(bar.value for bar in bars):
-            label = "modelled" if hatched else "measured"
-            series.append(BarSeries(name, "traffic", bars, label=label, hatched=hatched))
+    for kind, shown in kinds:
+        name = "modelled, under pressure" if kind.link else "measured, cold"
+        for machine in (None,) if kind.named else machines:
+            runs = [run for run in kind.runs if machine in (None, run.machine)]
+            bars = tuple(_mean(runs, kind.base, shown, *which) for _, *which, _, _ in MEANS)
+            series += _of_machine(machine, machines, name, bars, bool(kind.link))
     numbers = [paper(source)[number] for *_, source, number in MEANS]
     bars = tuple(Bar(exact(one.value), f"{one.value:.2f}") for one in numbers)
     cited = "; ".join(dict.fromkeys(paper(source).cite(number) for *_, source, number in MEANS))
@@ -267,25 +305,44 @@ def _means(
         levels=(Level("even", "", 1.0),),
         upright=True,
         height=HEIGHT,
+        width=_width(series),
     )
 
 
-def _mean(
-    runs: Sequence[Run], bases: Sequence[Run], graphs: Sequence[str], access: str, own: Sequence[str]
-) -> Bar:
+def _width(series: Sequence[BarSeries]) -> float:
+    """The width of a panel of means: whole where several machines have theirs."""
+    return WHOLE if len(series) > MOST_MEANS else 1.0
+
+
+def _of_machine(
+    machine: Machine | None, machines: Sequence[Machine], name: str, bars: tuple[Bar, ...], hatched: bool
+) -> list[BarSeries]:
+    """The means of a machine, or of a named link, which is no machine's; nothing where it has none."""
+    if not any(bar.value for bar in bars):
+        return []
+    said = f"{parts.owner(machine, len(machines) > 1)}{name}" if machine else name
+    label = "modelled" if hatched else "measured"
+    return [BarSeries(said, "traffic", bars, machine, label=label, hatched=hatched)]
+
+
+def _mean(runs: Sequence[Run], over: Way, shown: Shown, access: str, own: Sequence[str]) -> Bar:
     """The geometric mean of the speedups of an access over all of these algorithms; None where one lacks."""
     found = []
     for run in runs:
-        wanted = run.access == access and run.placement in ("mapped", "") and run.work.graph in graphs
-        base = traversal.fastest(
-            base for base in bases if (base.work, base.machine.index) == (run.work, run.machine.index)
-        )
-        if wanted and base and run.work.algorithm in own:
+        wanted = run.access == access and run.placement in ("mapped", "") and run.work.algorithm in own
+        base = over.pick(run.machine, run.work)
+        if wanted and base and run.work.graph in shown.of[run.machine.index]:
             found.append((run.work, traversal.speedup(base, run)))
     if {work.algorithm for work, _ in found} != set(own):
         return Bar(None, "no rows")
-    ratio = traversal.geometric_mean([one for _, one in found])
-    return Bar(ratio, f"{ratio.value:.2f}", note=f"geometric mean of {len(found)}")
+    return _geometric(found)
+
+
+def _geometric(found: Sequence[tuple[Work, Estimate]]) -> Bar:
+    """The mean of the ratios of several works, with their graphs as a note."""
+    mean = traversal.geometric_mean([ratio for _, ratio in found])
+    graphs = ", ".join(sorted({work.graph for work, _ in found}))
+    return Bar(mean, f"{mean.value:.2f}", note=f"geometric mean of {len(found)}: {graphs}")
 
 
 COLUMNS = (
@@ -432,7 +489,7 @@ def build_links(machines: Sequence[Machine]) -> Figure:
     """Traversed edges a second by application and graph: a hatched bar a link, a plain one a machine.
 
     Each machine has a hatched bar for its own link, too. Where graphs were measured and modelled, they alone
-    are drawn.
+    are drawn; else some of either.
     """
     here = [run for machine in machines for run in traversal.measured(machine) if run.placement == "mapped"]
     here = _chosen([run for run in here if run.order == "original"])
@@ -450,7 +507,9 @@ def build_links(machines: Sequence[Machine]) -> Figure:
         return Figure(machines, ())
     every = [run for one in series for run in one.runs.values()]
     both = traversal.of_both(here, model)
-    graphs = traversal.graphs(both or every, max(1, MOST_LINK_BARS // len(series)))
+    most = max(1, MOST_LINK_BARS // len(series))
+    own = _own_graphs(here, most - bool(model))
+    graphs = traversal.graphs(both, most) if both else _of_each(own.graphs, model, every, most)
     panels = [_panel(algorithm, graphs, series) for algorithm in traversal.algorithms(every)]
     rows = traversal.arranged(panel for panel in panels if panel.series)
     scaling = _scaling(machines, model)
@@ -462,10 +521,26 @@ def build_links(machines: Sequence[Machine]) -> Figure:
         "seconds, of a machine the median over trials, and what cut bars reach.",
         f"{_what(every)}, original order of vertices.",
         *([LEVELS] if both else []),
-        *left_out_graphs(every, graphs),
+        *([] if both else traversal.unshared(own, machines, "Measured")),
+        *left_out_graphs(every, graphs, {} if both else own.apart),
         *parts.first_sites(machines, "traversal/bfs", "Measured"),
     ]
     return Figure(machines, tuple(rows), tuple(notes))
+
+
+def _own_graphs(here: Sequence[Run], most: int) -> Shown:
+    """As many of the measured graphs of each machine as are at most so many together."""
+    owners = len(parts.by_machine(here))
+    each = (traversal.to_show(here, count * owners) for count in range(max(1, most), 0, -1))
+    shown = next((one for one in each if len(one.graphs) <= most), None)
+    return shown or traversal.to_show(here, 1)
+
+
+def _of_each(own: Sequence[str], model: Sequence[Run], every: Sequence[Run], most: int) -> list[str]:
+    """These graphs, and in what room is left the largest that were modelled."""
+    left = max(most - len(own), 0)
+    kept = {*own, *traversal.graphs(model)[:left]}
+    return [graph for graph in traversal.graphs(every) if graph in kept]
 
 
 def _chosen(runs: Sequence[Run]) -> list[Run]:
@@ -589,6 +664,7 @@ def _gain(runs: Sequence[Run]) -> Bar:
 
 WIDE, NARROW = 8, 4
 PLACEMENTS = ("mapped", "")
+MOST_EDGE_COLUMNS = 5
 # The run with 8-byte edges, and the same with 4-byte ones.
 Pair = tuple[Run, Run]
 
@@ -598,32 +674,52 @@ def build_edges(machines: Sequence[Machine]) -> Figure:
     here = _pairs([run for machine in machines for run in traversal.measured(machine)])
     every = [run for machine in machines for run in traversal.modelled(machine)]
     link = traversal.one_link(every) if every else ""
-    model = _pairs(_first_file([run for run in every if run.link == link]))
+    of_link = [run for run in every if run.link == link]
+    own = link == traversal.HERE
+    model = _pairs(of_link if own else _first_file(of_link))
     if not here and not model:
         return Figure(machines, ())
-    graphs = traversal.graphs([pair[0] for pair in [*here, *model]], max(1, 5 // len(machines)))
-    below = _edge_panels(model, graphs, True)
-    rows = traversal.arranged([*_edge_panels(here, graphs, False), *below])
-    rows.append((_edge_means(here, model, graphs),))
+    several = len(machines) > 1
+    kinds = [(pairs, _pairs_shown(pairs)) for pairs in (here, model)]
+    top = _edge_panels(machines, *kinds[0], "measured", several)
+    below = _edge_panels(machines, *kinds[1], "modelled", several and own)
+    rows = traversal.arranged([*top, *below])
+    rows.append((_edge_means(machines, kinds, own),))
     notes = ["Speedup: time with 8-byte edges over time with 4-byte edges; upright: both times."]
-    if here:
+    if top:
         notes.append(
             "Measured: median of the ratios of the same trials, whiskers cover what trials, visits and runs "
             "differ by; zero-copy, original order of vertices."
         )
+        notes += traversal.unshared(kinds[0][1], machines, "Measured") + _lacking(machines, top, "measured")
     if below:
-        owner = parts.owner(model[0][0].machine, len(machines) > 1) if link == traversal.HERE else ""
-        notes.append(f"{owner}Modelled: bounds over {traversal.link_name(link)}.")
+        notes.append(_bounds(model, link, several))
+        notes += traversal.unshared(kinds[1][1], machines, "Modelled")
+        notes += _lacking(machines, below, "modelled") if own else []
     notes.append("Weights of sssp have 4 bytes with either, so it gains less.")
-    shown = set(graphs)
-    more = [graph for graph in traversal.graphs([one for one, _ in [*here, *model]]) if graph not in shown]
-    notes += [f"Not drawn: smaller graphs: {', '.join(more)}."] if more else []
+    drawn = {graph for _, shown in kinds for graph in shown.graphs}
+    apart = {graph: letters for _, shown in kinds for graph, letters in shown.apart.items()}
+    more = [graph for graph in traversal.graphs([one for one, _ in [*here, *model]]) if graph not in drawn]
+    notes += _not_drawn(more, apart)
     notes += parts.first_sites(machines, "traversal/bfs", "Measured")
     return Figure(machines, tuple(rows), tuple(notes))
 
 
+def _bounds(model: Sequence[Pair], link: str, several: bool) -> str:
+    """Over which link the bounds are, and whose it is."""
+    owners = {one.machine.index: one.machine for one, _ in model}
+    if link == traversal.HERE and len(owners) > 1:
+        return "Modelled: bounds over each machine's link."
+    owner = parts.owner(model[0][0].machine, several) if link == traversal.HERE else ""
+    return f"{owner}Modelled: bounds over {traversal.link_name(link)}."
+
+
+def _pairs_shown(pairs: Sequence[Pair]) -> Shown:
+    return traversal.to_show([one for one, _ in pairs], MOST_EDGE_COLUMNS)
+
+
 def _first_file(runs: Sequence[Run]) -> list[Run]:
-    """The model's rows of the first file that has any: they are the same in all, but for the own link."""
+    """The model's rows of the first file that has any: of a named link they are the same in all."""
     first = min((run.machine.index for run in runs), default=0)
     return [run for run in runs if run.machine.index == first]
 
@@ -641,31 +737,41 @@ def _key(run: Run) -> tuple:
     return run.machine.index, replace(run.work, edge=0), run.access, run.link
 
 
-def _edge_panels(pairs: Sequence[Pair], graphs: Sequence[str], hatched: bool) -> list[BarPanel]:
+def _edge_panels(
+    machines: Sequence[Machine], pairs: Sequence[Pair], graphs: Shown, label: str, several: bool
+) -> list[BarPanel]:
     panels = []
     for algorithm in traversal.algorithms([one for one, _ in pairs]):
-        own = [pair for pair in pairs if pair[0].work.algorithm == algorithm and pair[0].work.graph in graphs]
-        if own:
-            panels.append(_edge_panel(algorithm, own, hatched))
+        own = [pair for pair in pairs if pair[0].work.algorithm == algorithm]
+        by_place = {((one.work.graph, one.machine.index), one.access): (one, two) for one, two in own}
+        places = {place for place, _ in by_place}
+        shown = traversal.columns(
+            machines, graphs, lambda graph, machine, places=places: (graph, machine.index) in places
+        )
+        if shown:
+            panels.append(_edge_panel(algorithm, by_place, shown, label, several))
     return panels
 
 
-def _edge_panel(algorithm: str, pairs: Sequence[Pair], hatched: bool) -> BarPanel:
-    machines = list({one.machine.index: one.machine for one, _ in pairs}.values())
-    shown = traversal.columns(machines, traversal.graphs([one for one, _ in pairs]))
-    by_place = {((one.work.graph, one.machine.index), one.access): (one, two) for one, two in pairs}
-    label = "modelled" if hatched else "measured"
+def _edge_panel(
+    algorithm: str,
+    by_place: Mapping[tuple[tuple[str, int], str], Pair],
+    shown: Sequence[traversal.Column],
+    label: str,
+    several: bool,
+) -> BarPanel:
+    keys = {column.key for column in shown}
     series = tuple(
         BarSeries(
             traversal.spoken(access),
             access,
             tuple(_edge_bar(by_place.get((column.key, access)), column.machine) for column in shown),
             label=label,
-            hatched=hatched,
+            hatched=label == "modelled",
         )
-        for access in in_order({one.access for one, _ in pairs}, traversal.ACCESSES)
+        for access in in_order({access for place, access in by_place if place in keys}, traversal.ACCESSES)
     )
-    names, groups = traversal.headings(shown)
+    names, groups = traversal.headings(shown, several)
     look = {"levels": (Level("even", "", 1.0),), "groups": groups, "upright": True, "height": HEIGHT}
     return BarPanel(f"{algorithm} ({label})", names, series, "speedup of 4 B over 8 B", "ratio", **look)
 
@@ -680,32 +786,36 @@ def _edge_bar(pair: Pair | None, machine: Machine) -> Bar:
     return Bar(traversal.speedup(one, two), text, note=f"{before} → {after}", machine=machine)
 
 
-def _edge_means(here: Sequence[Pair], model: Sequence[Pair], graphs: Sequence[str]) -> BarPanel:
-    """Geometric means over all applications and of cc alone, of the merged and aligned access."""
+def _edge_means(
+    machines: Sequence[Machine], kinds: Sequence[tuple[Sequence[Pair], Shown]], own: bool
+) -> BarPanel:
+    """Each machine's geometric means over all applications and of cc alone, of merged and aligned access.
+
+    The model's are a machine's where they are over its `own` link.
+    """
     names = ("all\napplications", "cc")
     series = []
-    for name, pairs, hatched in (("measured", here, False), ("modelled", model, True)):
-        aligned = [pair for pair in pairs if pair[0].access == "merged_aligned"]
-        chosen = [pair for pair in aligned if pair[0].work.graph in graphs]
-        bars = (_edge_mean(chosen), _edge_mean([pair for pair in chosen if pair[0].work.algorithm == "cc"]))
-        if any(bar.value for bar in bars):
-            series.append(BarSeries(name, "traffic", bars, label=name, hatched=hatched))
+    for (pairs, shown), name in zip(kinds, ("measured", "modelled"), strict=True):
+        aligned = [pair for pair in pairs if pair[0].access == ACCESS]
+        chosen = [pair for pair in aligned if pair[0].work.graph in shown.of[pair[0].machine.index]]
+        for machine in machines if own or name == "measured" else (None,):
+            there = [pair for pair in chosen if machine in (None, pair[0].machine)]
+            bars = (_edge_mean(there), _edge_mean([pair for pair in there if pair[0].work.algorithm == "cc"]))
+            series += _of_machine(machine, machines, name, bars, name == "modelled")
     source = paper(DISSERTATION)
     mean, nearly = source["edge_4_over_8"], source["edge_4_over_8_cc_gk"]
     bars = (Bar(exact(mean.value), f"{mean.value:g}"), Bar(exact(nearly.value), "GK, ML: nearly 2"))
     cited = f"{source.name}, {mean.source}"
     series.append(BarSeries(source.name, "paper", bars, label="paper", source=cited))
     title = f"means of aligned; {source.name}: V100"
-    look = {"levels": (Level("even", "", 1.0),), "upright": True, "height": HEIGHT}
+    look = {"levels": (Level("even", "", 1.0),), "upright": True, "height": HEIGHT, "width": _width(series)}
     return BarPanel(title, names, tuple(series), "speedup of 4 B over 8 B", "ratio", **look)
 
 
 def _edge_mean(pairs: Sequence[Pair]) -> Bar:
-    ratios: list[Estimate] = [traversal.speedup(one, two) for one, two in pairs]
-    if not ratios:
+    if not pairs:
         return Bar(None, "no rows")
-    mean = traversal.geometric_mean(ratios)
-    return Bar(mean, f"{mean.value:.2f}", note=f"geometric mean of {len(ratios)}")
+    return _geometric([(one.work, traversal.speedup(one, two)) for one, two in pairs])
 
 
 FIGURES = (

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from markupsafe import Markup
-
 from grainscope_report import analysis, findings, naming, resources
 from grainscope_report.analysis import Analysis, Group, Reason, of_link
 from grainscope_report.figures.model import why_not
@@ -33,7 +31,7 @@ from grainscope_report.machine import (
 )
 from grainscope_report.model import Concern, Result, Row
 from grainscope_report.page import parts
-from grainscope_report.page.parts import Table
+from grainscope_report.page.parts import Markup, Table
 from grainscope_report.units import (
     format_bytes,
     format_error,
