@@ -437,28 +437,6 @@ def test_kinds_of_memory_look_unlike_rows_of_any_size():
                 assert memory == "peer" or unlike(style.colour(memory), row) > 70, (memory, order, count)
 
 
-@pytest.mark.parametrize("count", [2, 4])
-def test_texts_of_neighbouring_bars_stay_apart(show, count):
-    shown = show("h100", "two_nodes", "linked", "alone")[:count]
-    names = ("read", "write", "both", "none")
-    written = 0
-    for text in ("1", "12", "of 1", "of 12", "of 132", "of 1320", "of 13200"):
-        series = tuple(
-            BarSeries(one.letter, "traffic", tuple(Bar(exact(9.0), text) for _ in names), one)
-            for one in shown
-        )
-        panel = BarPanel("fewest", names, series, "multiprocessors", "SMs")
-        page = render.draw(Figure(shown, ((panel, panel),), title="Fewest"))
-        page.canvas.draw()
-        texts = [one for one in page.axes[0].texts if one.get_gid() == "bar"]
-        renderer = page.canvas.get_renderer()
-        boxes = sorted(tuple(one.get_window_extent(renderer).intervalx) for one in texts)
-        written += len(texts)
-        for (_, right), (left, _) in itertools.pairwise(boxes):
-            assert left - right > 1.5 * page.dpi / 72, f"{text!r} runs into the next"
-    assert written
-
-
 def test_a_label_of_a_line_does_not_cover_the_whisker_of_a_stack(show):
     machine, other = show("h100", "two_nodes")
     series = tuple(

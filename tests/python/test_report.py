@@ -16,7 +16,7 @@ from markupsafe import escape
 import synthetic_busy
 from grainscope_report import reader
 from grainscope_report.cli import main
-from grainscope_report.drawing import render
+from grainscope_report.drawing import render, together
 from grainscope_report.figures import csv_table
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.findings import Answer
@@ -240,7 +240,7 @@ def test_pictures_are_the_same_drawn_by_one_process_and_by_several(show, monkeyp
     made = [figure(ENTRIES[name], show("h100")) for name in ("2", "5")]
     with parts.drawing(made) as drawn:
         several = drawn()
-    monkeypatch.setattr(parts, "_cpus", lambda: 1)
+    monkeypatch.setattr(together, "cpus", lambda: 1)
     with parts.drawing(made) as drawn:
         assert drawn() == several
 

@@ -5,8 +5,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 from grainscope_report.commands import files
+from grainscope_report.drawing import together
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
 from grainscope_report.figures import csv_table, model, table
 from grainscope_report.figures.model import Entry, Figure, TablePanel, why_absent
@@ -73,17 +75,26 @@ def run_plot(arguments: argparse.Namespace) -> int:
             f"{other} is Google Benchmark's own JSON and {own[0]} is GrainScope's: plot files of one kind"
         )
     shown = machines(files.read(files.renewed(loaded)))
-    drawn = 0
-    for entry, panel in arguments.figures:
-        made = figure(entry, shown)
-        if panel and made.rows:
-            made = _panel(made, panel)
-        written = save(made, arguments.output, arguments.format, arguments.column)
-        absent = f"figure {entry.id} has no panel for a column" if made.rows else why_absent(entry, shown)
-        left = _left_out(made, arguments.column) if written and arguments.column else ""
-        print(f"figure {entry.id}: {', '.join(written)}{left}" if written else absent)
-        drawn += bool(written)
+    _renderer()
+    drawn = False
+    with together.drawing(lambda chosen: _drawn(*chosen, shown, arguments), arguments.figures) as told:
+        for line, written in told:
+            print(line, flush=True)
+            drawn |= written
     return EXIT_OK if drawn else EXIT_FOUND
+
+
+def _drawn(
+    entry: Entry, panel: int, shown: Sequence[Machine], arguments: argparse.Namespace
+) -> tuple[str, bool]:
+    """Writes a figure; what was written, or why it was not drawn, and whether it was."""
+    made = figure(entry, shown)
+    if panel and made.rows:
+        made = _panel(made, panel)
+    written = save(made, arguments.output, arguments.format, arguments.column)
+    absent = f"figure {entry.id} has no panel for a column" if made.rows else why_absent(entry, shown)
+    left = _left_out(made, arguments.column) if written and arguments.column else ""
+    return f"figure {entry.id}: {', '.join(written)}{left}" if written else absent, bool(written)
 
 
 def _foreign(loaded: Sequence[tuple[Path, dict]], arguments: argparse.Namespace) -> int:
@@ -98,8 +109,7 @@ def _foreign(loaded: Sequence[tuple[Path, dict]], arguments: argparse.Namespace)
 
 def _left_out(made: Figure, column: float) -> str:
     """How many panels are not in a column, whose files are written."""
-    from grainscope_report.drawing import render
-
+    render = _renderer()
     left = len(made.panels) - len(render.of_column(made, column).panels)
     return f" ({left} of {len(made.panels)} panels have no room in a column)" if left else ""
 
@@ -138,13 +148,7 @@ def save(made: Figure, folder: Path, formats: Sequence[str], column: float | Non
 
 def _pictures(made: Figure, kinds: Sequence[str], column: float | None) -> dict[str, str | bytes]:
     """The pictures, with the caption of those for a column; none where a figure has no panel for one."""
-    try:
-        from grainscope_report.drawing import render
-    except ModuleNotFoundError as error:
-        raise ReportError(
-            f"plotting needs matplotlib, and Python finds no module {error.name}: "
-            "python3 -m pip install matplotlib"
-        ) from None
+    render = _renderer()
     if not column:
         page = render.draw(made)
         return {kind: render.save(page, kind) for kind in kinds}
@@ -153,6 +157,18 @@ def _pictures(made: Figure, kinds: Sequence[str], column: float | None) -> dict[
         return {}
     page = render.draw(narrow, framed=False, width=column)
     return {kind: render.save(page, kind) for kind in kinds} | {"txt": render.caption(narrow)}
+
+
+def _renderer() -> ModuleType:
+    """What draws; ReportError where there is no matplotlib."""
+    try:
+        from grainscope_report.drawing import render
+    except ModuleNotFoundError as error:
+        raise ReportError(
+            f"plotting needs matplotlib, and Python finds no module {error.name}: "
+            "python3 -m pip install matplotlib"
+        ) from None
+    return render
 
 
 def _figures(text: str) -> tuple[Chosen, ...]:

@@ -9,7 +9,6 @@ from grainscope_report.figures.model import Bar, BarPanel, BarSeries
 from grainscope_report.statistics import Estimate
 
 FILLED = 0.78
-TEXTS_APART = 2.5  # points between the texts of neighbouring bars
 MOST_WIDE = 8  # parts that a bar has room for at their full size
 GROUP_DROP = 14.0
 SHARES = ("%", "share")  # stacks of these fill their panel
@@ -42,7 +41,7 @@ def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
         _filled_in(axes, panel, series, place, bases)
         for category, bar in enumerate(series.bars):
             at, wide = _place(panel, category, place)
-            taken += _bar(axes, series, bar, at, wide, _pitch(panel), panel.upright)
+            taken += _bar(axes, series, bar, at, wide, panel.upright)
             if bar.value:
                 if bar.value.high > bar.value.low:
                     beside = PART_WHISKER * wide if panel.sums else 0.0
@@ -174,13 +173,8 @@ def _place(panel: BarPanel, category: int, series: int) -> tuple[float, float]:
     return category + wide * (place - (len(there) - 1) / 2), wide
 
 
-def _pitch(panel: BarPanel) -> float:
-    """From the middle of a bar to that of the next."""
-    return 1.0 if panel.stacked or len(panel.series) == 1 else FILLED / len(panel.series)
-
-
 def _bar(
-    axes: Axes, series: BarSeries, bar: Bar, at: float, wide: float, pitch: float, upright: bool
+    axes: Axes, series: BarSeries, bar: Bar, at: float, wide: float, upright: bool
 ) -> list[tuple[float, float]]:
     """Writes a bar's text and what ran at once in it; gives points of what it writes above itself."""
     colour = _colour(series)
@@ -192,7 +186,7 @@ def _bar(
         hatch = _hatch(series)
         ground = "white" if series.label == "paper" else colour if hatch else None
         return upright_text(axes, bar, at, wide, ink, ground)
-    if bar.text and has_room(axes, bar.text, wide, pitch):
+    if bar.text and has_room(axes, bar.text, wide):
         flat_text(axes, series, bar, at, ink)
     return []
 
@@ -251,12 +245,12 @@ def flat_text(axes: Axes, series: BarSeries, bar: Bar, at: float, ink: str) -> N
     )
 
 
-def has_room(axes: Axes, text: str, wide: float, pitch: float) -> bool:
-    """Whether the text is narrow enough for its bar, and stays apart from that of the next."""
+def has_room(axes: Axes, text: str, wide: float) -> bool:
+    """Whether the text is narrow enough for its bar."""
     width, _ = scales.size_in_points(axes)
     low, high = axes.get_xlim()
     most = max(style.text_width(line, style.FINE) for line in text.split("\n"))
-    return most <= min(wide * width / (high - low), pitch * width / (high - low) - TEXTS_APART)
+    return most <= wide * width / (high - low)
 
 
 def _ground(colour: str | None) -> dict | None:

@@ -39,11 +39,7 @@ from grainscope_report.machine import concerns
 FORMATS = ("svg", "png", "pdf")
 MOST_LINES = 46  # of tables in a picture
 # Dates of drawing would make every picture differ; the footer carries the date of the measurement.
-METADATA: Mapping[str, dict] = {
-    "svg": {"Date": None},
-    "png": {"Software": None},
-    "pdf": {"CreationDate": None},
-}
+METADATA: Mapping[str, dict] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 def draw(figure: Figure, framed: bool = True, width: float = style.WIDTH) -> Page:
@@ -124,13 +120,17 @@ def save(page: Page, kind: str, text: str = "path") -> bytes:
     """The picture in one of `FORMATS`; of SVG the text as outlines or, as `none`, as text of the reader's."""
     out = io.BytesIO()
     with matplotlib.rc_context(style.RC | {"svg.fonttype": text}):
+        if kind == "png":
+            page.savefig(out, format="rgba", dpi=style.DPI)
+            return in_few_colours(out.getvalue(), page)
         page.savefig(out, format=kind, dpi=style.DPI, metadata=METADATA[kind])
-    return in_few_colours(out.getvalue()) if kind == "png" else out.getvalue()
+    return out.getvalue()
 
 
-def in_few_colours(picture: bytes) -> bytes:
-    """The PNG with a palette: a third of the bytes, and no pixel off by more than the eye sees."""
-    few = Image.open(io.BytesIO(picture)).convert("RGB")
+def in_few_colours(pixels: bytes, page: Page) -> bytes:
+    """A PNG with a palette: a third of the bytes, and no pixel off by more than the eye sees."""
+    width, height = (int(side * style.DPI) for side in page.get_size_inches())
+    few = Image.frombytes("RGBA", (width, height), pixels).convert("RGB")
     few = few.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     out = io.BytesIO()
     few.save(out, "PNG", optimize=True, dpi=(style.DPI, style.DPI))

@@ -36,7 +36,10 @@ WITHOUT = {"pcie": "over PCIe", "none": "no NVLink", "": ""}
 # So many places are named one by one; of more their number is said.
 MOST_NAMED = 3
 RATES = "Rates in GB/s, each the highest of all rows of its pair, ± half of the 95 % interval:"
-OF_GPUS = "between pinned memory and GPUs, and between GPUs, by the copy engine, within a GPU by any copy;"
+OF_GPUS = (
+    "between pinned memory and GPUs, and between GPUs, by the copy engine; within a GPU by any copy of the "
+    "largest buffers;"
+)
 OF_NODES = "within nodes and between them by CPUs, of the largest buffers, flushed."
 ARROWS = (
     "→ to the GPU or to what is named, ← from the GPU, ↔ both ways at once, added up; specified is each way."

@@ -9,22 +9,17 @@ is a line.
 """
 
 import csv
-import gc
 import io
-import multiprocessing
-import os
 import re
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from xml.etree import ElementTree
 
-from grainscope_report import errors, resources
+from grainscope_report import resources
+from grainscope_report.drawing import together
 from grainscope_report.errors import ReportError
 from grainscope_report.figures import csv_table, model
 from grainscope_report.figures.model import BarPanel, Figure, TablePanel
@@ -53,40 +48,14 @@ _FONT = re.compile(r"font-family:[^;]*;? ?")
 _UPRIGHT = re.compile(r"rotate\(-?0 [^)]*\)")
 _NUMERIC = {"x", "y", "width", "height", "r", "cx", "cy", "transform", "points"}
 Pictures = Mapping[str, str]
-# What a child process draws: it has inherited this and needs no copy of the rows.
-_DRAWN: list[Figure] = []
 
 
 @contextmanager
 def drawing(figures: Sequence[Figure]) -> Iterator[Callable[[], Pictures]]:
     """Begins to draw; calling what it gives waits for the pictures: SVG elements by their figures' ids."""
     _need_matplotlib()
-    ids = [figure.id for figure in figures]
-    processes = min(_cpus(), len(figures))
-    if processes < 2 or "fork" not in multiprocessing.get_all_start_methods():
-        yield lambda: dict(zip(ids, map(_picture, figures), strict=True))
-        return
-    _DRAWN[:] = figures
-    fork = multiprocessing.get_context("fork")
-    try:
-        # Children live for seconds and draw a few pictures: looking for garbage would be a fifth of that.
-        pool = ProcessPoolExecutor(processes, mp_context=fork, initializer=gc.disable)
-        with pool, errors.no_further_work(pool):
-            with errors.starting_processes(), warnings.catch_warnings():
-                # A fork is warned of where a library keeps threads; nothing here holds a lock of theirs.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                made = pool.map(_nth, range(len(figures)))
-            yield lambda: dict(zip(ids, made, strict=True))
-    except BrokenProcessPool:
-        raise ReportError(
-            "a process that draws was ended from outside, most likely for its memory: give fewer files"
-        ) from None
-    finally:
-        _DRAWN.clear()
-
-
-def _nth(order: int) -> str:
-    return _picture(_DRAWN[order])
+    with together.drawing(_picture, figures) as made:
+        yield lambda: dict(zip([figure.id for figure in figures], made, strict=True))
 
 
 def _picture(figure: Figure) -> str:
@@ -122,10 +91,6 @@ def _need_matplotlib() -> None:
             f"a report has figures and needs matplotlib, and Python finds no module {error.name}: "
             "python3 -m pip install matplotlib"
         ) from None
-
-
-def _cpus() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def inline(picture: bytes, name: str, title: str) -> str:
