@@ -75,7 +75,7 @@ def interleaved() -> tuple[Walked, ...]:
     for run in runs():
         rows = list(walks(run, "interleaved"))
         if rows:
-            (rate,) = {round(link.peak_gb_s) for link in result(run).links if link.direction == "to_peer"}
+            rate = round(max(link.peak_gb_s for link in result(run).links if link.direction == "to_peer"))
             found += [Walked(run, row, rate) for row in rows]
     return tuple(found)
 
@@ -238,12 +238,10 @@ def between_walks(graph: str, algorithm: str, what: str) -> str:
 
 
 @part("traversal.interleaved_walking")
-def while_walking(graph: str) -> str:
-    """The most of the link's rate at which a walk of the graph reads, what passes between walks left out."""
+def while_walking(graph: str, algorithm: str) -> str:
+    """The most of the link's rate at which a walk reads, what passes between walks left out."""
     rates = (
         one.of_link / (1 - one.row.counters["frontier_s"] / one.row.median_s)
-        for (walked, _), rows in works().items()
-        if walked == graph
-        for one in rows
+        for one in works()[graph, algorithm]
     )
     return f"{max(rates):.2f}"

@@ -284,6 +284,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
         ("h200-paper-2of12.json.gz", 1, None),
         ("h200-paper-3of12.json.gz", 1, None),
         ("h200-paper-sampling.json.gz", 1, None),
+        ("h200-training-cpu.json.gz", 1, None),
         ("acceptance/no-gpu-4.json.gz", 1, None),
         ("no-gpu-products.json.gz", 1, None),
         ("two-h200-paper-large-rows.json.gz", 1, None),

@@ -249,7 +249,8 @@ def test_where_interleaved_edges_miss_the_goal_the_card_s_own_do_too():
         naive, others = peers.by_walk(rows, "naive"), [one for one in rows if one.access != "naive"]
         assert all(one.of_link < peers.GOAL for one in naive)
         assert peers.met(rows) <= (min(one.of_link for one in others) >= peers.GOAL)
-    assert peers.by_another() == "cc of urand 24 by `merged` and `merged_aligned_chunked`"
+    by_another = "cc of urand 24 by `merged` and `merged_aligned_chunked`, sssp of web 22 by `block_mapped`"
+    assert peers.by_another() == by_another
     assert peers.by_some_walk() == "kron 24, urand 24 and dense 18"
 
 
