@@ -40,6 +40,7 @@ Machines = tuple[str, str]  # of a kind, or of ALL, and what tables were made wi
 ALL = "all"
 H200 = "NVIDIA H200"
 CROWDED = "acceptance/two-h200-6.json.gz"  # the one run whose host was crowded
+UNSEEN = "h200-quick-unseen.json.gz"  # of a machine that came when all was chosen: nothing is made of it
 # Clocks that are looked at together.
 GROUPS = {
     "gated": ("gated",),
@@ -183,6 +184,17 @@ def studied() -> tuple[Measured, ...]:
 def tried() -> tuple[Trial, ...]:
     """The runs of the study beside tables that were made without them."""
     return tuple(trials(studied()))
+
+
+@cache
+def unseen() -> tuple[Pair, ...]:
+    """The run that nothing is made of beside each of its kind, by a table of all of these."""
+    runs = visits.as_today(
+        [run for run in (*studied(), *visits.read(documents.REFERENCE / UNSEEN)) if not run.narrow]
+    )
+    alike = [run for run in runs[:-1] if run.kind == runs[-1].kind]
+    told = visits.spreads(alike)
+    return tuple(pair for run in alike for pair in Trial(H200, MACHINE, (run, runs[-1]), told).pairs())
 
 
 @cache
@@ -526,6 +538,19 @@ def _clocks_differ(row: Row, times: float) -> bool:
         return False
     seconds = row.median_s * times
     return seconds + BESIDE_S < LEAST_OF_AROUND * around_s or seconds - BESIDE_S > MOST_OF_AROUND * around_s
+
+
+@part("uncertainty.unseen")
+def of_unseen(what: str, group: str = ALL) -> str:
+    """What is asked of shares and half-widths, of the run that nothing is made of, in percent; or how many
+    `runs` and `rows` it is compared with."""
+    pairs = [pair for pair in unseen() if pair.clock in GROUPS[group.replace("+", " and ")]]
+    if what == "rows":
+        return f"{len(pairs):,}"
+    if what == "runs":
+        kind = visits.read(documents.REFERENCE / UNSEEN)[0].kind
+        return f"{sum(run.kind == kind and not run.narrow for run in studied())}"
+    return f"{100 * getattr(worth(pairs), what):.1f}"
 
 
 @part("uncertainty.levels")

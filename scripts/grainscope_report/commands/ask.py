@@ -29,7 +29,7 @@ Answers a question in words from a run: rows, a ranking, a peak or a crossover.
   grainscope-report ask RUN crossover copy zero-copy
 
 Words stand in any order. Those about one thing are alternatives; those about
-different things hold together. AXIS=VALUE is understood as well: flush=on."""
+different things hold together. AXIS=VALUE,… is understood as well: flush=on."""
 COLUMNS = (
     Column("status"),
     Column("median", right=True),
