@@ -149,13 +149,14 @@ class Lister {
   void add(const Point& point, const GatherSite& site) {
     Benchmark benchmark;
     benchmark.id = case_of(point, site);
-    benchmark.skip = why_no_store(machine_, scope_, point.table, site);
+    benchmark.skip = why_no_store(machine_, point.table, site);
     benchmark.other_gpus = site.gpus;
     benchmark.explanation = explain(point);
     std::shared_ptr<SpanCache::Claim> claim;
     if (benchmark.skip.empty()) {
       benchmark.needs = gather_needs(point.table, site);
-      if (shares_memory(point.table)) {
+      benchmark.skip_for_now(why_no_room(machine_, scope_, point.table, site));
+      if (benchmark.skip.empty() && shares_memory(point.table)) {
         claim =
             cache_->claim(span_key(point.table, site), scope_.visits_here, benchmark.needs.shared_host_bytes);
       }

@@ -297,9 +297,6 @@ constexpr int kLargestShare = 75;  // percent of what can be taken, unless --max
 
 // What cannot fit in any case; whether the rest does is seen chunk by chunk.
 std::string why_too_much(const Machine& machine, const Scope& scope, std::uint64_t bytes) {
-  if (bytes > reach::kMostChunks * kGiB) {
-    return "a span is " + format_bytes(reach::kMostChunks * kGiB) + " at most";
-  }
   const AvailableMemory& available = machine.environment.memory.available;
   const std::uint64_t most = scope.max_bytes ? available.cgroup_bytes.value_or(UINT64_MAX)
                                              : reach::can_take(available) / 100 * kLargestShare;
@@ -342,8 +339,7 @@ bool shares_memory(const GatherPoint& point) {
   return point.store == Store::mapped || point.store == Store::pinned || has_hot_rows(point.store);
 }
 
-std::string why_no_store(const Machine& machine, const Scope& scope, const GatherPoint& point,
-                         const GatherSite& site) {
+std::string why_no_store(const Machine& machine, const GatherPoint& point, const GatherSite& site) {
   if (point.span_bytes / point.row_bytes > UINT32_MAX) {
     return "a table has 2^32 - 1 rows at most";
   }
@@ -375,11 +371,20 @@ std::string why_no_store(const Machine& machine, const Scope& scope, const Gathe
     return {};
   }
   const std::uint64_t on_host = gather_needs(point, site).shared_host_bytes;
+  if (on_host > reach::kMostChunks * kGiB) {
+    return "a span is " + format_bytes(reach::kMostChunks * kGiB) + " at most";
+  }
   std::string why = why_no_memory(machine, point.memory, gpu.ordinal, on_host);
   for (const int neighbour : site.neighbours) {
     why = why.empty() ? why_no_memory(machine, point.memory, neighbour, on_host) : why;
   }
-  return why.empty() ? why_too_much(machine, scope, on_host) : why;
+  return why;
+}
+
+std::string why_no_room(const Machine& machine, const Scope& scope, const GatherPoint& point,
+                        const GatherSite& site) {
+  return shares_memory(point) ? why_too_much(machine, scope, gather_needs(point, site).shared_host_bytes)
+                              : std::string();
 }
 
 namespace {

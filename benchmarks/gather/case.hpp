@@ -88,8 +88,11 @@ struct GatherSite {
 [[nodiscard]] std::vector<int> gpus_with_rows(const GatherPoint& point, std::vector<int> sharing);
 
 // Why a point's table cannot be there, or the GPU not have its mode; empty: nothing is known against it.
-[[nodiscard]] std::string why_no_store(const Machine& machine, const Scope& scope, const GatherPoint& point,
+[[nodiscard]] std::string why_no_store(const Machine& machine, const GatherPoint& point,
                                        const GatherSite& site);
+// The same of memory that cases share and that is not free at the moment.
+[[nodiscard]] std::string why_no_room(const Machine& machine, const Scope& scope, const GatherPoint& point,
+                                      const GatherSite& site);
 
 // What links and CPUs allow, and the measured peak: of a measurement whose link_bytes are known.
 void add_limits(const Session& session, const GatherSite& site, Measurement& measurement);

@@ -392,9 +392,10 @@ class Lister {
   [[nodiscard]] Benchmark benchmark_of(const GatherPoint& point, const GatherSite& site) const {
     Benchmark benchmark;
     benchmark.id = gather_id(point, site);
-    benchmark.skip = why_no_store(machine_, scope_, point, site);
+    benchmark.skip = why_no_store(machine_, point, site);
     if (benchmark.skip.empty()) {
       benchmark.needs = gather_needs(point, site);
+      benchmark.skip_for_now(why_no_room(machine_, scope_, point, site));
     }
     benchmark.explanation = explain(point);
     benchmark.other_gpus = site.gpus;

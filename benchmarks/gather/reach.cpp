@@ -418,6 +418,10 @@ class Lister {
     Benchmark benchmark;
     benchmark.id = case_of(gpu, point, pair);
     benchmark.skip = why_not(gpu, point, pair);
+    // Reserved huge pages are set aside already, and not counted as available.
+    if (point.on_host() && point.where.kind != cuda::MemoryKind::hugetlb) {
+      benchmark.skip_for_now(why_too_much(span));
+    }
     // The lists, one more to sort into, and what the sort needs.
     const std::uint64_t lists = (reach::kLists + 2) * point.gather.rows * sizeof(std::uint64_t);
     benchmark.needs.device_bytes = lists + (point.on_host() ? 0 : span);
@@ -470,9 +474,7 @@ class Lister {
     }
     const std::uint64_t span = point.gather.span_bytes;
     if (point.on_host()) {
-      // Reserved huge pages are set aside already, and not counted as available.
-      std::string why = why_no_memory(machine_, point.where.kind, gpu.ordinal, span);
-      return why.empty() && point.where.kind != cuda::MemoryKind::hugetlb ? why_too_much(span) : why;
+      return why_no_memory(machine_, point.where.kind, gpu.ordinal, span);
     }
     if (!pair->why_no_access().empty()) {
       return pair->why_no_access();

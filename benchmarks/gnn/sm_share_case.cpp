@@ -129,9 +129,8 @@ Case share_case(const std::string& family, const SharePoint& point, const Gather
   return {family, std::move(axes), {{"numa", site.node}, {"gpu", site.gpu->ordinal}}};
 }
 
-std::string why_no_share(const Machine& machine, const Scope& scope, const SharePoint& point,
-                         const GatherSite& site) {
-  std::string why = why_no_store(machine, scope, point.gather, site);
+std::string why_no_share(const Machine& machine, const SharePoint& point, const GatherSite& site) {
+  std::string why = why_no_store(machine, point.gather, site);
   const GpuReport* const report = machine.find_gpu(site.gpu->ordinal);
   const int available = report != nullptr && report->cuda ? report->cuda->sm_count : 0;
   if (why.empty() && available > 0 && point.sms > available) {
@@ -252,7 +251,10 @@ std::vector<Benchmark> list_shares(const std::string& family, const Machine& mac
   for (const auto& [point, site] : listed) {
     Benchmark benchmark;
     benchmark.id = share_case(family, point, site);
-    benchmark.skip = why_no_share(machine, scope, point, site);
+    benchmark.skip = why_no_share(machine, point, site);
+    if (benchmark.skip.empty()) {
+      benchmark.skip_for_now(why_no_room(machine, scope, point.gather, site));
+    }
     benchmark.explanation = explain(point);
     const ShareClaims claims = claim_share(benchmark, point, site, caches, scope, here_too);
     benchmark.run = [point = point, site = site, caches, claims, measure](Session& session) {

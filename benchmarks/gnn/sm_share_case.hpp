@@ -40,7 +40,7 @@ struct SharePoint {
 [[nodiscard]] std::string percent_text(double percent);
 
 // Why it cannot be here; empty: nothing is known against it.
-[[nodiscard]] std::string why_no_share(const Machine& machine, const Scope& scope, const SharePoint& point,
+[[nodiscard]] std::string why_no_share(const Machine& machine, const SharePoint& point,
                                        const GatherSite& site);
 
 // A GPU's multiprocessors as the machine's report tells them.

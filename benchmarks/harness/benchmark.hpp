@@ -158,6 +158,11 @@ struct Benchmark {
       skip = why;
     }
   }
+  // The same of memory that is not free at the moment.
+  void skip_for_now(const std::string& why) {
+    lacks_memory = lacks_memory || (skip.empty() && !why.empty());
+    skip_for(why);
+  }
 };
 
 // One file of benchmarks that answer one question.

@@ -13,6 +13,7 @@
 #include "embedded/words.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/graph/io.hpp"
 #include "options.hpp"
 
 namespace grainscope::harness {
@@ -355,18 +356,45 @@ std::string without_possessives(std::string text) {
   return text;
 }
 
+// Whether what stands behind a comma is one more value of an axis: it is no word by itself, but for graphs of
+// their axis, and a number where the first value is one.
+bool is_one_more(const std::string& part, const std::pair<std::string, std::string>& axis) {
+  const std::string word = lower(part);
+  const auto named = numbered(word);
+  const auto phrase = words().phrases.find(word);
+  const bool known = (phrase != words().phrases.end() && axis.first != phrase->second.about) ||
+                     words().wants.contains(word) ||
+                     (named && (words().places.contains(named->first) || named->first == kPeer));
+  return part.find('=') == std::string::npos && !known &&
+         is_digit(part.front()) == is_digit(axis.second.front());
+}
+
 // The words of a text without blanks.
 void take_tokens(std::string token, Texts& tokens) {
   while (!token.empty() && (token.back() == '.' || token.back() == ':' || token.back() == ',')) {
     token.pop_back();
   }
-  const auto named = numbered(lower(token));
-  const std::size_t sign = token.find_first_of("=:,");
-  if (token.find(',') != std::string::npos && token[sign] != '=') {
-    for (const std::string& part : split(token, ",")) {
-      take_tokens(part, tokens);
+  if (token.find(',') != std::string::npos) {
+    Texts parts = split(token, ",");
+    const auto axis = explicit_axis(parts.front());
+    const bool values = axis && token[axis->first.size()] == '=';
+    for (std::size_t at = 1; at < parts.size(); ++at) {
+      if (values && is_one_more(parts[at], *axis)) {
+        parts.front() += "," + parts[at];
+        parts[at].clear();
+      }
     }
-  } else if (named && (words().places.contains(named->first) || named->first == kPeer)) {
+    for (const std::string& part : parts) {
+      if (part.find(',') != std::string::npos) {
+        tokens.push_back(part);
+      } else {
+        take_tokens(part, tokens);
+      }
+    }
+    return;
+  }
+  const auto named = numbered(lower(token));
+  if (named && (words().places.contains(named->first) || named->first == kPeer)) {
     tokens.insert(tokens.end(), {named->first, named->second});
   } else if (explicit_axis(token)) {
     tokens.push_back(token);
@@ -499,9 +527,8 @@ class QuestionReader {
   // "kron:20:8" is "kron20_8" in a case.
   static std::string as_in_cases(const std::string& graph) {
     if (graph.starts_with("file:")) {
-      throw UsageError("'" + graph +
-                       "' is a file, which --graph names; in words a graph has its name: graph=" +
-                       graph.substr(graph.find_last_of(":/") + 1) + " without its ending");
+      throw UsageError("'" + graph + "' is a file, which --graph names: in words write graph=" +
+                       graph::graph_stem(graph.substr(std::string("file:").size())));
     }
     std::string name = graph;
     if (const std::size_t scale = name.find(':'); scale != std::string::npos) {

@@ -145,8 +145,12 @@ void ask(Scope& scope, const std::string& words) {
   scope.question = std::make_shared<Question>(words);
   const WrittenAxes given = scope.axes;
   const auto require_once = [&](const std::string& key) {
-    if (std::any_of(given.begin(), given.end(), [&](const auto& axis) { return axis.first == key; })) {
-      throw UsageError("'" + words + "' and --axis both give values of " + key + ": leave one out");
+    const bool by_axis =
+        std::any_of(given.begin(), given.end(), [&](const auto& axis) { return axis.first == key; });
+    const bool by_graph = key == "graph" && !scope.graphs.empty();
+    if (by_axis || by_graph) {
+      throw UsageError("'" + words + "' and " + (by_graph ? "--graph" : "--axis") + " both give values of " +
+                       key + ": leave one out");
     }
   };
   for (const std::string& family : scope.question->families()) {

@@ -187,12 +187,9 @@ Listed list_family(const Family& family, const Machine& machine, const Scope& sc
       benchmark.version = family.version_of(benchmark.id.family);
       fill_up(benchmark.explanation, family.about);
       set_units(benchmark.id.axes, family);
-      if (benchmark.skip.empty()) {
-        benchmark.skip = why_too_large(benchmark.needs, machine);
-        if (!benchmark.skip.empty()) {
-          benchmark.lacks_memory = true;
-          benchmark.run = nullptr;  // and its claim to a graph that others wait to see gone
-        }
+      benchmark.skip_for_now(why_too_large(benchmark.needs, machine));
+      if (benchmark.lacks_memory) {
+        benchmark.run = nullptr;  // and its claim to a graph that others wait to see gone
       }
       listed.cases.push_back(std::move(benchmark));
     }

@@ -352,6 +352,12 @@ def test_of_what_caches_may_hold_the_largest_answers(capsys, question, what, siz
     assert f" {size} " in line
 
 
+def test_kinds_that_end_within_a_cache_are_not_ranked_against_memory(capsys):
+    said = ask(capsys, RUNS / "acceptance/two-h200-1.json.gz", "latency own memory best")
+    assert "fastest is latency shuffled" in said
+    assert "2 MiB" not in said
+
+
 def test_a_size_that_was_asked_for_stands_though_a_cache_holds_it(capsys):
     said = ask(capsys, RUNS / "acceptance/h100-c2.json.gz", "gpu memory 16MiB")
     assert "16 MiB" in said

@@ -389,6 +389,18 @@ def test_modelled_never_meets_measured(tmp_path, capsys):
     assert document["new"][0]["counts"]["slower"] == 0
 
 
+def test_modelled_rows_that_nobody_meets_count_for_nothing(tmp_path, capsys):
+    base, new = node(), node("node-b", 2)
+    modelled(base, "modelled", 1.0)
+    files = written(tmp_path, base, new)
+    document = compared(capsys, *files, "--fail-on", "missing", status=0)
+    [row] = [row for row in document["new"][0]["rows"] if row["label"] == "modelled"]
+    assert row["verdict"] == "missing"
+    assert not document["new"][0]["counts"].get("missing")
+    assert main(["compare", *files]) == 0
+    assert "does not answer" not in capsys.readouterr().out
+
+
 def test_modelled_rows_are_held_against_modelled_ones_apart(tmp_path, capsys):
     base, new = node(), node("node-b", 2)
     modelled(base, "modelled", 1.0)

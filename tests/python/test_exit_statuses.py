@@ -64,6 +64,8 @@ GROUPS = {
         "ask h2d flush=on --axis=flush=off",
         "ask host memcpy 64KiB --axis=bytes=1MiB",
         "ask bfs kron16 urand",
+        "ask bfs kron16 --graph=pgp",
+        "ask bfs kron16 --axis=graph=pgp",
         "ask host memcpy 64MiB --max-bytes=1MiB",
         "--families=pined",
     ],

@@ -193,6 +193,18 @@ def test_a_way_that_falls_behind_at_the_largest_size_has_an_end(tmp_path):
     assert re.fullmatch(rf"{begin} .* \[.*\] to {end}; beyond that it cannot be told", found.text)
 
 
+def test_a_way_that_is_clearly_faster_at_the_largest_size_has_no_end(tmp_path):
+    """Though one size before that cannot be told."""
+    file = linked_file()
+    copies(file, "pinned_to_gpu", 4e-6, 55.0)
+    for size in RUN_SIZES:
+        odd = size == RUN_SIZES[-2]
+        seconds, spread = size / (53e9 if odd else 65e9), 0.3 if odd else 0.001
+        file.add("transfer/zero_copy", zero_copy(size), SITE, 6e-6 + seconds, spread=spread)
+    [choice] = transfer.choices(read(tmp_path, file))
+    assert {one.until for one in choice.swaps} == {None}
+
+
 def test_a_way_that_another_overtakes_again_has_no_such_end(tmp_path):
     file = linked_file()
     copies(file, "pinned_to_gpu", 4e-6, 55.0)

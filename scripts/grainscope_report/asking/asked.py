@@ -278,10 +278,10 @@ class Asked:
             shares = [max(rows, key=_share) for rows in self.curves]
             return sorted(self.exact if self.sentence.sizes else shares, key=_share, reverse=True)
         if self.by_time and not self.sentence.sizes:
-            least = [min(self._of_memory(rows), key=_time) for rows in self.curves]
-            return sorted(least, key=_time)
+            curves = filter(None, map(self._of_memory, self.curves))
+            return sorted((min(rows, key=_time) for rows in curves), key=_time)
         if not self.sentence.sizes and len(self.exact) > MOST:
-            return [self.top(rows) for rows in self.curves]
+            return self._tops
         return self.exact or self.nearest
 
     @property
@@ -415,9 +415,9 @@ class Asked:
     def rankings(self) -> list[tuple[str, list[Row]]]:
         """Rows that do the same work, the first first."""
         if self.sentence.want == "best" or self.sentence.sizes:
-            rows = self.chosen if self.sentence.sizes else [self.top(rows) for rows in self.curves]
+            rows = self.chosen if self.sentence.sizes else self._tops
         else:
-            rows = [self.top(rows) for rows in self.curves]
+            rows = self._tops
         found: dict[str, list[Row]] = {}
         for row in rows:
             found.setdefault(self.work(row), []).append(row)
@@ -435,16 +435,30 @@ class Asked:
             if axis in axes
         ]
 
+    @cached_property
+    def _tops(self) -> list[Row]:
+        """The top of each curve, but for those that end where caches may hold all of it and others do not."""
+        return [self.top(rows) for rows in self.curves if self._of_memory(rows)]
+
     def top(self, rows: Sequence[Row]) -> Row:
         """The fastest, or what else is asked for most of."""
-        return min(self._of_memory(rows), key=self._order)
+        return min(self._of_memory(rows) or rows, key=self._order)
 
     def _of_memory(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Of rows that differ in size, none of which was asked for: of what caches may hold the largest."""
+        """Of rows that differ in size, if none is asked for: of what caches may hold the largest."""
         if self.sentence.sizes or not _may_be_cached(rows[0]):
             return rows
-        most = max(map(self.size_of, rows))
+        most = self._largest[rows[0].case.family, rows[0].case.site_key]
         return [row for row in rows if self.size_of(row) == most]
+
+    @cached_property
+    def _largest(self) -> Mapping[tuple, float]:
+        """The largest size of what caches may hold, by family and place."""
+        found: dict[tuple, float] = {}
+        for row in filter(_may_be_cached, self.usable):
+            at = row.case.family, row.case.site_key
+            found[at] = max(found.get(at, 0.0), self.size_of(row))
+        return found
 
     def _order(self, row: Row) -> float:
         """The best first: highest shares where asked for, else highest rates, else shortest times."""

@@ -35,6 +35,7 @@ LARGEST_ROW = 64 << 10  # a size that is no larger, and no word is beside, is of
 _SEPARATORS = re.compile(r"[\s;?!\"'()]+")
 _POSSESSIVE = re.compile(r"['’]s(?=[\s,;?!\"'()]|$)", re.IGNORECASE)  # the GPU's, what's
 _EXPLICIT = re.compile(r"([a-z_]+)[=:](.+)")
+_FILE_ENDING = re.compile(r"(?<=.)\.(sg|w?el|wsg|txt|snap|mtx|graph|properties|bel(\.(col|dst|val))?)$")
 _RANGE = re.compile(r"(\d+[a-z]*)\.\.(\d+[a-z]*)")
 _FANOUT = re.compile(r"\d+(x\d+)+")
 _NUMBERED = re.compile(r"([a-z]+):?(\d+)")
@@ -532,9 +533,19 @@ def _words(token: str) -> Iterator[str]:
     """The words of a text without blanks; commas part the values of an axis as well."""
     token = token.rstrip(".:,")
     place = _NUMBERED.fullmatch(token.lower())
-    if "," in token and not re.match(r"[^:,]*=", token):
-        for part in token.split(","):
-            yield from _words(part)
+    if "," in token:
+        first, *more = filter(None, token.split(","))
+        axis = _EXPLICIT.fullmatch(first)
+        values = [
+            one for one in more if axis and first[len(axis[1])] == "=" and _is_one_more(one, *axis.groups())
+        ]
+        if values:
+            yield ",".join([first, *values])
+        else:
+            yield from _words(first)
+        for part in more:
+            if part not in values:
+                yield from _words(part)
     elif place and (place[1] in places() or place[1] == PEER):
         yield from place.groups()
     elif _EXPLICIT.fullmatch(token):
@@ -543,12 +554,25 @@ def _words(token: str) -> Iterator[str]:
         yield from (part for part in re.split(r"[-_]", token) if part)
 
 
+def _is_one_more(part: str, axis: str, first: str) -> bool:
+    """Whether what stands behind a comma is one more value of an axis.
+
+    It is no word by itself, but for graphs of their axis, and a number where the first value is one.
+    """
+    word = part.lower()
+    place = _NUMBERED.fullmatch(word)
+    phrase = phrases().get(word)
+    known = (phrase and phrase.about != axis) or word in wants()
+    known = known or (place and (place[1] in places() or place[1] == PEER))
+    return "=" not in part and not known and part[0].isdigit() == first[0].isdigit()
+
+
 def _as_in_cases(graph: str) -> str:
     """`kron:20:8` is `kron20_8` in a case."""
     if graph.startswith("file:"):
         raise ReportError(
-            f"'{graph}' is a file, which --graph names; in words a graph has its name: graph="
-            f"{re.split('[:/]', graph)[-1]} without its ending"
+            f"'{graph}' is a file, which --graph names: in words write graph="
+            f"{_FILE_ENDING.sub('', re.split('[:/]', graph)[-1])}"
         )
     return graph.replace(":", "", 1).replace(":", "_")
 

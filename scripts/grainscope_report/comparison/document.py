@@ -96,6 +96,9 @@ def _not_compared(against: Against, name: str) -> str:
 
 def undecided(against: Against, comparison: Comparison) -> str:
     """Why nothing was decided, and the command that would decide."""
+    if not against.rows and against.counts[NOT_COMPARABLE]:
+        reasons = Counter(one.reason for one in against.unmatched if one.kind == NOT_COMPARABLE)
+        return f"no measured question of both can be compared: {reasons.most_common(1)[0][0]}."
     if not against.rows:
         return "no measured question is in both; this would: `grainscope --preset=quick --out DIR` on both."
     why, _ = Counter(row.verdict.why for row in against.rows).most_common(1)[0]
@@ -521,7 +524,7 @@ def _rest(comparison: Comparison) -> Iterator[Section]:
     """One line on everything that --full would show."""
     counts: Counter[str] = Counter()
     for against in comparison.against:
-        counts.update(one.kind for one in against.unmatched)
+        counts.update({kind: against.counts[kind] for kind in UNMATCHED})
     told = [f"{counts[kind]} {name}" for kind, name in UNMATCHED.items() if counts[kind]]
     told += [
         f"{len(against.modelled)} modelled ({_modelled_verdicts(against)})"

@@ -415,17 +415,18 @@ class Against:
 
     @property
     def counts(self) -> Counter:
-        """How many measured rows have each verdict, and how many questions are unmatched, by kind."""
+        """How many measured questions have each verdict, and how many are unmatched, by kind."""
         found = Counter(dict.fromkeys(ALL, 0))
         found.update(row.verdict.verdict for row in self.rows)
-        found.update(one.kind for one in self.unmatched)
+        found.update(one.kind for one in self.unmatched if one.question.label == MEASURED)
         return found
 
     @property
     def unanswered(self) -> int:
         """How many of the base's questions the new side does not answer at any of its sites."""
-        both = {row.question for row in (*self.rows, *self.modelled)}
-        return sum(one.kind in (FAILED, MISSING) and one.question not in both for one in self.unmatched)
+        both = {row.question for row in self.rows}
+        lost = {one.question for one in self.unmatched if one.kind in (FAILED, MISSING)} - both
+        return sum(question.label == MEASURED for question in lost)
 
     @property
     def decided(self) -> int:
@@ -479,7 +480,7 @@ def compare(sides: Sequence[Side], threshold: float) -> Comparison:
     parts = [(new, *_joined(base, new)) for new in others]
     for new, shared, unmatched in parts:
         if not shared:
-            raise NotComparableError(_why_not(base, new, unmatched))
+            raise NotComparableError(_other_work(base, new, unmatched) or _why_not(base, new, unmatched))
     against = [_against(base, new, shared, unmatched, threshold) for new, shared, unmatched in parts]
     named = zip(sides_of.nodes(sides), _of_one_version(sides), strict=True)
     nodes = by_node(list(named))
@@ -600,6 +601,15 @@ def _computed(one: Answer, two: Answer, threshold: float) -> Verdict:
     if abs(math.log(ratio)) <= math.log1p(threshold):
         return Verdict(SAME, ratio)
     return Verdict(SLOWER if ratio > 1 else FASTER, ratio)
+
+
+def _other_work(base: Side, new: Side, unmatched: Sequence[Unmatched]) -> str:
+    """That what both answer is not of the same work, and why most of it is not; empty where none is so."""
+    found = naming.counted_reasons(one.reason for one in unmatched if one.kind == NOT_COMPARABLE)
+    if not found:
+        return ""
+    count, both = plural(found.total(), "question"), f"{base.paths[0]} and {new.paths[0]}"
+    return f"none of {count} that both {both} answer can be compared: {found.most_common(1)[0][0]}"
 
 
 def _why_not(base: Side, new: Side, unmatched: Sequence[Unmatched]) -> str:

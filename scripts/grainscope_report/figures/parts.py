@@ -6,7 +6,6 @@ drawn.
 `machine_rows` give those of one site, `curves` and `lines` make curves of them.
 """
 
-import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -555,20 +554,19 @@ def _unless_alike(estimate: Estimate, two: Estimate) -> tuple[Estimate, Estimate
 def until(
     faster: Curve, slower: Curve, crossing: statistics.Crossover, all_of_them: Sequence[statistics.Crossover]
 ) -> float | None:
-    """The last size of both before one at which what is faster from a crossing on is not by the median.
+    """The last size of both at which what is faster from a crossing on clearly is.
 
-    Looked for up to the next crossing; None where it stays faster.
+    Looked for up to the next crossing. None where it is clearly faster at the last size before that, or at
+    none: then the crossing is all that can be said.
     """
     end = min((other.low for other in all_of_them if other.low > crossing.low), default=math.inf)
     there = [
-        (place, one.value > two.value)
+        (place, statistics.clearly_more(one, two))
         for place, one, two in zip(*shared_points(faster, slower), strict=True)
         if crossing.high <= place < end
     ]
-    ahead = list(itertools.takewhile(lambda each: each[1], there))
-    if len(ahead) == len(there):
-        return None
-    return ahead[-1][0] if ahead else crossing.high
+    ahead = [place for place, clear in there if clear]
+    return ahead[-1] if ahead and not there[-1][1] else None
 
 
 def crossing_text(faster: str, slower: str, above: bool, size: Estimate, end: float | None = None) -> str:

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
+from pathlib import PurePath
 from typing import Any
 
 from grainscope_report import writing
@@ -107,12 +108,18 @@ def of_gpu(gpu: int | None) -> str:
     return "" if gpu is None else str(gpu)
 
 
+def _file(source: str) -> str:
+    """What a file is called by: its folder's name where all are called alike."""
+    path = PurePath(source)
+    return path.parent.name if path.name in ("result.json", "fleet.jsonl.gz") else path.name
+
+
 def _slow(screen: Screen) -> Section:
     columns = (Column("node", whole=True), *FAMILY, Column("GPU", True, 2), *CHANGE,
-               Column("questions", True, 3), Column("file", optional=5))  # fmt: skip
+               Column("questions", True, 3), Column("file"))  # fmt: skip
     rows = tuple(
         (one.node, *of_family(one), of_gpu(one.gpu), *of_change(one),
-         str(one.questions), one.source)
+         str(one.questions), _file(one.source))
         for one in screen.slow
     )  # fmt: skip
     said = (f"Last runs, beside nodes of the kind with the same software; at least "
@@ -174,8 +181,11 @@ def _shares(screen: Screen) -> Section:
     names = [first, *inner, last, "slow from"]
     # A family may stand there twice, by its clock: percentiles within go before that.
     shares = (Column(name, True, 1 if name in inner else 0) for name in names)
-    spoken = {kind.name: kind.spoken.partition(", ")[0] for kind in screen.kinds}
-    several = len({one.kind for one in screen.shares}) > 1
+    kinds = {one.kind for one in screen.shares}
+    spoken = {kind.name: kind.spoken for kind in screen.kinds if kind.name in kinds}
+    short = {name: text.partition(", ")[0] for name, text in spoken.items()}
+    spoken = short if len({*short.values()}) == len(kinds) else spoken
+    several = len(kinds) > 1
     columns = (*FAMILY, *(Column("kind"),) * several, Column("nodes", True), *shares)
     wide = sorted(screen.shares, key=lambda one: -one.ratios[-1] / one.ratios[0])
     rows = tuple(

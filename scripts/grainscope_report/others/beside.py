@@ -449,12 +449,12 @@ def _line(group: Sequence[Pair], beside: bool, single: bool) -> tuple[str, ...]:
 
 
 def _interval(group: Sequence[Pair]) -> str:
-    """How far the intervals reach to a side, in percent; the widest of several."""
+    """Half of the interval in percent of the ratio; the widest of several."""
     found = [(pair.ratio, pair.interval) for pair in group if pair.ratio]
     if any(interval is None for _, interval in found):
         return "not known"
-    widest = max(interval[1] / ratio - 1 for ratio, interval in found if interval)
-    return f"±{significant(100 * widest, 2)} %"
+    widest = max((interval[1] - interval[0]) / 2 / ratio for ratio, interval in found if interval)
+    return f"± {significant(100 * widest, 2)} %"
 
 
 def _values(values: Sequence[float], first: Pair) -> str:

@@ -146,6 +146,7 @@ TEST_F(ReachGather, a_span_beyond_what_can_be_taken_is_skipped_with_the_numbers)
     EXPECT_EQ(benchmark.skip.empty(), span_of(benchmark) <= kGiB) << benchmark.id.name();
     if (!benchmark.skip.empty()) {
       ++skipped;
+      EXPECT_TRUE(benchmark.lacks_memory);
       EXPECT_NE(benchmark.skip.find("needs 2 GiB of host memory; 1.9 GiB"), std::string::npos)
           << benchmark.skip;
     }
