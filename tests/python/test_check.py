@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 import documents
+from documents import worth
 from grainscope_report import reader, uncertainty
 from grainscope_report.acceptance import deriving, judge, rules
 from grainscope_report.acceptance.rules import load
@@ -1112,8 +1113,14 @@ def test_every_run_that_a_set_rests_on_keeps_it(name, file):
 
 @TOGETHER
 def test_no_committed_run_of_a_whole_preset_is_left_out():
-    """A set that is for a run rests on it: runs of all of `quick` or `full` on PCIe 5."""
-    named = {ROOT / file for _, file in RESTING}
+    """A set that is for a run rests on it: runs of all of `quick` or `full` on PCIe 5.
+
+    But for the one that nothing is made of, which keeps the rules all the same.
+    """
+    unseen = REFERENCE / worth.UNSEEN
+    judged = judge.judge(documents.read(unseen), [rules.load("pcie5")], None, any_run=True)
+    assert {one.status for one in judged if one.got} == {judge.PASSED}
+    named = {ROOT / file for _, file in RESTING} | {unseen}
     for path in [*REFERENCE.rglob("*.json"), *REFERENCE.rglob("*.json.gz")]:
         run = documents.read(path)
         if run.links and not run.run.filter and run.run.complete and run.run.shard.count == 1:
