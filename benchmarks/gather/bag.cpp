@@ -155,7 +155,7 @@ class Lister {
     std::shared_ptr<SpanCache::Claim> claim;
     if (benchmark.skip.empty()) {
       benchmark.needs = gather_needs(point.table, site);
-      benchmark.skip_for_now(why_no_room(machine_, scope_, point.table, site));
+      benchmark.skip_for_now(why_too_much(machine_, scope_, benchmark.needs.shared_host_bytes));
       if (benchmark.skip.empty() && shares_memory(point.table)) {
         claim =
             cache_->claim(span_key(point.table, site), scope_.visits_here, benchmark.needs.shared_host_bytes);

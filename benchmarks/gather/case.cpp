@@ -289,24 +289,21 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
   return measurement;
 }
 
-namespace {
-
 // Whether a feature table can be where a case wants it, before anything is tried.
 
-constexpr int kLargestShare = 75;  // percent of what can be taken, unless --max-bytes asks for more
+std::uint64_t most_by_default(const Machine& machine) {
+  return reach::can_take(machine.environment.memory.available) / 100 * kLargestShare;
+}
 
-// What cannot fit in any case; whether the rest does is seen chunk by chunk.
 std::string why_too_much(const Machine& machine, const Scope& scope, std::uint64_t bytes) {
-  const AvailableMemory& available = machine.environment.memory.available;
-  const std::uint64_t most = scope.max_bytes ? available.cgroup_bytes.value_or(UINT64_MAX)
-                                             : reach::can_take(available) / 100 * kLargestShare;
+  const std::uint64_t most = scope.max_bytes
+                                 ? machine.environment.memory.available.cgroup_bytes.value_or(UINT64_MAX)
+                                 : most_by_default(machine);
   return bytes <= most ? std::string()
                        : "needs " + format_bytes(bytes) + " of host memory; " + format_bytes(most) +
                              (scope.max_bytes ? " are available"
                                               : " are taken at most unless --max-bytes asks for more");
 }
-
-}  // namespace
 
 DeclaredAxis sharing_axis() {
   return number_axis("gpus", "GPUs that share the hot rows of a store multi_gpu; all: that can, at least 2",
@@ -379,12 +376,6 @@ std::string why_no_store(const Machine& machine, const GatherPoint& point, const
     why = why.empty() ? why_no_memory(machine, point.memory, neighbour, on_host) : why;
   }
   return why;
-}
-
-std::string why_no_room(const Machine& machine, const Scope& scope, const GatherPoint& point,
-                        const GatherSite& site) {
-  return shares_memory(point) ? why_too_much(machine, scope, gather_needs(point, site).shared_host_bytes)
-                              : std::string();
 }
 
 namespace {

@@ -90,9 +90,13 @@ struct GatherSite {
 // Why a point's table cannot be there, or the GPU not have its mode; empty: nothing is known against it.
 [[nodiscard]] std::string why_no_store(const Machine& machine, const GatherPoint& point,
                                        const GatherSite& site);
-// The same of memory that cases share and that is not free at the moment.
-[[nodiscard]] std::string why_no_room(const Machine& machine, const Scope& scope, const GatherPoint& point,
-                                      const GatherSite& site);
+
+inline constexpr int kLargestShare = 75;  // percent of what can be taken, unless --max-bytes asks for more
+// Of host memory that cases share, as much as is free at the moment.
+[[nodiscard]] std::uint64_t most_by_default(const Machine& machine);
+// Why so much of it cannot fit at the moment, in any case; whether the rest does is seen chunk by chunk: on
+// some virtual machines memory grows as it is touched.
+[[nodiscard]] std::string why_too_much(const Machine& machine, const Scope& scope, std::uint64_t bytes);
 
 // What links and CPUs allow, and the measured peak: of a measurement whose link_bytes are known.
 void add_limits(const Session& session, const GatherSite& site, Measurement& measurement);

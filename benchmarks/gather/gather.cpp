@@ -395,7 +395,7 @@ class Lister {
     benchmark.skip = why_no_store(machine_, point, site);
     if (benchmark.skip.empty()) {
       benchmark.needs = gather_needs(point, site);
-      benchmark.skip_for_now(why_no_room(machine_, scope_, point, site));
+      benchmark.skip_for_now(why_too_much(machine_, scope_, benchmark.needs.shared_host_bytes));
     }
     benchmark.explanation = explain(point);
     benchmark.other_gpus = site.gpus;

@@ -14,6 +14,7 @@
 
 #include "claim_cache.hpp"
 #include "families.hpp"
+#include "gather/case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/statistics.hpp"
 #include "grainscope/core/units.hpp"
@@ -115,7 +116,6 @@ using reach::GatherRequest;
 
 const char* const kFamily = "reach/gather";
 
-constexpr int kLargestShare = 75;  // percent of what can be taken, unless --max-bytes asks for more
 constexpr std::uint64_t kFarthestSpan = 1024 * kGiB;
 constexpr int kTouchThreads = cuda::MappedRequest{}.touch_threads;
 
@@ -420,7 +420,7 @@ class Lister {
     benchmark.skip = why_not(gpu, point, pair);
     // Reserved huge pages are set aside already, and not counted as available.
     if (point.on_host() && point.where.kind != cuda::MemoryKind::hugetlb) {
-      benchmark.skip_for_now(why_too_much(span));
+      benchmark.skip_for_now(why_too_much(machine_, scope_, span));
     }
     // The lists, one more to sort into, and what the sort needs.
     const std::uint64_t lists = (reach::kLists + 2) * point.gather.rows * sizeof(std::uint64_t);
@@ -491,25 +491,7 @@ class Lister {
   }
   [[nodiscard]] std::uint64_t most_on_gpu(int gpu) const { return memory_of_gpu(gpu) / 100 * kLargestShare; }
 
-  // What cannot fit in any case. Whether the rest does is seen chunk by chunk: on some virtual machines
-  // memory grows as it is touched.
-  [[nodiscard]] std::string why_too_much(std::uint64_t span) const {
-    const AvailableMemory& available = machine_.environment.memory.available;
-    const bool asked = scope_.max_bytes.has_value();
-    const std::uint64_t most = asked ? available.cgroup_bytes.value_or(UINT64_MAX) : most_by_default();
-    if (span <= most) {
-      return {};
-    }
-    return "needs " + format_bytes(span) + " of host memory; " +
-           (asked ? format_bytes(most) + " are available"
-                  : format_bytes(most) + " are taken at most unless --max-bytes asks for more");
-  }
-
-  [[nodiscard]] std::uint64_t most_by_default() const {
-    return reach::can_take(machine_.environment.memory.available) / 100 * kLargestShare;
-  }
-
-  // The same of one of several nodes, which has less; 0 where the machine does not tell.
+  // The largest span by default, of one of several nodes, which has less; 0 where the machine does not tell.
   [[nodiscard]] std::uint64_t most_of(int node) const {
     if (!machine_.environment.memory.available.bytes()) {
       return 0;
@@ -517,7 +499,7 @@ class Lister {
     const Node* const near =
         machine_.topology.nodes().size() > 1 ? machine_.topology.find_node(node) : nullptr;
     const std::uint64_t there = near != nullptr ? near->memory_bytes.value_or(0) : UINT64_MAX;
-    return std::min(most_by_default(), there / 100 * kLargestShare);
+    return std::min(most_by_default(machine_), there / 100 * kLargestShare);
   }
 
   const Machine& machine_;

@@ -253,7 +253,8 @@ std::vector<Benchmark> list_shares(const std::string& family, const Machine& mac
     benchmark.id = share_case(family, point, site);
     benchmark.skip = why_no_share(machine, point, site);
     if (benchmark.skip.empty()) {
-      benchmark.skip_for_now(why_no_room(machine, scope, point.gather, site));
+      benchmark.skip_for_now(
+          why_too_much(machine, scope, gather_needs(point.gather, site).shared_host_bytes));
     }
     benchmark.explanation = explain(point);
     const ShareClaims claims = claim_share(benchmark, point, site, caches, scope, here_too);

@@ -106,7 +106,9 @@ std::vector<std::string> by_commas(const std::string& text) {
 // Orders of all rounds are made before the first.
 constexpr int kMostVisits = 10000;
 
-constexpr int kMostShards = 10000;
+constexpr int kMostShards = 10000;  // each has a plan, and every case is tried in all of them
+
+constexpr const char* kGraphAxis = "graph";
 
 std::pair<int, int> parse_shard(const std::string& text) {
   const auto slash = text.find('/');
@@ -238,7 +240,6 @@ constexpr const char* kInsteadOfRunning = "Instead of running";
 constexpr const char* kOutput = "Google Benchmark's output flags";
 
 // Of the groups that the short help shows, the flags that few need.
-constexpr const char* kGraphAxis = "graph";
 constexpr std::array kRare{"--ask",         "--numa",         "--shard",
                            "--ci-target",   "--power",        "--one-process",
                            "--features",    "--labels",       "--train-ids",
@@ -575,7 +576,7 @@ void require_text(const std::vector<std::string>& flags) {
 
 // Google Benchmark says of what it cannot read that it does not know the flag.
 void require_context(const std::string& context) {
-  for (const std::string& pair : by_commas(context)) {
+  for (const std::string& pair : context.empty() ? std::vector<std::string>() : by_commas(context)) {
     const std::size_t sign = pair.find('=');
     if (sign == std::string::npos || sign == 0) {
       throw UsageError("--benchmark_context " + context + ": write KEY=VALUE, several by commas");
@@ -598,9 +599,7 @@ void understand_output(const CLI::App& app, Options& options, const RawOptions& 
       options.library_flags.push_back(flag);
     }
   };
-  if (!raw.context.empty()) {
-    require_context(raw.context);
-  }
+  require_context(raw.context);
   hand_on(!raw.context.empty(), "--benchmark_context=" + raw.context);
   hand_on(!raw.time_unit.empty(), "--benchmark_time_unit=" + raw.time_unit);
   options.file_aggregates_only = raw.aggregates_only;

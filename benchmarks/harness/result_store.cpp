@@ -211,7 +211,7 @@ json result_context(const json& library_context, const RunIdentity& identity, co
       {"ended", utc_now()},
       {"complete", outcome.complete},
       {"why_incomplete", outcome.complete ? json(nullptr) : json(outcome.why_incomplete)},
-      {"shard", {{"index", options.shard_index}, {"count", options.shard_count}}},
+      {"shard", {{"index", options.shard_index}, {"count", options.shard_count}, {"cases", outcome.cases}}},
       {"ci_target", scope.sampling.ci_target},
       {"visits", scope.visits},
       {"seed", identity.seed},

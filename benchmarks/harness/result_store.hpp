@@ -53,6 +53,7 @@ struct Outcome {
   std::size_t ok = 0;
   std::size_t skipped = 0;
   std::size_t failed = 0;
+  std::size_t cases = 0;  // of all parts of the run
 };
 
 // `context` of the result file: Google Benchmark's own, with ours. `wall_s` is that of all parts.

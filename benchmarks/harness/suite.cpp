@@ -553,6 +553,7 @@ class Suite {
 
   void finish() {
     outcome_.complete = outcome_.why_incomplete.empty();
+    outcome_.cases = request_.selection.of_all_shards;
     json library_context;
     const std::vector<json> rows = rows_in_order(library_context);
     for (const json& row : rows) {
@@ -567,7 +568,6 @@ class Suite {
     if (request_.store != nullptr && (measured_ || !request_.store->is_finished())) {
       json context = result_context(library_context, identity_, options_, request_.scope, request_.machine,
                                     links_, outcome_, earlier_s_ + wall_s);
-      context["run"]["shard"]["cases"] = request_.selection.of_all_shards;
       if (!type_b_.told().is_null()) {
         context["type_b"] = type_b_.told();
       }

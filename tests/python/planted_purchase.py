@@ -18,6 +18,9 @@ GPU, CPU = "NVIDIA H100 80GB HBM3", "Intel(R) Xeon(R) Processor @ 2.10GHz"
 FAMILIES = ("transfer/memcpy", "transfer/kernel_copy", "gather")
 KERNELS = '{ family = "transfer/kernel_copy", path = "pinned_to_gpu" }'
 
+# X twice as fast in copies, Y 1.5 times in kernels: T of X is 0.25 + 0.5, of Y 0.5 + 0.5 / 1.5.
+X, Y = {"copies": 2.0, "kernels": 1.0, "host": "node-x"}, {"copies": 1.0, "kernels": 1.5, "host": "node-y"}
+
 
 def machine(
     copies: float = 1.0, kernels: float = 1.0, host: str = "node-r", spread: float = 0.0, peak=55.0, **more
@@ -52,6 +55,24 @@ def workload(shares=(0.5, 0.5), candidates: str = "", head: str = "", tail: str 
         text += f"price_node = {price}\n" if price else ""
         text += f'watts = {watts}\nwatts_source = "measured"\n' if watts else ""
     return text + tail
+
+
+def sized(ratio: float, host: str, sizes=(MIB, 4 * MIB, 16 * MIB), cost: float = 1.0) -> object:
+    """Copies whose rate is a power of the size, which a line in log-log meets exactly."""
+    file = machine(host=host)
+    for size in sizes:
+        rate = ratio * 1e9 * (size / MIB) ** (0.5 * cost)
+        file.add("transfer/memcpy", pinned_copy(size), SITE, size / rate)
+    return file
+
+
+def along(sizes: str) -> str:
+    """A workload of copies alone, with these weights of their sizes."""
+    where = '{ family = "transfer/memcpy", path = "pinned_to_gpu" }'
+    return (
+        f'reference = "r.json"\n[[component]]\nname = "c"\nshare = 1\nwhere = {where}\nalong = "bytes"\n'
+        f'sizes = {{ {sizes} }}\n[[candidate]]\nname = "X"\nfiles = ["X.json"]\n'
+    )
 
 
 def table(run: float = 1e-6, visit: float = 1e-6, families=FAMILIES, gpu: str = GPU, **more) -> dict:

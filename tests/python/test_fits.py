@@ -178,16 +178,29 @@ def test_the_size_from_which_one_way_beats_another(tmp_path):
     assert found.text.startswith("pinned copy is faster than zero-copy read above 1.0")
 
 
-def test_a_way_that_falls_behind_at_the_largest_size_has_an_end(tmp_path):
-    """By the median alone: its interval there reaches over that of the other way."""
+def swapped(tmp_path, gb_s, spread=lambda _: 0.001) -> list[transfer.Swap]:
+    """Where pinned copies and zero-copy reads overtake each other, of these rates and spreads by size."""
     file = linked_file()
     copies(file, "pinned_to_gpu", 4e-6, 55.0)
     for size in RUN_SIZES:
-        last = size == RUN_SIZES[-1]
-        seconds, spread = size / (53e9 if last else 65e9), 0.3 if last else 0.001
-        file.add("transfer/zero_copy", zero_copy(size), SITE, 6e-6 + seconds, spread=spread)
+        file.add(
+            "transfer/zero_copy", zero_copy(size), SITE, 6e-6 + size / gb_s(size) / 1e9, spread=spread(size)
+        )
     [choice] = transfer.choices(read(tmp_path, file))
-    [found] = choice.swaps
+    return [*choice.swaps]
+
+
+def as_slow_at(odd: int) -> dict:
+    """Zero-copy is the faster way, but for one size, at which it cannot be told."""
+    return {
+        "gb_s": lambda size: 53 if size == odd else 65,
+        "spread": lambda size: 0.3 if size == odd else 0.001,
+    }
+
+
+def test_a_way_that_falls_behind_at_the_largest_size_has_an_end(tmp_path):
+    """By the median alone: its interval there reaches over that of the other way."""
+    [found] = swapped(tmp_path, **as_slow_at(RUN_SIZES[-1]))
     assert (found.faster, found.until) == ("zero-copy read", RUN_SIZES[-2])
     begin, end = "zero-copy read is faster than pinned copy from", format_bytes(RUN_SIZES[-2])
     assert re.fullmatch(rf"{begin} .* \[.*\] to {end}; beyond that it cannot be told", found.text)
@@ -195,26 +208,12 @@ def test_a_way_that_falls_behind_at_the_largest_size_has_an_end(tmp_path):
 
 def test_a_way_that_is_clearly_faster_at_the_largest_size_has_no_end(tmp_path):
     """Though one size before that cannot be told."""
-    file = linked_file()
-    copies(file, "pinned_to_gpu", 4e-6, 55.0)
-    for size in RUN_SIZES:
-        odd = size == RUN_SIZES[-2]
-        seconds, spread = size / (53e9 if odd else 65e9), 0.3 if odd else 0.001
-        file.add("transfer/zero_copy", zero_copy(size), SITE, 6e-6 + seconds, spread=spread)
-    [choice] = transfer.choices(read(tmp_path, file))
-    assert {one.until for one in choice.swaps} == {None}
+    assert {one.until for one in swapped(tmp_path, **as_slow_at(RUN_SIZES[-2]))} == {None}
 
 
 def test_a_way_that_another_overtakes_again_has_no_such_end(tmp_path):
-    file = linked_file()
-    copies(file, "pinned_to_gpu", 4e-6, 55.0)
-    for size in RUN_SIZES:
-        seconds = size / (40e9 if size >= RUN_SIZES[-2] else 65e9)
-        file.add("transfer/zero_copy", zero_copy(size), SITE, 6e-6 + seconds, spread=0.001)
-    [choice] = transfer.choices(read(tmp_path, file))
-    assert [(one.faster, one.until) for one in choice.swaps] == [
-        ("zero-copy read", None), ("pinned copy", None),
-    ]  # fmt: skip
+    found = swapped(tmp_path, lambda size: 40 if size >= RUN_SIZES[-2] else 65)
+    assert [(one.faster, one.until) for one in found] == [("zero-copy read", None), ("pinned copy", None)]
 
 
 def both_ways(file: File, alone_gb_s: float) -> None:

@@ -97,7 +97,8 @@ def _not_compared(against: Against, name: str) -> str:
 def undecided(against: Against, comparison: Comparison) -> str:
     """Why nothing was decided, and the command that would decide."""
     if not against.rows and against.counts[NOT_COMPARABLE]:
-        reasons = Counter(one.reason for one in against.unmatched if one.kind == NOT_COMPARABLE)
+        there = [one for one in against.unmatched if one.question.label == verdicts.MEASURED]
+        reasons = Counter(one.reason for one in there if one.kind == NOT_COMPARABLE)
         return f"no measured question of both can be compared: {reasons.most_common(1)[0][0]}."
     if not against.rows:
         return "no measured question is in both; this would: `grainscope --preset=quick --out DIR` on both."

@@ -218,6 +218,9 @@ TEST(Program, shards_put_together_are_the_whole) {
   }
   const auto whole = names_of_run("whole", {});
   EXPECT_EQ(parts, std::multiset<std::string>(whole.begin(), whole.end()));
+  for (const char* run : {"part1", "part2", "whole"}) {  // what `merge` goes by
+    EXPECT_EQ(test::read_result(directory / run)["context"]["run"]["shard"]["cases"], parts.size()) << run;
+  }
 }
 
 }  // namespace
