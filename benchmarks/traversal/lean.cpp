@@ -33,8 +33,8 @@ LinkReads sum_of(const std::vector<LinkReads>& steps) {
 }
 
 // Completes a trial by a run that counts.
-void count_reads(const LeanPoint& point, LeanRun& run, graph::Vertex source, const Verdict& verdict,
-                 std::vector<LevelResult>& levels, Trial& trial, std::vector<LinkReads>& reads) {
+void count_reads(const LeanPoint& point, LeanRun& run, graph::Vertex source, std::vector<LevelResult>& levels,
+                 Trial& trial, std::vector<LinkReads>& reads) {
   trial.counters.merge(run.counters());
   reads = run.traversal->count(source);
   if (point.algorithm == Algorithm::cc) {  // whose kernels count edges only where they count
@@ -52,9 +52,6 @@ void count_reads(const LeanPoint& point, LeanRun& run, graph::Vertex source, con
   }
   if (point.algorithm != Algorithm::cc) {
     trial.counters["levels"] = static_cast<double>(levels.size());
-  }
-  if (starts_somewhere(point.algorithm)) {
-    trial.counters["reached"] = static_cast<double>(verdict.reached);
   }
 }
 
@@ -145,7 +142,7 @@ Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedG
                                                 "into the caller's order"
                                               : "")};
   parts.counted = true;
-  parts.complete = [&](const Verdict& verdict, std::vector<LevelResult>& levels, Trial& trial) {
+  parts.complete = [&](std::vector<LevelResult>& levels, Trial& trial) {
     std::vector<LinkReads> reads;
     if (run.callers != nullptr) {
       trial.counters["mapping_s"] = run.callers->last_mapping_s();
@@ -154,7 +151,7 @@ Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedG
       of_parents = "; " + graph::certify_parents(graph.csr(), graph.in_edges(), sources[number],
                                                  run.traversal->answer(), run.callers->parents());
     }
-    count_reads(point, run, sources[number], verdict, levels, trial, reads);
+    count_reads(point, run, sources[number], levels, trial, reads);
     if (number++ == 0) {
       first_reads = std::move(reads);
     }

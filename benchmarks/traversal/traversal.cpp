@@ -330,7 +330,7 @@ Measurement measure_trials(Session& session, const TraversalPoint& point, const 
   parts.timing = {Clock::event, false, "a whole traversal between two events, clearing its state included"};
   parts.prepare = prepare;
   parts.managed = point.is_managed();
-  parts.complete = [&](const Verdict& verdict, const std::vector<LevelResult>& levels, Trial& trial) {
+  parts.complete = [&](const std::vector<LevelResult>& levels, Trial& trial) {
     if (starts_somewhere(point.algorithm) && !point.sources.empty()) {
       trial.label += "/trial:" + std::to_string(number);  // sources of its own are taken again and again
     }
@@ -345,7 +345,9 @@ Measurement measure_trials(Session& session, const TraversalPoint& point, const 
     }
     trial.counters["edges_read"] = static_cast<double>(edges);
     trial.counters["levels"] = static_cast<double>(levels.size());
-    trial.counters["reached"] = static_cast<double>(verdict.reached);
+    if (!starts_somewhere(point.algorithm)) {
+      trial.counters["reached"] = static_cast<double>(graph.csr().vertices());
+    }
     note(trial);
   };
   Trials trials(traversal, graph, std::move(parts));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,8 +51,8 @@ struct TrialParts {
   std::function<void()> prepare = [] {};
   bool counted = false;  // by a run of its own
   bool managed = false;  // edges on the host, whose pages the driver counts
-  // Completes a trial that ran and was verified, and has its levels.
-  std::function<void(const Verdict& verdict, std::vector<LevelResult>& levels, Trial& trial)> complete;
+  // Completes a trial that ran, and has its levels; what it reached is added once it is verified.
+  std::function<void(std::vector<LevelResult>& levels, Trial& trial)> complete;
 };
 class Trials final : public Operation {
  public:
@@ -61,7 +62,7 @@ class Trials final : public Operation {
 
   void prepare() override { parts_.prepare(); }
   double run() override;
-  std::string verify() override { return of_every_trial(verdict_); }
+  std::string verify() override;
   [[nodiscard]] Timing timing() const override { return parts_.timing; }
   [[nodiscard]] int trials() const override { return static_cast<int>(parts_.sources.size()); }
   void run_counted() override;
@@ -72,10 +73,24 @@ class Trials final : public Operation {
   void describe(Measurement& measurement) override;
 
  private:
+  // A trial whose answer nobody certified yet, in its place in the batch.
+  struct Waiting {
+    std::size_t trial = 0;
+    graph::Digest digest;
+  };
+
+  // Answers of searches that are new wait for others: a pass over the edges proves several.
+  void hold_to_account(std::size_t number, graph::Vertex source);
+  [[nodiscard]] bool has_room_for_batch() const;
+  void certify_waiting();
+  void settle(std::size_t number, const Verdict& verdict);
+
   graph::Traversal& traversal_;
   const LoadedGraph& graph_;
   TrialParts parts_;
-  Verdict verdict_;  // of the last
+  Verdict verdict_;  // of the last that was settled
+  std::optional<graph::AnswerBatch> batch_;
+  std::vector<Waiting> waiting_;
   double around_s_ = 0;
   std::vector<Trial> trials_;
   std::vector<LevelResult> first_levels_;

@@ -26,6 +26,14 @@ void require_an_entry_each(const Csr& graph, std::uint64_t entries, const std::s
 // Throws UsageError unless `in_edges` can be what an edge's other end sees: as many vertices and entries.
 void require_in_edges(const Csr& graph, const Csr& in_edges);
 
+// What the certificates of searches say that they proved.
+inline constexpr const char* kProofOfDepths =
+    "every depth: the source alone has 0, no edge leads more than one level down, every other reached vertex "
+    "has an in-neighbour one level nearer";
+inline constexpr const char* kProofOfDistances =
+    "every distance: the source has 0, no edge can relax, every other reached vertex has an in-edge as long "
+    "as the difference";
+
 // The label that most of a sample of the edges' ends carry; labels are below V. A guess at which component
 // is the largest, for who may leave its edges unread: a wrong guess costs time, nothing else.
 [[nodiscard]] Vertex most_frequent_label(const Csr& graph, std::span<const Vertex> labels);

@@ -305,8 +305,7 @@ std::string certify_bfs(const Csr& graph, const Csr& in_edges, Vertex source,
                       std::to_string(depths[source]) + ", not 0");
   }
   BfsCertificate(graph, in_edges, source, depths).certify();
-  return "every depth: the source alone has 0, no edge leads more than one level down, every other reached "
-         "vertex has an in-neighbour one level nearer";
+  return kProofOfDepths;
 }
 
 std::string certify_parents(const Csr& graph, const Csr& in_edges, Vertex source,
@@ -491,8 +490,7 @@ std::string certify_sssp(const Csr& graph, Vertex source, std::span<const std::u
                       std::to_string(distances[source]) + ", not 0");
   }
   SsspCertificate(graph, source, distances).certify();
-  return "every distance: the source has 0, no edge can relax, every other reached vertex has an in-edge as "
-         "long as the difference";
+  return kProofOfDistances;
 }
 
 // Holds labels of components to account. Labels are right if and only if they are equal across every edge,

@@ -6,12 +6,14 @@
 // replays and a GPU's own are compared with.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "grainscope/core/host_array.hpp"
 #include "grainscope/graph/csr.hpp"
 
 namespace grainscope::graph {
@@ -35,6 +37,39 @@ inline constexpr double kRankTolerance = 1e-4;  // GAP's: L1 norm of what one mo
 // sssp: no edge can relax; every reached vertex but the source has a tight in-edge.
 [[nodiscard]] std::string certify_sssp(const Csr& graph, Vertex source,
                                        std::span<const std::uint32_t> distances);
+// Answers of searches from several sources, entry beside entry: their entries of a vertex lie in one line of
+// a cache, so one pass over the edges proves all in little more time than one answer takes.
+class AnswerBatch {
+ public:
+  static constexpr std::size_t kLanes = 8;
+  using Lanes = std::array<std::uint32_t, kLanes>;
+
+  // Throws EnvironmentError where there is no memory for it.
+  explicit AnswerBatch(Vertex vertices) : entries_(vertices) {}
+  [[nodiscard]] static std::uint64_t bytes(Vertex vertices) {
+    return std::uint64_t{vertices} * sizeof(Lanes);
+  }
+
+  // `answer`: [V], host memory. Throws FailedError for another size, UsageError where all lanes are taken.
+  // All threads.
+  void add(Vertex source, std::span<const std::uint32_t> answer);
+  void clear();
+
+  [[nodiscard]] Vertex vertices() const { return static_cast<Vertex>(entries_.size()); }
+  [[nodiscard]] bool full() const { return sources_.size() == kLanes; }
+  [[nodiscard]] std::span<const Vertex> sources() const { return sources_; }
+  [[nodiscard]] HostArray<std::uint32_t> answer(std::size_t lane) const;
+  [[nodiscard]] const Lanes& operator[](Vertex v) const { return entries_[v]; }
+  [[nodiscard]] std::uint32_t greatest() const { return greatest_; }  // of what is reached
+
+ private:
+  HostArray<Lanes> entries_;
+  std::vector<Vertex> sources_;
+  std::uint32_t greatest_ = 0;
+};
+// As above, of every answer of a batch.
+[[nodiscard]] std::string certify_bfs(const Csr& graph, const Csr& in_edges, const AnswerBatch& depths);
+[[nodiscard]] std::string certify_sssp(const Csr& graph, const AnswerBatch& distances);
 // cc: labels are equal across every edge, a label is a vertex that labels itself and no higher than those it
 // labels, and there are as many labels as components (`components`: from one parallel union-find, see
 // count_components).

@@ -25,14 +25,25 @@ struct Question {
   const BothWays& both;
   Kind kind;
   Vertex source;
+  mutable AnswerBatch alone = AnswerBatch(both.graph.vertices());
 
   [[nodiscard]] Values oracle() const {
     return kind == Kind::bfs ? serial_bfs(both.graph, source) : serial_sssp(both.graph, source);
   }
   [[nodiscard]] bool accepts(const Values& values) const {
-    return !refuses([&] {
+    const bool accepted = !refuses([&] {
       return kind == Kind::bfs ? certify_bfs(both.graph, both.in_edges(), source, values)
                                : certify_sssp(both.graph, source, values);
+    });
+    alone.clear();
+    EXPECT_EQ(!refuses([&] { alone.add(source, values); }) && accepts(alone), accepted)
+        << both.graph.name << " from " << source << ", in a batch";
+    return accepted;
+  }
+  [[nodiscard]] bool accepts(const AnswerBatch& batch) const {
+    return !refuses([&] {
+      return kind == Kind::bfs ? certify_bfs(both.graph, both.in_edges(), batch)
+                               : certify_sssp(both.graph, batch);
     });
   }
 };
@@ -235,12 +246,82 @@ TEST(CertifyPaths, says_which_vertex_proves_it) {
   EXPECT_EQ(why({1, 3, 6, kUnreached}, Kind::bfs), "bfs on test: the source 0 has depth 1, not 0");
 }
 
+// Each lane holds the answer of a source of its own, one of them a wrong one.
+TEST(CertifyPaths, a_batch_is_as_good_as_its_worst_answer) {
+  for (const int threads : {1, 3}) {
+    const Threads guard(threads);
+    for (const BothWays& both : all_sample_graphs()) {
+      for (const Kind kind : {Kind::bfs, Kind::sssp}) {
+        for (std::size_t wrong = 0; wrong <= AnswerBatch::kLanes; ++wrong) {
+          AnswerBatch batch(both.graph.vertices());
+          for (Vertex lane = 0; lane < AnswerBatch::kLanes; ++lane) {
+            const Question question{both, kind, lane * 7 % both.graph.vertices()};
+            Values values = question.oracle();
+            EXPECT_FALSE(batch.full());
+            if (lane == wrong) {
+              std::uint32_t& entry = values[(question.source + 1) % values.size()];
+              entry = entry == kUnreached ? 5 : entry + 1;
+            }
+            batch.add(question.source, values);
+            EXPECT_EQ(batch.sources()[lane], question.source);
+            EXPECT_TRUE(std::ranges::equal(batch.answer(lane).span(), values));
+          }
+          EXPECT_TRUE(batch.full());
+          EXPECT_EQ((Question{both, kind, 0}.accepts(batch)), wrong == AnswerBatch::kLanes)
+              << both.graph.name << ", lane " << wrong;
+        }
+      }
+    }
+  }
+}
+
+TEST(CertifyPaths, a_batch_says_which_vertex_of_which_answer_proves_it) {
+  const BothWays path(weighted_graph(4, {{0, 1, 1}, {1, 2, 1}, {2, 3, 1}}, false));
+  AnswerBatch batch(4);
+  batch.add(0, Values{0, 1, 2, 3});
+  batch.add(2, Values{2, 1, 0, 2});
+  try {
+    static_cast<void>(certify_bfs(path.graph, path.graph, batch));
+    ADD_FAILURE() << "accepted";
+  } catch (const FailedError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "bfs from 2 on test: vertex 3 has depth 2, but an edge leads there and vertex 2 has depth 0");
+  }
+}
+
+// What was there before is gone: a batch that is filled again holds what was added since.
+TEST(CertifyPaths, a_batch_begins_again) {
+  const BothWays path(weighted_graph(3, {{0, 1, 1}, {1, 2, 1}}, false));
+  AnswerBatch batch(3);
+  batch.add(0, Values{0, 1, kUnreached - 1});
+  batch.clear();
+  EXPECT_EQ(batch.greatest(), 0U);
+  EXPECT_TRUE(batch.sources().empty());
+  batch.add(2, Values{2, 1, 0});
+  EXPECT_EQ(batch.greatest(), 2U);
+  EXPECT_EQ(certify_bfs(path.graph, path.in_edges(), batch),
+            certify_bfs(path.graph, path.in_edges(), 2, Values{2, 1, 0}));
+  EXPECT_THROW(batch.add(0, Values{0, 1}), FailedError);
+  for (std::size_t lane = 1; lane < AnswerBatch::kLanes; ++lane) {
+    batch.add(0, Values{0, 1, 2});
+  }
+  EXPECT_THROW(batch.add(0, Values{0, 1, 2}), UsageError);
+}
+
 TEST(CertifyPaths, refuses_answers_of_another_size) {
   const BothWays both(weighted_graph(3, {{0, 1, 3}}, false));
   EXPECT_FALSE((Question{both, Kind::bfs, 0}.accepts({0, 1})));
   EXPECT_FALSE((Question{both, Kind::sssp, 0}.accepts({0, 3, kUnreached, 0})));
   EXPECT_THROW((void)certify_bfs(both.graph, both.graph, 3, Values{0, 1, kUnreached}), UsageError);
   EXPECT_THROW((void)certify_bfs(both.graph, Csr{}, 0, Values{0, 1, kUnreached}), UsageError);
+  AnswerBatch larger(4);
+  larger.add(3, Values{0, 1, kUnreached, 0});
+  EXPECT_THROW((void)certify_bfs(both.graph, both.graph, larger), FailedError);
+  AnswerBatch beyond(3);
+  beyond.add(3, Values{0, 1, kUnreached});
+  EXPECT_THROW((void)certify_bfs(both.graph, both.graph, beyond), UsageError);
+  EXPECT_THROW((void)certify_sssp(both.graph, beyond), UsageError);
 }
 
 }  // namespace

@@ -1,0 +1,166 @@
+// Proofs that the answers of searches from several sources are right, by one pass over the edges.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "answers.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/host_array.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "grainscope/graph/csr.hpp"
+#include "parallel.hpp"
+
+namespace grainscope::graph {
+
+void AnswerBatch::add(Vertex source, std::span<const std::uint32_t> answer) {
+  if (full()) {
+    throw UsageError("a batch has " + std::to_string(kLanes) + " answers, and no room for another");
+  }
+  if (answer.size() != entries_.size()) {
+    throw FailedError("an answer has " + std::to_string(answer.size()) + " entries, and " +
+                      std::to_string(entries_.size()) + " are its batch's");
+  }
+  const std::size_t lane = sources_.size();
+  std::uint32_t greatest = greatest_;
+#pragma omp parallel for reduction(max : greatest) if (answer.size() > kFewVertices)
+  for (std::size_t v = 0; v < answer.size(); ++v) {
+    entries_[v][lane] = answer[v];
+    greatest = answer[v] == kUnreached ? greatest : std::max(greatest, answer[v]);
+  }
+  greatest_ = greatest;
+  sources_.push_back(source);
+}
+
+void AnswerBatch::clear() {
+  sources_.clear();
+  greatest_ = 0;
+}
+
+HostArray<std::uint32_t> AnswerBatch::answer(std::size_t lane) const {
+  HostArray<std::uint32_t> answer(entries_.size());
+#pragma omp parallel for if (answer.size() > kFewVertices)
+  for (std::size_t v = 0; v < entries_.size(); ++v) {
+    answer[v] = entries_[v][lane];
+  }
+  return answer;
+}
+
+namespace {
+
+using Lanes = AnswerBatch::Lanes;
+
+// What a pass over all in-edges found.
+struct Pass {
+  unsigned differing = 0;   // a bit a lane: some entry is not the least way there
+  Weight least_weight = 1;  // of all edges
+  std::uint64_t most_weight = 1;
+};
+
+// The least of the ways to a vertex over its in-edges, of each lane. Where nothing is reached a sum would
+// begin again at 0, so that it stops at kUnreached.
+template <bool kWeighted>
+Lanes least_ways(const Csr& in_edges, Vertex v, const AnswerBatch& batch, Pass& pass) {
+  constexpr Edge kAhead = 32;  // lines that are on their way from memory at once
+  Lanes least;
+  least.fill(kUnreached);
+  const Edge end = in_edges.offsets[v + std::uint64_t{1}];
+  for (Edge i = in_edges.offsets[v]; i < end; ++i) {
+    __builtin_prefetch(&batch[in_edges.targets[std::min(i + kAhead, in_edges.edges() - 1)]]);
+    const std::uint32_t* const there = batch[in_edges.targets[i]].data();
+    const Weight weight = kWeighted ? in_edges.weights[i] : 1;
+    if constexpr (kWeighted) {
+      pass.least_weight = std::min(pass.least_weight, weight);
+      pass.most_weight = std::max<std::uint64_t>(pass.most_weight, weight);
+    }
+#pragma omp simd
+    for (std::size_t lane = 0; lane < AnswerBatch::kLanes; ++lane) {
+      least[lane] = std::min(least[lane], std::min(there[lane], ~weight) + weight);
+    }
+  }
+  return least;
+}
+
+template <bool kWeighted>
+Pass pass_over(const Csr& in_edges, const AnswerBatch& batch) {
+  const EdgeChunks chunks(in_edges);
+  const auto sources = batch.sources();
+  unsigned differing = 0;
+  Weight least_weight = 1;
+  std::uint64_t most_weight = 1;
+#pragma omp parallel for schedule(dynamic) reduction(|                                      \
+                                                     : differing) reduction(min             \
+                                                                            : least_weight) \
+    reduction(max                                                                           \
+              : most_weight) if (chunks.size() > 1)
+  for (std::uint64_t chunk = 0; chunk < chunks.size(); ++chunk) {
+    Pass pass;
+    const Vertex last = chunks.first(chunk + 1);
+    for (Vertex v = chunks.first(chunk); v < last; ++v) {
+      const Lanes& here = batch[v];
+      const Lanes least = least_ways<kWeighted>(in_edges, v, batch, pass);
+      for (std::size_t lane = 0; lane < sources.size(); ++lane) {
+        const std::uint32_t right = v == sources[lane] ? 0 : least[lane];
+        pass.differing |= static_cast<unsigned>(here[lane] != right) << lane;
+      }
+    }
+    differing |= pass.differing;
+    least_weight = std::min(least_weight, pass.least_weight);
+    most_weight = std::max(most_weight, pass.most_weight);
+  }
+  return {differing, least_weight, most_weight};
+}
+
+// Every entry is the least way there over an in-edge, but the source's, which is 0: from an entry that is not
+// kUnreached such ways lead back, always nearer, and only the source has none before it, so it is the length
+// of a path; and none is shorter, since no edge offers less. That holds where every edge has a length and no
+// sum goes beyond 32 bits. What this does not prove is held to the proof of one answer, which knows more and
+// says what is wrong.
+template <bool kWeighted, class Single>
+void certify_lanes(const Csr& in_edges, const AnswerBatch& batch, const Single& single) {
+  const Pass pass = pass_over<kWeighted>(in_edges, batch);
+  const bool holds = pass.least_weight > 0 && batch.greatest() + pass.most_weight < kUnreached;
+  for (std::size_t lane = 0; lane < batch.sources().size(); ++lane) {
+    if (!holds || (pass.differing >> lane & 1) != 0) {
+      static_cast<void>(single(batch.sources()[lane], batch.answer(lane).span()));
+    }
+  }
+}
+
+void require_sources(const Csr& graph, const AnswerBatch& batch, const std::string& what) {
+  require_an_entry_each(graph, batch.vertices(), what);
+  for (const Vertex source : batch.sources()) {
+    require_source(graph, source);
+  }
+}
+
+}  // namespace
+
+std::string certify_bfs(const Csr& graph, const Csr& in_edges, const AnswerBatch& depths) {
+  require_sources(graph, depths, "bfs");
+  require_in_edges(graph, in_edges);
+  certify_lanes<false>(in_edges, depths, [&](Vertex source, std::span<const std::uint32_t> answer) {
+    return certify_bfs(graph, in_edges, source, answer);
+  });
+  return kProofOfDepths;
+}
+
+std::string certify_sssp(const Csr& graph, const AnswerBatch& distances) {
+  require_sources(graph, distances, "sssp");
+  require_weights(graph, "sssp");
+  const auto single = [&](Vertex source, std::span<const std::uint32_t> answer) {
+    return certify_sssp(graph, source, answer);
+  };
+  if (!graph.directed) {
+    certify_lanes<true>(graph, distances, single);
+    return kProofOfDistances;
+  }
+  for (std::size_t lane = 0; lane < distances.sources().size(); ++lane) {
+    static_cast<void>(single(distances.sources()[lane], distances.answer(lane).span()));
+  }
+  return kProofOfDistances;
+}
+
+}  // namespace grainscope::graph
