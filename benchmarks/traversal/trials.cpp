@@ -88,10 +88,9 @@ std::string trial_name(Algorithm algorithm, int trial, graph::Vertex source) {
 namespace {
 
 // Of an answer of bfs or sssp that has been proven.
-Verdict reached_by(const Csr& csr, std::string sentence, std::span<const std::uint32_t> answer) {
-  return {std::move(sentence), graph::entries_reached(csr, answer),
-          csr.vertices() -
-              static_cast<std::uint64_t>(std::count(answer.begin(), answer.end(), graph::kUnreached))};
+Verdict verdict_of(const Csr& csr, std::string sentence, std::span<const std::uint32_t> answer) {
+  const graph::Reached reached = graph::reached_by(csr, answer);
+  return {std::move(sentence), reached.entries, reached.vertices};
 }
 
 Verdict certify_edge_by_edge(const LoadedGraph& graph, Algorithm algorithm, graph::Vertex source,
@@ -100,7 +99,7 @@ Verdict certify_edge_by_edge(const LoadedGraph& graph, Algorithm algorithm, grap
   if (algorithm == Algorithm::cc) {
     return {graph::certify_cc(csr, graph.components(), answer), csr.edges(), csr.vertices()};
   }
-  return reached_by(csr,
+  return verdict_of(csr,
                     algorithm == Algorithm::bfs ? graph::certify_bfs(csr, graph.in_edges(), source, answer)
                                                 : graph::certify_sssp(csr, source, answer),
                     answer);
@@ -202,7 +201,7 @@ void Trials::certify_waiting() {
                                    ? graph::certify_bfs(graph_.csr(), graph_.in_edges(), *batch_)
                                    : graph::certify_sssp(graph_.csr(), *batch_);
   for (std::size_t lane = 0; lane < waiting_.size(); ++lane) {
-    const Verdict verdict = reached_by(graph_.csr(), sentence, batch_->answer(lane).span());
+    const Verdict verdict = verdict_of(graph_.csr(), sentence, batch_->answer(lane).span());
     graph_.certified().keep(parts_.algorithm, batch_->sources()[lane], waiting_[lane].digest, verdict);
     settle(waiting_[lane].trial, verdict);
   }

@@ -96,6 +96,15 @@ class Descriptor {
 
 }  // namespace
 
+void wish_for_huge_pages(void* data, std::uint64_t bytes) noexcept {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t outside = (page - reinterpret_cast<std::uintptr_t>(data) % page) % page;
+  if (bytes > outside) {
+    // Kernels without huge pages refuse it.
+    ::madvise(static_cast<std::byte*>(data) + outside, bytes - outside, MADV_HUGEPAGE);
+  }
+}
+
 HostBytes::HostBytes(std::uint64_t bytes) : bytes_(bytes) {
   if (bytes == 0) {
     return;
@@ -114,7 +123,7 @@ HostBytes::HostBytes(std::uint64_t bytes) : bytes_(bytes) {
   if (slack != 0) {
     const auto past = reinterpret_cast<std::uintptr_t>(mapping) % kHugePage;
     data_ += past == 0 ? 0 : kHugePage - past;
-    ::madvise(data_, bytes, MADV_HUGEPAGE);  // a wish: kernels without huge pages refuse it
+    wish_for_huge_pages(data_, bytes);
   }
   const auto before = static_cast<std::uint64_t>(data_ - static_cast<std::byte*>(mapping));
   mapping_ = owner_of(mapping, bytes + slack, before + bytes);

@@ -10,8 +10,10 @@
 #include <charconv>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/host_array.hpp"
 #include "grainscope/gnn/gpu_sampling.hpp"
 #include "grainscope/gnn/share_work.hpp"
 
@@ -384,10 +386,11 @@ void certify_nodes(const Csr& neighbours, std::span<const int> fanouts, std::spa
     require(std::is_sorted(nodes.begin() + upto[hop], nodes.begin() + upto[hop + 1]),
             "what hop " + std::to_string(hop) + " adds is not ascending");
   }
-  std::vector<Vertex> sorted = nodes;
-  std::sort(sorted.begin(), sorted.end());
-  require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "a node is there twice");
-  require(sorted.back() < neighbours.vertices(), "a node is no vertex");
+  require(*std::max_element(nodes.begin(), nodes.end()) < neighbours.vertices(), "a node is no vertex");
+  const HostArray<std::uint8_t> seen(neighbours.vertices());
+  require(std::none_of(nodes.begin(), nodes.end(),
+                       [&](Vertex node) { return std::exchange(seen[node], std::uint8_t{1}) != 0; }),
+          "a node is there twice");
 }
 
 }  // namespace

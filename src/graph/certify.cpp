@@ -55,14 +55,17 @@ void require_in_edges(const Csr& graph, const Csr& in_edges) {
   }
 }
 
-Edge entries_reached(const Csr& graph, std::span<const std::uint32_t> depths) {
+Reached reached_by(const Csr& graph, std::span<const std::uint32_t> depths) {
   require_an_entry_each(graph, depths.size(), "bfs");
   Edge entries = 0;
-#pragma omp parallel for reduction(+ : entries) if (graph.vertices() > kFewVertices)
+  std::uint64_t vertices = 0;
+#pragma omp parallel for reduction(+ : entries, vertices) if (graph.vertices() > kFewVertices)
   for (Vertex v = 0; v < graph.vertices(); ++v) {
-    entries += depths[v] == kUnreached ? 0 : graph.degree(v);
+    const bool reached = depths[v] != kUnreached;
+    vertices += reached ? 1 : 0;
+    entries += reached ? graph.degree(v) : 0;
   }
-  return entries;
+  return {vertices, entries};
 }
 
 namespace {

@@ -151,28 +151,6 @@ template <class Term>
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
-// Sorts by all threads: parts by themselves, then merged two by two. Needs as much memory again. The result
-// is the same for any number of threads where no two values are equivalent.
-template <class T, class Less>
-void parallel_sort(std::span<T> values, const Less& less) {
-  constexpr std::size_t kParts = 64;
-  const auto begin_of = [&](std::size_t part) {
-    const std::size_t whole = values.size() / kParts;
-    return whole * std::min(part, kParts) + values.size() % kParts * std::min(part, kParts) / kParts;
-  };
-#pragma omp parallel for schedule(dynamic) if (values.size() > kFewVertices)
-  for (std::size_t part = 0; part < kParts; ++part) {
-    std::sort(values.begin() + begin_of(part), values.begin() + begin_of(part + 1), less);
-  }
-  for (std::size_t width = 1; width < kParts; width *= 2) {
-#pragma omp parallel for schedule(dynamic) if (values.size() > kFewVertices)
-    for (std::size_t part = 0; part < kParts; part += 2 * width) {
-      std::inplace_merge(values.begin() + begin_of(part), values.begin() + begin_of(part + width),
-                         values.begin() + begin_of(part + 2 * width), less);
-    }
-  }
-}
-
 // Sorts one adjacency list, of neighbours alone (u32) or of neighbours with weights (u64, the neighbour
 // above).
 

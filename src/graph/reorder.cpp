@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <numeric>
+#include <parallel/algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -135,6 +136,19 @@ Csr relabel(const Csr& graph, std::span<const Vertex> order) {
   return result;
 }
 
+std::vector<std::uint32_t> looked_up(std::span<const std::uint32_t> table,
+                                     std::span<const std::uint32_t> indices) {
+  std::vector<std::uint32_t> values;
+  values.reserve(indices.size());
+  wish_for_huge_pages(values.data(), indices.size_bytes());
+  values.resize(indices.size());
+#pragma omp parallel for if (indices.size() > kWorthThreads)
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    values[i] = indices[i] < table.size() ? table[indices[i]] : indices[i];
+  }
+  return values;
+}
+
 namespace {
 
 constexpr int kTieRounds = 2;  // a third changes hardly anything
@@ -147,7 +161,8 @@ struct Scored {
 
 // Vertices by score, the highest first; of one score by what decides ties, the lowest first, then by number.
 std::vector<Vertex> highest_first(HostArray<Scored>& scored) {
-  parallel_sort(scored.span(), [](const Scored& a, const Scored& b) {
+  // No two are equivalent, so the order is the same for any number of threads.
+  __gnu_parallel::sort(scored.begin(), scored.end(), [](const Scored& a, const Scored& b) {
     if (a.score != b.score) {
       return a.score > b.score;
     }

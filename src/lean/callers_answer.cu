@@ -124,13 +124,8 @@ class CudaCallersAnswer final : public CallersAnswer {
 
   // What was brought, under the numbers of the lists again.
   [[nodiscard]] std::vector<std::uint32_t> read_back() const {
-    const std::vector<std::uint32_t> mapped = mapped_.read(old_of_new_.size());
-    std::vector<std::uint32_t> answer(mapped.size());
-    for (std::size_t v = 0; v < mapped.size(); ++v) {
-      const std::uint32_t value = mapped[old_of_new_[v]];
-      answer[v] = ids_ && value < mapped.size() ? new_of_old_[value] : value;
-    }
-    return answer;
+    std::vector<std::uint32_t> answer = graph::looked_up(mapped_.read(old_of_new_.size()), old_of_new_);
+    return ids_ ? graph::looked_up(new_of_old_.span(), answer) : answer;
   }
 
   std::unique_ptr<graph::Traversal> traversal_;

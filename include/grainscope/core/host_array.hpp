@@ -14,6 +14,9 @@
 
 namespace grainscope {
 
+// A wish for transparent huge pages in memory that nobody has touched yet.
+void wish_for_huge_pages(void* data, std::uint64_t bytes) noexcept;
+
 // Anonymous memory, or a view of a part of a mapped file; move-only.
 class HostBytes {
  public:

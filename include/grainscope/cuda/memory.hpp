@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "grainscope/core/host_array.hpp"
 #include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
@@ -97,7 +98,10 @@ class DeviceArray {
   }
   // The first `count` values, copied to the host.
   [[nodiscard]] std::vector<T> read(std::uint64_t count) const {
-    std::vector<T> values(count);
+    std::vector<T> values;
+    values.reserve(count);
+    wish_for_huge_pages(values.data(), count * sizeof(T));
+    values.resize(count);
     check(cudaMemcpy(values.data(), memory_.data(), count * sizeof(T), cudaMemcpyDefault),
           "read an answer from the GPU");
     return values;

@@ -85,8 +85,12 @@ class AnswerBatch {
 using Digest = std::array<std::uint64_t, 2>;
 [[nodiscard]] Digest digest_of(std::span<const std::uint32_t> answer);
 
-// Adjacency entries of the reached vertices; TEPS of an undirected graph counts half of them.
-[[nodiscard]] Edge entries_reached(const Csr& graph, std::span<const std::uint32_t> depths);
+// What a search reached. All threads.
+struct Reached {
+  std::uint64_t vertices = 0;
+  Edge entries = 0;  // in their lists; TEPS of an undirected graph counts half of them
+};
+[[nodiscard]] Reached reached_by(const Csr& graph, std::span<const std::uint32_t> depths);
 
 // The algorithms as sequences of frontiers, level by level, on the CPU: what the model replays, and what a
 // GPU's own sequence is compared with.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "grainscope/core/host_array.hpp"
 
@@ -79,6 +80,9 @@ struct BuildOptions {
 // [V]: where each vertex stands in an order (old to new). Throws UsageError where that is no permutation. All
 // threads.
 [[nodiscard]] HostArray<Vertex> inverse_order(std::span<const Vertex> order);
+// table[indices[i]] for each i; an index beyond the table stands for itself. All threads.
+[[nodiscard]] std::vector<std::uint32_t> looked_up(std::span<const std::uint32_t> table,
+                                                   std::span<const std::uint32_t> indices);
 
 // Integer weights low..high for a graph that has none, drawn by a hash of (smaller end, larger end, seed), so
 // that both directions of an edge agree. EMOGI's papers use 8..72.

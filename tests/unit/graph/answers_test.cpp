@@ -127,7 +127,7 @@ TEST(Serial, nothing_comes_of_no_graph) {
   EXPECT_TRUE(serial_cc({}).empty());
   EXPECT_TRUE(serial_pr({}).empty());
   EXPECT_EQ(count_components({}), 0);
-  EXPECT_EQ(entries_reached({}, {}), 0);
+  EXPECT_EQ(reached_by({}, {}).entries, 0);
 }
 
 void expect_paths(const Csr& graph, const nlohmann::json& expected) {
@@ -137,7 +137,9 @@ void expect_paths(const Csr& graph, const nlohmann::json& expected) {
   EXPECT_EQ(bfs.reached, expected.at("reached"));
   EXPECT_EQ(bfs.sum, expected.at("sum_depth"));
   EXPECT_EQ(bfs.most, expected.at("max_depth"));
-  EXPECT_EQ(entries_reached(graph, depths), expected.at("adjacency_entries_reached"));
+  const auto reached = reached_by(graph, depths);
+  EXPECT_EQ(reached.vertices, expected.at("reached"));
+  EXPECT_EQ(reached.entries, expected.at("adjacency_entries_reached"));
   const Summary sssp = summary_of(serial_sssp(graph, source));
   EXPECT_EQ(sssp.reached, expected.at("reached"));
   EXPECT_EQ(sssp.sum, expected.at("sum_distance"));

@@ -14,6 +14,7 @@
 #include "../../testing/oracles.hpp"
 #include "../../testing/sample_graphs.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
 
@@ -306,6 +307,21 @@ TEST(Relabel, refuses_an_order_that_is_no_permutation) {
   refused({0, 1, 2, 3}, "3 vertices by an order of 4");
   refused({0, 2, 2}, "entry 2, 2, is repeated");
   refused({0, 3, 1}, "entry 1, 3, is no vertex");
+}
+
+// An index that is none stands for itself, as what is not reached does.
+TEST(Relabel, looks_values_up_by_many_threads) {
+  constexpr std::uint32_t kCount = 100000;
+  const std::vector<Vertex> order = random_order(kCount);
+  std::vector<std::uint32_t> indices = order;
+  indices[7] = kUnreached;
+  indices[8] = kCount;
+  const std::vector<std::uint32_t> values = looked_up(inverse(order), indices);
+  ASSERT_EQ(values.size(), kCount);
+  for (std::uint32_t i = 0; i < kCount; ++i) {
+    ASSERT_EQ(values[i], i == 7 ? kUnreached : i == 8 ? kCount : i);
+  }
+  EXPECT_TRUE(looked_up({}, {}).empty());
 }
 
 TEST(Transpose, turns_every_edge_and_twice_is_nothing) {

@@ -1,0 +1,138 @@
+// Trials of a traversal that a test stands in for: whose answers are held to account, and when.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../../testing/oracles.hpp"
+#include "../../testing/says.hpp"
+#include "fakes.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "grainscope/graph/traversal.hpp"
+#include "traversal/loaded_graph.hpp"
+#include "traversal/trials.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using graph::Algorithm;
+using graph::Vertex;
+using test::says;
+using Values = std::vector<std::uint32_t>;
+
+// The oracles' answers, but for what a test does to them.
+class StandIn final : public graph::Traversal {
+ public:
+  StandIn(const LoadedGraph& graph, Algorithm algorithm) : graph_(graph), algorithm_(algorithm) {}
+
+  double run(Vertex source) override {
+    ++runs;
+    answer_ = algorithm_ == Algorithm::bfs    ? graph::serial_bfs(graph_.csr(), source)
+              : algorithm_ == Algorithm::sssp ? graph::serial_sssp(graph_.csr(), source)
+                                              : graph::serial_cc(graph_.csr());
+    spoil_answer(runs, answer_);
+    return 0.25;
+  }
+  void spoil() override {}
+  [[nodiscard]] std::vector<LevelResult> levels() const override { return {}; }
+  [[nodiscard]] Values answer() const override { return answer_; }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return 0; }
+
+  int runs = 0;  // the first is nobody's trial
+  std::function<void(int run, Values& answer)> spoil_answer = [](int, Values&) {};
+
+ private:
+  const LoadedGraph& graph_;
+  Algorithm algorithm_;
+  Values answer_;
+};
+
+class HeldToAccount : public testing::TestWithParam<Algorithm> {
+ protected:
+  // Runs all trials, from `sources`, and returns them.
+  std::vector<Trial> run(const std::vector<Vertex>& sources) {
+    TrialParts parts;
+    parts.algorithm = GetParam();
+    parts.sources = sources;
+    parts.complete = [this](std::vector<LevelResult>& /*levels*/, Trial& trial) {
+      trial.counters["completed"] = ++completed_;
+    };
+    Trials trials(stand_in_, graph_, std::move(parts));
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      EXPECT_EQ(trials.run(), 0.25);
+    }
+    verification_ = trials.verify();
+    Measurement measurement;
+    trials.describe(measurement);
+    return measurement.trials;
+  }
+
+  const LoadedGraph graph_{graph::parse_graph_spec("kron:10"), graph::Order::original, ""};
+  StandIn stand_in_{graph_, GetParam()};
+  int completed_ = 0;
+  std::string verification_;
+};
+
+// More than two batches, the last of them not full.
+TEST_P(HeldToAccount, every_trial_has_what_it_reached) {
+  const std::vector<Vertex> sources = graph_.sources(19);
+  const std::vector<Trial> trials = run(sources);
+  ASSERT_EQ(trials.size(), sources.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const graph::Reached reached =
+        graph::reached_by(graph_.csr(), graph::serial_bfs(graph_.csr(), sources[i]));
+    EXPECT_EQ(trials[i].label, "source:" + std::to_string(sources[i]));
+    EXPECT_EQ(trials[i].counters.at("reached"), reached.vertices);
+    EXPECT_EQ(trials[i].counters.at("teps"), static_cast<double>(reached.entries) / 2 / 0.25);
+    EXPECT_EQ(trials[i].counters.at("completed"), static_cast<double>(i + 1));
+  }
+  EXPECT_TRUE(says(verification_, "every trial, by itself or as equal to an answer so certified"));
+}
+
+// Whichever trial it is, of a full batch or of the last.
+TEST_P(HeldToAccount, one_wrong_answer_fails_the_row) {
+  const std::vector<Vertex> sources = graph_.sources(11);
+  for (int wrong = 0; wrong < 11; ++wrong) {
+    const LoadedGraph fresh(graph::parse_graph_spec("kron:10"), graph::Order::original, "");
+    StandIn stand_in(fresh, GetParam());
+    stand_in.spoil_answer = [&](int run, Values& answer) {
+      if (run == wrong + 2) {
+        ++answer[sources[static_cast<std::size_t>(wrong)]];
+      }
+    };
+    TrialParts parts;
+    parts.algorithm = GetParam();
+    parts.sources = sources;
+    parts.complete = [](std::vector<LevelResult>&, Trial&) {};
+    Trials trials(stand_in, fresh, std::move(parts));
+    EXPECT_TRUE(says(test::refusal<FailedError>([&] {
+                       for (std::size_t i = 0; i < sources.size(); ++i) {
+                         static_cast<void>(trials.run());
+                       }
+                       static_cast<void>(trials.verify());
+                     }),
+                     "the source " + std::to_string(sources[static_cast<std::size_t>(wrong)])))
+        << wrong;
+  }
+}
+
+// An answer that was right once is known again by its digest, and another to the same question is not.
+TEST_P(HeldToAccount, an_answer_is_known_again_and_a_wrong_one_is_not) {
+  const std::vector<Vertex> sources(20, graph_.sources(1).front());
+  EXPECT_EQ(run(sources).size(), 20U);
+  EXPECT_NE(graph_.certified().find(GetParam(), sources.front(), graph::digest_of(stand_in_.answer())),
+            nullptr);
+  stand_in_.spoil_answer = [&](int, Values& answer) { ++answer[(sources.front() + 1) % answer.size()]; };
+  EXPECT_THROW(run(sources), FailedError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Trials, HeldToAccount, testing::Values(Algorithm::bfs, Algorithm::sssp),
+                         [](const auto& which) { return name(which.param); });
+
+}  // namespace
+}  // namespace grainscope::harness
