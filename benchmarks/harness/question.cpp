@@ -96,6 +96,7 @@ struct Words {
   std::set<std::string> passed_over;
   std::string from_to;  // the entry of a word, of which {from} and {to} are GPUs
   std::vector<std::pair<std::string, Texts>> otherwise;
+  std::map<std::string, Texts> values;  // by axis: words that may also be values of it
   std::size_t longest = 1;
 
   [[nodiscard]] const Texts& sizes_of(const std::string& family) const {
@@ -176,6 +177,21 @@ Words read_words() {
     for (const auto& [axis, values] : table.at("otherwise").items()) {
       words.otherwise.emplace_back(axis, values);
     }
+    const auto keep_values = [&](const std::string& axis, const Texts& values) {
+      words.values[axis].insert(words.values[axis].end(), values.begin(), values.end());
+    };
+    for (const char* part : {"otherwise", "values"}) {
+      for (const auto& [axis, values] : table.at(part).items()) {
+        keep_values(axis, values);
+      }
+    }
+    for (const auto& [phrase, word] : words.phrases) {
+      for (const Meaning& meaning : word.means) {
+        for (const auto& [axis, values] : meaning.axes) {
+          keep_values(axis, values);
+        }
+      }
+    }
     const auto count = [&](const std::string& phrase) {
       words.longest = std::max(words.longest,
                                static_cast<std::size_t>(std::count(phrase.begin(), phrase.end(), ' ')) + 1);
@@ -197,10 +213,16 @@ const Words& words() {
   return read;
 }
 
+// Whether one of the values is the number, a range that it lies in ("4KiB..x4..64KiB"), or "all".
 bool has_number(const Texts& values, std::int64_t number) {
+  const auto size = static_cast<std::uint64_t>(number);
   return std::any_of(values.begin(), values.end(), [&](const std::string& value) {
-    const auto size = size_of(value);
-    return size && *size == static_cast<std::uint64_t>(number);
+    if (const std::size_t dots = value.find(".."); dots != std::string::npos) {
+      const auto least = size_of(value.substr(0, dots));
+      const auto most = size_of(value.substr(value.rfind("..") + 2));
+      return least && most && *least <= size && size <= *most;
+    }
+    return value == "all" || size_of(value) == size;
   });
 }
 
@@ -209,7 +231,13 @@ bool holds(const Case& id, const std::string& axis, const Texts& values) {
   for (const Axis& each : id.axes) {
     if (each.key == axis) {
       const auto* number = std::get_if<std::int64_t>(&each.value);
-      return number != nullptr ? has_number(values, *number) : fits_any(to_string(each.value), values);
+      if (number == nullptr) {
+        return fits_any(to_string(each.value), values);
+      }
+      // Which numbers other names stand for ("most") the axis knows: cases have been made by it.
+      return has_number(values, *number) || std::any_of(values.begin(), values.end(), [](const auto& value) {
+               return is_small(value.front());
+             });
     }
   }
   return std::any_of(id.site.begin(), id.site.end(),
@@ -356,22 +384,25 @@ std::string without_possessives(std::string text) {
   return text;
 }
 
-// Whether what stands behind a comma is one more value of an axis: it is no word by itself, but for graphs of
-// their axis, and a number where the first value is one.
+// Whether what stands behind a comma is one more value of an axis: it is no word by itself, or one that the
+// axis may have as a value, and a number where the first value is one.
 bool is_one_more(const std::string& part, const std::pair<std::string, std::string>& axis) {
   const std::string word = lower(part);
   const auto named = numbered(word);
   const auto phrase = words().phrases.find(word);
+  const auto values = words().values.find(axis.first);
+  const bool value = values != words().values.end() && fits_any(word, values->second);
   const bool known = (phrase != words().phrases.end() && axis.first != phrase->second.about) ||
                      words().wants.contains(word) ||
                      (named && (words().places.contains(named->first) || named->first == kPeer));
-  return part.find('=') == std::string::npos && !known &&
+  return part.find('=') == std::string::npos && (value || !known) &&
          is_digit(part.front()) == is_digit(axis.second.front());
 }
 
 // The words of a text without blanks.
 void take_tokens(std::string token, Texts& tokens) {
-  while (!token.empty() && (token.back() == '.' || token.back() == ':' || token.back() == ',')) {
+  while (!token.empty() && !token.ends_with("..") &&
+         (token.back() == '.' || token.back() == ':' || token.back() == ',')) {
     token.pop_back();
   }
   if (token.find(',') != std::string::npos) {
@@ -472,6 +503,10 @@ class QuestionReader {
       : text_(text), tokens_(tokens_of(text)), question_(question) {}
 
   void read() {
+    if (text_.size() > kMostLetters) {
+      throw UsageError("a question of " + std::to_string(text_.size()) + " letters: ask in at most " +
+                       std::to_string(kMostLetters));
+    }
     require_no_thousands(text_);
     while (at_ < tokens_.size()) {
       if (!(take_explicit() || take_gpu_to_gpu() || take_phrase() || take_size())) {
@@ -495,6 +530,8 @@ class QuestionReader {
   }
 
  private:
+  static constexpr std::size_t kMostLetters = 2000;  // a regular expression takes stack for each
+
   struct Noun {
     std::size_t at;
     Texts axes;
@@ -639,12 +676,15 @@ class QuestionReader {
   }
 
   static void require_no_thousands(const std::string& text) {
-    static const std::regex kThousands(R"((^|[^\w,])(\d{1,3}(,\d{3})+)(?![\d,]))");
+    // Values of an axis are parted by commas as well, and none of them begins with 0.
+    static const std::regex kThousands(
+        R"((^|[^\w,=|])(\d{1,3}(,\d{3})+)(?![\d,])|([=|])(?=[\d,]*,0)(\d{1,3}(,\d{3})+)(?![\d,]))");
     std::smatch found;
     if (std::regex_search(text, found, kThousands)) {
-      std::string plain = found[2];
+      const std::string number = found[2].matched ? found[2] : found[5];
+      std::string plain = number;
       std::erase(plain, ',');
-      throw UsageError("'" + found[2].str() + "' may be one number or several: write " + plain +
+      throw UsageError("'" + number + "' may be one number or several: write " + plain +
                        ", or a space after each comma");
     }
   }

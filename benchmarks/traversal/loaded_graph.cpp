@@ -126,10 +126,7 @@ LoadedGraph::LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const
     old_of_new_ = graph::order_of(csr_, order);
     csr_ = graph::relabel(csr_, old_of_new_);
     order_s_ = steady_now_s() - begun;
-    const HostArray<Vertex> new_of_old = graph::inverse_order(old_of_new_);
-    for (Vertex& source : sources_) {
-      source = new_of_old[source];
-    }
+    sources_ = renumbered(std::move(sources_));
   }
   if (csr_.directed) {
     HostArray<graph::Weight> drawn = std::exchange(csr_.weights, {});
@@ -149,6 +146,11 @@ std::vector<Vertex> LoadedGraph::sources(int count) const {
     throw UsageError("--trials: at most " + std::to_string(kMostSources) + " sources are drawn");
   }
   return {sources_.begin(), sources_.begin() + count};
+}
+
+std::vector<Vertex> LoadedGraph::renumbered(std::vector<Vertex> vertices) const {
+  return old_of_new_.empty() ? vertices
+                             : graph::looked_up(graph::inverse_order(old_of_new_).span(), vertices);
 }
 
 std::uint64_t LoadedGraph::components() const {

@@ -76,6 +76,8 @@ class LoadedGraph {
   [[nodiscard]] const graph::Csr& in_edges() const { return in_edges_ ? *in_edges_ : csr_; }
   // GAP's, as the graph was numbered before it was put in another order.
   [[nodiscard]] std::vector<graph::Vertex> sources(int count) const;
+  // The numbers that vertices have here which were numbered so before.
+  [[nodiscard]] std::vector<graph::Vertex> renumbered(std::vector<graph::Vertex> vertices) const;
   // Of an undirected graph; counted at the first call.
   [[nodiscard]] std::uint64_t components() const;
   // Answers that were certified on it.

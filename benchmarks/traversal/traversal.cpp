@@ -108,8 +108,8 @@ struct TraversalPoint {
     return !subway && where.request.placement == graph::EdgePlacement::managed;
   }
   [[nodiscard]] bool over_link() const { return where.request.placement != graph::EdgePlacement::device; }
-  // Of bytes that are read of `all`, how many cross a link at least: of interleaved edges a GPU has its turns
-  // of the pieces itself, and no more than the first has.
+  // Of bytes that are read of `all`, how many cross a link: of interleaved edges a GPU has its turns of the
+  // pieces itself, as many as the first has, and reads are taken to be spread evenly over all pieces.
   [[nodiscard]] std::uint64_t link_bytes(std::uint64_t bytes, std::uint64_t all) const {
     if (where.request.placement != graph::EdgePlacement::interleaved) {
       return bytes;
@@ -191,8 +191,9 @@ void hold_against_toy(const TraversalPoint& point, const LoadedGraph& loaded,
                       const std::vector<Vertex>& active, Measurement& measurement) {
   std::uint64_t sum = 0;
   std::uint64_t edges = 0;
-  for (const Vertex v : active) {
-    const auto list = loaded.csr().neighbours(v);
+#pragma omp parallel for schedule(dynamic, 1024) reduction(+ : sum, edges) if (active.size() > 4096)
+  for (std::size_t i = 0; i < active.size(); ++i) {
+    const auto list = loaded.csr().neighbours(active[i]);
     sum = std::accumulate(list.begin(), list.end(), sum);
     edges += list.size();
   }
@@ -292,7 +293,7 @@ std::vector<Vertex> TraversalPoint::starts(const LoadedGraph& graph) const {
   for (int trial = 0; trial < trials; ++trial) {
     starts.push_back(sources[static_cast<std::size_t>(trial) % sources.size()]);
   }
-  return starts;
+  return graph.renumbered(std::move(starts));
 }
 
 namespace {

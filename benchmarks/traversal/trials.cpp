@@ -87,22 +87,16 @@ std::string trial_name(Algorithm algorithm, int trial, graph::Vertex source) {
 
 namespace {
 
-// Of an answer of bfs or sssp that has been proven.
-Verdict verdict_of(const Csr& csr, std::string sentence, std::span<const std::uint32_t> answer) {
-  const graph::Reached reached = graph::reached_by(csr, answer);
-  return {std::move(sentence), reached.entries, reached.vertices};
-}
-
 Verdict certify_edge_by_edge(const LoadedGraph& graph, Algorithm algorithm, graph::Vertex source,
                              std::span<const std::uint32_t> answer) {
   const Csr& csr = graph.csr();
   if (algorithm == Algorithm::cc) {
     return {graph::certify_cc(csr, graph.components(), answer), csr.edges(), csr.vertices()};
   }
-  return verdict_of(csr,
-                    algorithm == Algorithm::bfs ? graph::certify_bfs(csr, graph.in_edges(), source, answer)
-                                                : graph::certify_sssp(csr, source, answer),
-                    answer);
+  const graph::Reached reached = graph::reached_by(csr, answer);
+  return {algorithm == Algorithm::bfs ? graph::certify_bfs(csr, graph.in_edges(), source, answer)
+                                      : graph::certify_sssp(csr, source, answer),
+          reached.entries, reached.vertices};
 }
 
 // Words of memory, as a digest takes them.
@@ -168,7 +162,7 @@ void Trials::hold_to_account(std::size_t number, graph::Vertex source) {
     return;
   }
   const std::vector<std::uint32_t> answer = traversal_.answer();
-  if (!starts_somewhere(parts_.algorithm) || !has_room_for_batch()) {
+  if (!batches()) {
     settle(number, certify(graph_, parts_.algorithm, source, answer));
     return;
   }
@@ -177,33 +171,52 @@ void Trials::hold_to_account(std::size_t number, graph::Vertex source) {
     settle(number, *known);
     return;
   }
+  for (std::size_t lane = 0; lane < waiting_.size(); ++lane) {
+    if (batch_->sources()[lane] == source && waiting_[lane].digest == digest) {
+      waiting_[lane].trials.push_back(number);
+      return;
+    }
+  }
   if (!batch_) {
     batch_.emplace(graph_.csr().vertices());
   }
   batch_->add(source, answer);
-  waiting_.push_back({number, digest});
+  waiting_.push_back({{number}, digest, graph::reached_by(graph_.csr(), answer)});
   if (batch_->full()) {
     certify_waiting();
   }
 }
 
-bool Trials::has_room_for_batch() const {
+bool Trials::batches() const {
   constexpr std::uint64_t kMost = 2 * kGiB;
   const std::uint64_t bytes = graph::AnswerBatch::bytes(graph_.csr().vertices());
-  return batch_ || (bytes <= kMost && bytes <= available_memory().bytes().value_or(UINT64_MAX) / 4);
+  const bool gains =
+      parts_.algorithm == Algorithm::bfs || (parts_.algorithm == Algorithm::sssp && !graph_.csr().directed);
+  return batch_ || (gains && bytes <= kMost && bytes <= available_memory().bytes().value_or(UINT64_MAX) / 4);
 }
 
 void Trials::certify_waiting() {
   if (waiting_.empty()) {
     return;
   }
-  const std::string sentence = parts_.algorithm == Algorithm::bfs
-                                   ? graph::certify_bfs(graph_.csr(), graph_.in_edges(), *batch_)
-                                   : graph::certify_sssp(graph_.csr(), *batch_);
+  const Csr& csr = graph_.csr();
+  const bool bfs = parts_.algorithm == Algorithm::bfs;
+  std::string sentence;
+  if (waiting_.size() == 1) {  // reads fewer edges
+    const HostArray<std::uint32_t> answer = batch_->answer(0);
+    const graph::Vertex source = batch_->sources()[0];
+    sentence = bfs ? graph::certify_bfs(csr, graph_.in_edges(), source, answer.span())
+                   : graph::certify_sssp(csr, source, answer.span());
+  } else {
+    sentence = bfs ? graph::certify_bfs(csr, graph_.in_edges(), *batch_) : graph::certify_sssp(csr, *batch_);
+  }
   for (std::size_t lane = 0; lane < waiting_.size(); ++lane) {
-    const Verdict verdict = verdict_of(graph_.csr(), sentence, batch_->answer(lane).span());
-    graph_.certified().keep(parts_.algorithm, batch_->sources()[lane], waiting_[lane].digest, verdict);
-    settle(waiting_[lane].trial, verdict);
+    const Waiting& each = waiting_[lane];
+    const Verdict verdict{sentence, each.reached.entries, each.reached.vertices};
+    graph_.certified().keep(parts_.algorithm, batch_->sources()[lane], each.digest, verdict);
+    for (const std::size_t trial : each.trials) {
+      settle(trial, verdict);
+    }
   }
   waiting_.clear();
   batch_->clear();

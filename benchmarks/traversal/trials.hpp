@@ -73,15 +73,16 @@ class Trials final : public Operation {
   void describe(Measurement& measurement) override;
 
  private:
-  // A trial whose answer nobody certified yet, in its place in the batch.
+  // An answer that nobody certified yet, in its lane of the batch, and the trials that had it.
   struct Waiting {
-    std::size_t trial = 0;
+    std::vector<std::size_t> trials;
     graph::Digest digest;
+    graph::Reached reached;
   };
 
   // Answers of searches that are new wait for others: a pass over the edges proves several.
   void hold_to_account(std::size_t number, graph::Vertex source);
-  [[nodiscard]] bool has_room_for_batch() const;
+  [[nodiscard]] bool batches() const;  // whether that is worth while, and there is room for them
   void certify_waiting();
   void settle(std::size_t number, const Verdict& verdict);
 

@@ -193,7 +193,8 @@ std::uint64_t for_each_batch(const graph::Csr& neighbours, std::span<const Verte
   const std::uint64_t most = request.most_batches == 0 ? UINT64_MAX : request.most_batches;
   MiniBatch sampled;
   std::uint64_t done = 0;
-  for (std::uint64_t epoch = request.first_epoch; epoch < request.first_epoch + request.epochs; ++epoch) {
+  const std::uint64_t last = request.first_epoch + request.epochs;
+  for (std::uint64_t epoch = request.first_epoch; epoch < last && done < most; ++epoch) {
     const std::vector<Vertex> order = epoch_order(labelled, request.sample.seed, epoch);
     for (std::uint64_t b = 0; b < an_epoch && done < most; ++b, ++done) {
       const std::uint64_t first = b * request.batch;

@@ -223,8 +223,9 @@ __device__ void for_bits(const std::uint32_t* bits, graph::Vertex vertices, cons
   }
 }
 
-// The kernels of connected components, in the order in which components.cu launches them; those that have
-// nothing to do find that out themselves.
+// The kernels of connected components, in the order in which they are launched. Those that have nothing to do
+// find that out themselves.
+
 // A vertex without a list, from `lists_end` on, is its own root whatever is joined, and its GPU alone need
 // know. So is every other where none hangs from its first neighbour.
 template <class Words>

@@ -4,11 +4,14 @@ import json
 import math
 import re
 import string
+import subprocess
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from command_lines import PROGRAM
 from compared import H100, SIZES, copies
 from grainscope_report.asking import sentence
 from grainscope_report.asking.sentence import understand
@@ -24,6 +27,7 @@ from synthetic import MIB, File
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = json.loads((ROOT / "tests/golden/questions.json").read_text())
 RUNS = ROOT / "results/reference"
+needs_program = pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM names no program")
 REFERENCE = RUNS / "acceptance/h100-a.json.gz"
 # One sentence of ordinary words for each family.
 REACHED = {
@@ -122,6 +126,57 @@ def test_the_golden_questions_are_written_as_they_are_understood():
     between = ",\n  "
     parts = (f' "{name}": [\n  {between.join(lines)}\n ]' for name, lines in made.items())
     hold("questions.json", "{\n" + ",\n".join(parts) + "\n}\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "holds"),
+    [
+        ("64KiB", True),
+        ("65536", True),
+        ("all", True),
+        ("4KiB..64KiB", True),
+        ("64KiB..x4..1MiB", True),
+        ("4KiB..32KiB", False),
+        ("128KiB..1MiB", False),
+        ("..64KiB", False),
+        ("most", False),
+    ],
+)
+def test_an_axis_of_numbers_has_what_lies_in_a_range(value, holds):
+    case = SimpleNamespace(axes={"bytes": 65536}, site={})
+    assert sentence.has(case, "bytes", [value]) is holds
+
+
+@needs_program
+def test_words_that_are_values_too_follow_their_axis_behind_a_comma():
+    listed = subprocess.run([PROGRAM, "--families=json"], capture_output=True, text=True, check=True).stdout
+    taken = {
+        (axis["key"], value)
+        for family in json.loads(listed)
+        for axis in family["axes"]
+        if not re.search("number|size", axis["takes"])
+        for value in re.split(", | or ", axis["takes"])
+        if value in sentence.phrases() or value in sentence.wants()
+    }
+    assert len(taken) > 40
+    for axis, value in taken:
+        assert list(sentence._words(f"{axis}=other,{value}")) == [f"{axis}=other,{value}"]
+
+
+@needs_program
+@pytest.mark.parametrize("value", ["bytes=4KiB..x4..64KiB", "threads=all", "bytes=4KiB,64KiB"])
+def test_the_program_runs_what_an_axis_is_given(value):
+    asked = ["ask", "host", "memcpy", value, "--benchmark_list_tests"]
+    names = subprocess.run([PROGRAM, *asked], capture_output=True, text=True, check=True).stdout.split()
+    assert names
+    assert all(name.startswith("host/memcpy/") for name in names)
+
+
+@needs_program
+def test_a_question_that_is_no_question_is_refused():
+    done = subprocess.run([PROGRAM, "ask", "1" * 60_000, "--plan"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "60000 letters" in done.stderr
 
 
 def test_the_golden_questions_say_something():

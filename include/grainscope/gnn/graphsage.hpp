@@ -89,8 +89,8 @@ inline constexpr Products kProducts[] = {Products::plain, Products::tiled};
   return products == Products::plain ? "plain" : "tiled";
 }
 
-// The step on the host, by all of OpenMP's threads; `Real` is double for the reference and float for training
-// on a CPU alone. The same with any number of threads.
+// The step on the host, its products, means and activations by all of OpenMP's threads; `Real` is double for
+// the reference and float for training on a CPU alone. The same with any number of threads.
 template <class Real>
 class HostSage {
  public:

@@ -39,7 +39,10 @@ _FILE_ENDING = re.compile(r"(?<=.)\.(sg|w?el|wsg|txt|snap|mtx|graph|properties|b
 _RANGE = re.compile(r"(\d+[a-z]*)\.\.(\d+[a-z]*)")
 _FANOUT = re.compile(r"\d+(x\d+)+")
 _NUMBERED = re.compile(r"([a-z]+):?(\d+)")
-_THOUSANDS = re.compile(r"(?<![\w,])\d{1,3}(?:,\d{3})+(?![\d,])")
+# Values of an axis are parted by commas as well, and none of them begins with 0.
+_THOUSANDS = re.compile(
+    r"(?<![\w,=|])\d{1,3}(?:,\d{3})+(?![\d,])|(?<=[=|])(?=[\d,]*,0)\d{1,3}(?:,\d{3})+(?![\d,])"
+)
 _RATE = re.compile(r"[\d.]+ ?([kmgt]?i?b/s|[kmgt]bps)")
 LINK, BESIDE_LINK = ("link", "links"), ("measure", "place")  # what the other words may be about
 COMPARISON = {"compare", "compared"}
@@ -513,8 +516,16 @@ def _means(meaning: Meaning, case: Case) -> bool:
 def has(case: Case, axis: str, values: Sequence[str]) -> bool:
     value = case.axes.get(axis, case.site.get(axis))
     if isinstance(value, (int, float)):
-        return any(parse_bytes(one) == value or _number(one) == value for one in values)
+        return any(_is_number(one, value) for one in values)
     return value is not None and any(fits(value, one) for one in values)
+
+
+def _is_number(text: str, value: float) -> bool:
+    """Whether a number is the one that is written, or lies in a range (`4KiB..x4..64KiB`); `all` are."""
+    if ".." in text:
+        least, most = (parse_bytes(end) for end in (text.split("..")[0], text.split("..")[-1]))
+        return least is not None and most is not None and least <= value <= most
+    return text == "all" or value in (parse_bytes(text), _number(text))
 
 
 def _number(text: str) -> float | None:
@@ -531,7 +542,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 def _words(token: str) -> Iterator[str]:
     """The words of a text without blanks; commas part the values of an axis as well."""
-    token = token.rstrip(".:,")
+    token = token if token.endswith("..") else token.rstrip(".:,")
     place = _NUMBERED.fullmatch(token.lower())
     if "," in token:
         first, *more = filter(None, token.split(","))
@@ -557,14 +568,16 @@ def _words(token: str) -> Iterator[str]:
 def _is_one_more(part: str, axis: str, first: str) -> bool:
     """Whether what stands behind a comma is one more value of an axis.
 
-    It is no word by itself, but for graphs of their axis, and a number where the first value is one.
+    It is no word by itself, or one that the axis may have as a value, and a number where the first
+    value is one.
     """
     word = part.lower()
     place = _NUMBERED.fullmatch(word)
     phrase = phrases().get(word)
     known = (phrase and phrase.about != axis) or word in wants()
     known = known or (place and (place[1] in places() or place[1] == PEER))
-    return "=" not in part and not known and part[0].isdigit() == first[0].isdigit()
+    value = any(fits(word, one) for one in values_of(axis))
+    return "=" not in part and (value or not known) and part[0].isdigit() == first[0].isdigit()
 
 
 def _as_in_cases(graph: str) -> str:
@@ -608,6 +621,15 @@ def phrases() -> Mapping[str, Word]:
         word = _word_of(entry)
         found |= dict.fromkeys(entry["words"], word)
     return found
+
+
+@cache
+def values_of(axis: str) -> Sequence[str]:
+    """Values of an axis that the table has, among them words that are something else elsewhere."""
+    meanings = (meaning for word in phrases().values() for meaning in word.means)
+    return [
+        value for part in (table()["otherwise"], table()["values"], *meanings) for value in part.get(axis, ())
+    ]
 
 
 @cache

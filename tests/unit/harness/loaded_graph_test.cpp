@@ -77,6 +77,13 @@ TEST_F(LoadedFile, has_weights_of_the_range_asked_for_only_where_it_has_none) {
   for (graph::Vertex v = 0; v < usual.csr().vertices(); ++v) {
     ASSERT_EQ(usual.csr().degree(v), original.csr().degree(usual.old_of_new()[v]));
   }
+  const std::vector<graph::Vertex> before{0, 5, 900, 5};
+  EXPECT_EQ(original.renumbered(before), before);
+  const std::vector<graph::Vertex> now = usual.renumbered(before);
+  ASSERT_EQ(now.size(), before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(usual.old_of_new()[now[i]], before[i]);
+  }
 }
 
 TEST_F(LoadedFile, that_is_no_graph_is_refused_as_before) {
