@@ -38,6 +38,11 @@ class Claim:
     def parity(self) -> bool:
         return self.stated and self.least == self.most == self.even
 
+    @property
+    def admits_even(self) -> bool:
+        """Whether a machine beside itself would do as the claim says."""
+        return self.stated and self.even is not None and self.least <= self.even <= self.most
+
 
 def verdict(ours: float, claim: Claim, capped: bool = False) -> str:
     """The word for a value of ours: how near it is to the nearest value that the claim admits.
@@ -201,7 +206,8 @@ class Headline:
 
     `most` ends a range, `over` is what the number is divided by. `side` is what the claim admits beside a
     number, or alone where none is stated: `above`, `below`, or `up to`, `from` a number. `stand_in` says what
-    imitates the system, mechanism or data set that the claim names.
+    imitates the system, mechanism or data set that the claim names. `lost`: what shares lack of all is
+    compared, since 98 % and 88 % are near each other, and losses of 2 % and 12 % are not.
     """
 
     paper: str
@@ -215,6 +221,7 @@ class Headline:
     even: float | None = 1.0
     absent: str = ""
     stand_in: str = ""
+    lost: bool = False
 
     @property
     def claim(self) -> Claim:
@@ -225,6 +232,8 @@ class Headline:
         divisor = numbers[self.over].value if self.over else 1
         least = numbers[self.number].value / divisor
         most = numbers[self.most].value / divisor if self.most else least
+        if self.lost:
+            least, most = 1 - most, 1 - least
         least, most = (
             (-math.inf if self.side == "up to" else least),
             (math.inf if self.side == "from" else most),
@@ -233,7 +242,7 @@ class Headline:
 
     @property
     def values(self) -> list[float]:
-        return [one.value for one in self.ours]
+        return [1 - one.value if self.lost else one.value for one in self.ours]
 
     @property
     def mean(self) -> float:
@@ -259,9 +268,9 @@ class Headline:
     def word(self) -> str:
         if self.absent:
             return ABSENT
-        if not (self.claim.stated or self.told):
-            return UNTOLD
-        return verdict(self.mean, self.claim, self.modelled or bool(self.stand_in))
+        word = verdict(self.mean, self.claim, self.modelled or bool(self.stand_in))
+        untold = not self.told and not self.claim.admits_even
+        return UNTOLD if untold and not (self.claim.stated and word == NOT) else word
 
     @property
     def there(self) -> str:

@@ -17,6 +17,7 @@ import json
 import math
 import os
 import re
+import shlex
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -290,8 +291,14 @@ def _unfinished(directory: Path) -> str:
         cases = sum(line.startswith(b'{"rows":') and line.endswith(b"\n") for line in journal)
     return (
         f"{directory} holds an unfinished run ({JOURNAL} with "
-        f"{plural(cases, 'finished case')}, no {RESULT}): finish it with `grainscope --resume {directory}`"
+        f"{plural(cases, 'finished case')}, no {RESULT}): finish it with "
+        f"`grainscope --resume {quoted(directory)}`"
     )
+
+
+def quoted(path: Path) -> str:
+    """A path as it stands in a command that can be pasted."""
+    return shlex.quote(str(path))
 
 
 def raw(path: Path) -> bytes:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from grainscope_report import families, machine, resources, typed, uncertainty
 from grainscope_report.errors import ReportError
-from grainscope_report.loading import load, nothing_collected
+from grainscope_report.loading import load, nothing_collected, quoted
 from grainscope_report.model import SCHEMA_VERSION, Ends, File, Link, Result, Row, ends
 from grainscope_report.statistics import mad, median, median_interval, percentile
 from grainscope_report.typed import Problem
@@ -58,8 +58,8 @@ def contradicts(result: Result) -> str:
 
 
 def _sentence(path: Path, what: str, problems: Sequence[Problem]) -> str:
-    count = plural(len(problems), "problem")
-    return f"{path} {what} ({count}, first {problems[0]}): see all with `grainscope-report validate {path}`"
+    count, file = plural(len(problems), "problem"), quoted(path)
+    return f"{path} {what} ({count}, first {problems[0]}): see all with `grainscope-report validate {file}`"
 
 
 def problems(found: Path, document: Mapping[str, Any]) -> list[Problem]:

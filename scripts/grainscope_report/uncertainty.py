@@ -15,10 +15,10 @@ from functools import cache, lru_cache
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-from grainscope_report import model, resources
+from grainscope_report import model, resources, typed
 from grainscope_report.errors import ReportError
 from grainscope_report.model import Result, Row
-from grainscope_report.typed import Problem
+from grainscope_report.typed import Problem, Record
 
 FORMAT = "grainscope type-b 2"
 TABLE = resources.PACKAGE / "type_b.json"
@@ -262,12 +262,31 @@ def best_table(context: Mapping[str, Any], tables: Sequence[TypeB]) -> TypeB | N
 
 
 def renew(document: Raw, tables: Sequence[TypeB]) -> None:
-    """Gives rows the type B of the best table, if any."""
+    """Gives rows the type B of the best table, if any; what is off the format stays so: the reader tells."""
     context = document["context"]
     table = best_table(context, tables)
     if table and (context.get("type_b") or {}).get("sha256") != table.sha256:
-        apply(document["benchmarks"], context, table)
-        context["type_b"] = table.summary(context)
+        rows = document["benchmarks"]
+        for row, found in zip(rows, derived(rows, context, table), strict=True):
+            if found is not None and _is_right(row):
+                _give(row, found)
+        if _is_right(context):
+            context["type_b"] = table.summary(context)
+
+
+class Renewed(Record):
+    """What `renew` gives anew."""
+
+    OPEN = True
+    uncertainty: model.Uncertainties | None = None
+    interval_s: model.Interval | None = None
+    flags: frozenset[model.Flag] = frozenset()
+    type_b: model.TypeBTable | None = None
+
+
+def _is_right(thing: Raw) -> bool:
+    """Whether what a row or a context has of these follows the format."""
+    return not typed.read(Renewed, thing)[1]
 
 
 def clock_of(row: Mapping[str, Any]) -> str:
@@ -290,9 +309,13 @@ def apply(rows: Sequence[Raw], context: Mapping[str, Any], type_b: TypeB | None)
     """
     for row, found in zip(rows, derived(rows, context, type_b), strict=True):
         if found is not None:
-            for name in DERIVED:
-                row.pop(name, None)
-            row |= found
+            _give(row, found)
+
+
+def _give(row: Raw, found: Raw) -> None:
+    for name in DERIVED:
+        row.pop(name, None)
+    row |= found
 
 
 def derived(rows: Sequence[Raw], context: Mapping[str, Any], type_b: TypeB | None) -> Iterator[Raw | None]:

@@ -24,6 +24,7 @@ import gzip
 import hashlib
 import json
 import math
+import shlex
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -486,7 +487,8 @@ def type_b_tables(paths: Iterable[Path]) -> list[TypeB]:
 def _of_folder(path: Path) -> TypeB:
     runs = sorted({*path.glob("*.json"), *path.glob("*.json.gz"), *path.glob(f"**/{loading.RESULT}")})
     if not runs:
-        raise ReportError(f"{path} holds no runs: `grainscope repeat 3 --out {path}` makes them")
+        command = f"grainscope repeat 3 --out {shlex.quote(str(path))}"
+        raise ReportError(f"{path} holds no runs: `{command}` makes them")
     try:
         return TypeB(type_b_text(type_b_table([run for each in runs for run in read(each)])).encode())
     except ReportError as error:

@@ -24,6 +24,7 @@ from grainscope_report.units import cut
 COLOURS = {"red": "31", "yellow": "33", "bold": "1", "dim": "2"}
 PIPE_WIDTH = 140
 FEWEST_LETTERS = 12  # of a text that is cut
+_COMMAND = re.compile(r"`[^`]+`")
 _AMOUNT = re.compile(r"(\d) ((?:[KMGT]i)?B\b|%)")
 NARROWEST, WRAPPED = 18, 24  # letters of a text that wraps: the fewest, and what others give way for
 
@@ -40,19 +41,20 @@ class Terminal:
         return f"\033[{COLOURS[colour]}m{text}\033[0m" if self.colour and colour else text
 
     def wrap(self, text: str, indent: str) -> str:
-        """A paragraph, all of its lines indented."""
-        return textwrap.fill(
-            text,
+        """A paragraph, all of its lines indented; a command in backticks stays on one, to be copied."""
+        filled = textwrap.fill(
+            _COMMAND.sub(lambda match: match[0].replace(" ", "\u00a0"), text),
             max(self.width, 40),
             initial_indent=indent,
             subsequent_indent=indent,
             break_long_words=False,
             break_on_hyphens=False,
         )
+        return filled.replace("\u00a0", " ")
 
     def height(self, line: str) -> int:
-        """How many lines of the screen a line takes; one with colours was wrapped and takes one."""
-        return 1 if "\033" in line else max(1, -(-len(line) // max(self.width, 1)))
+        """How many lines of the screen a line takes, whatever its colours."""
+        return max(1, -(-len(re.sub(_COLOUR, "", line)) // max(self.width, 1)))
 
     def table(self, columns: Sequence["Column"], rows: Sequence[Sequence[str]]) -> list[str]:
         """Aligned lines; where they are too wide, optional columns go, then texts are cut, numbers never.

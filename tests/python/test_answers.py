@@ -6,6 +6,7 @@ from grainscope_report import findings, reader
 from grainscope_report.analysis import Analysis
 from grainscope_report.fits import shape
 from grainscope_report.fits.shape import Segment
+from grainscope_report.groups import latency, transfer
 from grainscope_report.machine import machines
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes
@@ -106,6 +107,30 @@ def test_loads_are_told_by_the_memory_that_they_come_from(tmp_path):
         "A load by the GPU takes 1.2 µs (remote 1.9 µs) from host memory, 349 ns from its own. "
         "A flag goes from CPU to GPU and back in 2.5 µs."
     )
+
+
+def copies_that(start_s: float, first_s: float):
+    """Copies that begin after so long, but for the smallest, which takes another way."""
+    file = gpu_file()
+    for power in range(8, 29, 2):
+        time_s = first_s if power == 8 else start_s + (1 << power) / 55e9
+        add_copy(file, (1 << power) / time_s / 1e9, "pinned_to_gpu", 1 << power)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("start_s", "first_s", "said"),
+    [
+        (4e-6, 4e-6, "A pinned copy to the GPU takes 4 µs beyond"),
+        (9e-6, 5e-6, "A pinned copy of 256 B to the GPU takes 5 µs"),
+    ],
+)
+def test_what_a_copy_takes_beyond_its_bytes_is_no_more_than_one_takes(tmp_path, start_s, first_s, said):
+    result = reader.read(copies_that(start_s, first_s).write(tmp_path / "r.json"))
+    [copy] = [
+        one for one in latency.said(result, transfer.paths(result, every=False)) if "pinned copy" in one
+    ]
+    assert said in copy
 
 
 def test_the_best_gather_is_found_by_the_size_of_a_row(tmp_path):

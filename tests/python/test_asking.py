@@ -738,7 +738,17 @@ def test_every_answer_is_one_screen(capsys, monkeypatch, columns, run, question)
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = ask(capsys, RUNS / run, question).splitlines()
     assert len(lines) <= (40 if columns >= 100 else 46)
-    assert max(map(len, lines)) <= columns, max(lines, key=len)
+    # A command stands on one line, to be copied.
+    wrapped = [line for line in lines if not line.startswith("`")]
+    assert max(map(len, wrapped)) <= columns, max(wrapped, key=len)
+
+
+def test_lines_that_differ_in_their_place_alone_say_it(capsys):
+    said = ask(capsys, RUNS / "acceptance/two-h200-7.json.gz", "best memory for random 128 B rows")
+    names = [line[:45].rstrip() for line in said.splitlines()]
+    for name in ("over NVLink, GPU 0, peer 1", "over NVLink, GPU 1, peer 0"):
+        assert names.count(f"peer as_asked {name}") == 1
+    assert "host_alloc sorted locality unknown" in names
 
 
 ONE_GPU = RUNS / "acceptance/h200-d.json.gz"

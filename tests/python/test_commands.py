@@ -1,6 +1,11 @@
 """The commands: exit statuses, what they print, and that they need no matplotlib but for plotting."""
 
+import html
+import json
 import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -10,12 +15,16 @@ import pytest
 
 import synthetic_links
 import synthetic_machines
+from grainscope_report import reader
+from grainscope_report.buying import machines, words
 from grainscope_report.cli import main
 from grainscope_report.commands import plot
 from grainscope_report.commands.ask import FLAGS
 from grainscope_report.drawing import render
-from planted import SITE, pinned_copy, spoiled
-from synthetic import File
+from grainscope_report.fleet import store
+from planted import SITE, add_copy, gpu_file, pinned_copy, spoiled
+from synthetic import MIB, File
+from synthetic_training import add_pipeline, timeline
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHER = ROOT / "scripts" / "grainscope-report"
@@ -285,6 +294,78 @@ def test_only_drawing_needs_matplotlib(files, tmp_path, command, status):
     assert "Traceback" not in ended.stderr
     if status:
         assert "needs matplotlib" in ended.stderr
+
+
+# What a command is given, and what it names to go on with; the paths of both have a blank.
+NAMED = {
+    "off the format": (["summary", "off.json"], ["grainscope-report", "validate", "off.json"]),
+    "unfinished": (["summary", "begun"], ["grainscope", "--resume", "begun"]),
+    "no runs": (["check", "one.json", "--rules", "pcie5", "--type-b", "empty"],
+                ["grainscope", "repeat", "3", "--out", "empty"]),
+    "steps": (["export", "trace", "steps.json"], ["grainscope-report", "validate", "steps.json"]),
+    "part": (["merge", "part.json", "-o", "whole.json"], ["grainscope", "--resume", "."]),
+    "workload": (["evaluate", "--init", "new.toml"], ["grainscope-report", "evaluate", "new.toml"]),
+    "page": (["report", "wrong.json", "-o", "page.html"], ["grainscope-report", "validate", "wrong.json"]),
+    "unfinished node": (["fleet", "nodes"], ["grainscope", "--resume", "nodes/begun"]),
+    "empty data set": (["fleet", "data"], ["grainscope-report", "store", "add", "data", "RUN"]),
+}  # fmt: skip
+
+
+def with_a_copy() -> File:
+    file = gpu_file()
+    add_copy(file, 50.0, "pinned_to_gpu", MIB)
+    return file
+
+
+@pytest.fixture
+def blank(tmp_path) -> Path:
+    """A folder with a blank in its name and with what is wrong in each way of NAMED."""
+    folder = tmp_path / "two words"
+    for name in ("empty", "data"):
+        (folder / name).mkdir(parents=True)
+    (folder / "data" / store.MARK).write_text(json.dumps({"format": store.FORMAT}))
+    for name in ("begun", "nodes/begun"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "journal.jsonl").write_text("{}\n")
+    cut = {"complete": False, "why_incomplete": "signal 2"}
+    with_a_copy().write(folder / "one.json")
+    for name, spoil in {
+        "off": lambda document: document["benchmarks"][0].update(median_s="fast"),
+        "wrong": lambda document: document["benchmarks"][0].update(bytes=1),
+        "part": lambda document: document["context"]["run"].update(cut),
+    }.items():
+        spoiled(with_a_copy().write(folder / f"{name}.json"), spoil)
+    steps = gpu_file()
+    add_pipeline(steps, "masked", timeline=timeline([1e-3] * 3))["timeline"][1]["end_s"].pop()
+    steps.write(folder / "steps.json")
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_command_that_is_named_can_be_pasted(name, blank, capsys):
+    if name in ("unfinished node", "empty data set"):
+        pytest.importorskip("duckdb")
+
+    def placed(words: list[str]) -> list[str]:
+        return [str(blank / word) if "." in word or (blank / word).exists() else word for word in words]
+
+    given, command = map(placed, NAMED[name])
+    main(given)
+    said = "".join(capsys.readouterr())
+    page = blank / "page.html"
+    said += html.unescape(page.read_text()) if page.exists() else ""
+    assert command in [shlex.split(text) for text in re.findall(r"`(grainscope[^`]+)`", said)]
+
+
+def test_commands_of_a_verdict_can_be_pasted(blank):
+    path = str(blank / "w.toml")
+    unknown = {"what": words.RUNS, "machine": "A"}
+    [said] = words._what_decides({"unknown": [unknown], "workload": {"file": path}})
+    assert f"`grainscope-report evaluate {shlex.quote(path)} --type-b DIR`" in said
+    stored = ROOT / "results/reference"
+    paths = [shutil.copy(stored / name, blank) for name in ("h100-quick.json", "no-gpu-quick.json")]
+    said = machines.differences(*map(reader.read, paths))
+    assert f"`grainscope-report env diff {shlex.join(map(str, paths))}`" in said
 
 
 def test_the_launcher_runs_from_anywhere(files, tmp_path):

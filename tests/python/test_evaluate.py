@@ -690,22 +690,22 @@ def test_power_is_the_mean_over_the_time_that_sizes_take(tmp_path):
     def with_power(host: str, short: float, long: float, faster: float = 1.0):
         file = machine(host=host)
         file.rows.clear()
-        for size, watts, ratio in ((MIB, short, 1.0), (256 * MIB, long, faster)):
+        for size, watts, ratio in ((MIB, short, 1.0), (16 * MIB, long, faster)):
             row = file.add("transfer/memcpy", pinned_copy(size), SITE, seconds(ratio), spread=0.0)
             row["power_w"] = watts
         return file
 
     files = {"r": with_power("node-r", 100, 400), "X": with_power("node-x", 100, 400)}
     for sizes, watts in (
-        ('"1MiB" = 0.02, "256MiB" = 0.98', 0.02 * 100 + 0.98 * 400),
+        ('"1MiB" = 0.02, "16MiB" = 0.98', 0.02 * 100 + 0.98 * 400),
         ('"1MiB" = 1', 100),
-        ('"2MiB" = 1', 7 / 8 * 100 + 1 / 8 * 400),
+        ('"2MiB" = 1', 3 / 4 * 100 + 1 / 4 * 400),
     ):
         _, document = evaluate(tmp_path, along(sizes), **files)
         assert candidate(document, "X")["watts"] == pytest.approx(watts)
     # What is done in half the time takes half as much of the power.
     files["X"] = with_power("node-x", 100, 400, faster=2.0)
-    _, document = evaluate(tmp_path, along('"1MiB" = 0.5, "256MiB" = 0.5'), **files)
+    _, document = evaluate(tmp_path, along('"1MiB" = 0.5, "16MiB" = 0.5'), **files)
     assert candidate(document, "X")["watts"] == pytest.approx(100 * 2 / 3 + 400 / 3)
 
 
@@ -735,8 +735,10 @@ def test_power_comes_from_the_rows_where_all_have_it(tmp_path):
     assert "the watts of some are measured and of others nameplate" in document["power"]["why_not"]
 
 
-@pytest.mark.parametrize(("per", "boards"), [("node", 8), ("gpu", 1)])
-def test_measured_power_is_of_the_boards_that_are_paid_for(tmp_path, per, boards):
+@pytest.mark.parametrize("per", ["node", "gpu"])
+def test_measured_power_is_of_a_gpu_at_work(tmp_path, capsys, per):
+    """What the others of a node take while one works no row says, so it is not that many times as much."""
+
     def with_power(file, watts):
         for row in file.rows:
             row["power_w"] = watts
@@ -749,12 +751,18 @@ def test_measured_power_is_of_the_boards_that_are_paid_for(tmp_path, per, boards
     cost = '[cost]\nyears = 1\nper_kwh = 0.1\npue = 1.0\ncurrency = "EUR"\n'
     offers = offers.replace("price_node", 'currency = "EUR"\nprice_node') + cost
     files = {"X": with_power(machine(**X), 700), "Y": with_power(machine(**Y), 400)}
+    if per == "node":
+        assert evaluate(tmp_path, offers, **files)[0] == 2
+        assert "its rows say what one of its 8 GPUs takes at work" in capsys.readouterr().err
+        _, document = evaluate(tmp_path, offers.replace(cost, ""), **files)
+        assert (document["power"]["kind"], candidate(document, "X")["watts"]) == ("none", None)
+        return
     _, document = evaluate(tmp_path, offers, **files)
     found = candidate(document, "X")
-    assert (found["watts"], found["watts_source"]) == (pytest.approx(700 * boards), "measured")
-    assert found["price"] == pytest.approx(24000 * boards / 8)
-    assert found["energy_cost"] == pytest.approx(700 * boards / 1000 * 24 * 365 * 0.1, rel=0.01)
-    assert candidate(document, "Y")["watts"] == pytest.approx(400 * boards * (4 / 8 if per == "node" else 1))
+    assert (found["watts"], found["watts_source"]) == (pytest.approx(700), "measured")
+    assert found["price"] == pytest.approx(24000 / 8)
+    assert found["energy_cost"] == pytest.approx(700 / 1000 * 24 * 365 * 0.1, rel=0.01)
+    assert candidate(document, "Y")["watts"] == pytest.approx(400)
 
 
 def test_speed_is_what_a_reader_of_the_verdict_takes_it_for(xy):

@@ -46,6 +46,38 @@ def test_nothing_is_extrapolated(tmp_path, capsys, size):
     assert "the environments are the same" in said
 
 
+def test_lines_lie_between_sizes_that_both_machines_have(tmp_path):
+    """Of one curve that bends: equal machines are equal, whatever sizes they have between."""
+
+    def curve(host: str, *sizes: int) -> File:
+        file = machine(host=host)
+        file.rows.clear()
+        for size in sizes:
+            file.add("transfer/memcpy", pinned_copy(size), SITE, 10e-6 + size / 55e9, spread=0.0)
+        return file
+
+    files = {"r": curve("node-r", MIB, 4 * MIB, 16 * MIB), "X": curve("node-x", MIB, 16 * MIB)}
+    _, document = evaluate(tmp_path, along('"4MiB" = 0.5, "8MiB" = 0.5'), **files)
+    assert candidate(document, "X")["time"]["value"] == pytest.approx(1)
+
+
+def test_nothing_is_interpolated_between_sizes_far_apart(tmp_path, capsys):
+    files = {"r": sized(1.0, "node-r"), "X": sized(1.0, "node-x", (MIB, 256 * MIB))}
+    assert evaluate(tmp_path, along('"2MiB" = 1.0'), **files)[0] == 3
+    assert (
+        "X and the reference both measured 'c' at 1 MiB and 64 MiB and at no size between"
+        in capsys.readouterr().err
+    )
+
+
+def test_a_size_that_the_reference_lacks_is_asked_for_in_vain(tmp_path, capsys):
+    files = {"r": sized(1.0, "node-r"), "X": sized(1.0, "node-x")}
+    assert evaluate(tmp_path, along('"4GiB" = 1.0'), **files)[0] == 2
+    said = capsys.readouterr().err
+    assert "the reference measured 'c' from" in said
+    assert "environments" not in said
+
+
 def test_each_machine_chooses_its_way_or_the_reference_s(tmp_path):
     def ways(host: str, naive: float, merged: float):
         file = machine(host=host)

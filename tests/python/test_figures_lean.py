@@ -222,7 +222,7 @@ def test_a_better_algorithm_is_said_beside_emogi_s_access(tmp_path, capsys):
     path = planted().write(tmp_path / "result.json")
     [machine] = machines([reader.read(path)])
     access, fewer = traversal_answers.said(Analysis(machine))
-    assert access.startswith("Of 2 measured traversals of edges in host memory the fastest access is")
+    assert access.startswith("2 measured traversals of edges in host memory, each by one access;")
     assert fewer.startswith(
         "What an algorithm that moves fewer bytes buys beside the fastest walk over whole lists (EMOGI's or "
         "GraphPEG's), in speed and of the bytes asked over the link: bfs (direction-optimising) 2 times"

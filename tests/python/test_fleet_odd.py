@@ -272,3 +272,52 @@ def test_login_nodes_of_one_name_have_lost_none(tmp_path, capsys):
     for node in range(6):
         altered(nodes, node, lambda context, _: context.update(host_name="localhost"))
     assert odd_of(capsys, nodes) == (0, {})
+
+
+def of_commits(tmp_path: Path, *commits: str) -> Path:
+    """A fleet of so many nodes, each of its own version."""
+    nodes = fleet(tmp_path / "nodes", len(commits))
+    for node, commit in enumerate(commits):
+        altered(nodes, node, lambda context, _, commit=commit: context["grainscope"].update(commit=commit))
+    return nodes
+
+
+def test_most_are_of_a_version_only_where_more_than_half_are(tmp_path, capsys):
+    half = of_commits(tmp_path / "half", *["aaaaaaaaaaaa"] * 2, "bbbbbbbbbbbb", "cccccccccccc")
+    why = "is of GrainScope 0.1.0 bbbbbbbbbbbb, the 4 nodes of its kind are of 3 different ones (run "
+    assert odd_of(capsys, half)[1]["node-00002"].startswith(why)
+    more = of_commits(tmp_path / "more", *["aaaaaaaaaaaa"] * 3, "bbbbbbbbbbbb", "cccccccccccc")
+    why = "is of GrainScope 0.1.0 bbbbbbbbbbbb, most are of 0.1.0 aaaaaaaaaaaa (run "
+    assert odd_of(capsys, more)[1]["node-00003"].startswith(why)
+
+
+def test_a_commit_by_fewer_digits_is_no_other_one_but_changes_to_it_are(tmp_path, capsys):
+    nodes = of_commits(tmp_path, *["b4b88b318606"] * 3, "b4b88b31", "b4b88b318606-dirty")
+    status, odd = odd_of(capsys, nodes)
+    assert (status, [*odd]) == (1, ["node-00004"])
+    assert odd["node-00004"].startswith(
+        "is of GrainScope 0.1.0 b4b88b318606-dirty, most are of 0.1.0 b4b88b318606 (run "
+    )
+
+
+def test_a_node_beyond_the_limit_of_others_by_its_own_visits_is_not_slow_and_the_table_says_so(
+    tmp_path, capsys
+):
+    nodes = fleet(tmp_path / "nodes", 12)
+
+    def uncertain(_: dict, rows: list) -> None:
+        for row in rows:
+            if row["case"]["family"] == "host/memcpy" and row["status"] == "ok":
+                row["median_s"] *= 3
+                row["uncertainty"]["a"]["standard"] = 20.0
+
+    altered(nodes, 5, uncertain)
+    _, said = screened(capsys, nodes)
+    [of] = [one for one in said["percentiles"] if (one["family"], one["clock"]) == ("host/memcpy", "host")]
+    assert said["slow"] == []
+    assert of["ratios"][-1] > of["slow_from"]
+    main(["fleet", str(nodes)])
+    text = capsys.readouterr().out
+    [line] = [line for line in text.splitlines() if line.split()[:2] == ["host/memcpy", "host"]]
+    assert line.endswith(f"  ≥ {of['slow_from']:.3f}")
+    assert "from which one is slow, later where its visits differ more." in " ".join(text.split())

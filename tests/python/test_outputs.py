@@ -584,6 +584,18 @@ def test_export_csv_has_every_row_and_number(small, tmp_path, capsys):
     assert (rows[1]["median_s"], rows[1]["reason"]) == ("", "the copy came back wrong")
 
 
+@pytest.mark.parametrize("kind", ["csv", "md"])
+def test_export_of_no_row_is_a_sentence(kind, small, tmp_path, capsys):
+    def without_rows(document: dict) -> None:
+        document["benchmarks"] = []
+        document["context"]["run"]["counts"] = {"ok": 0, "skipped": 0, "failed": 0}
+
+    out = tmp_path / "rows"
+    assert main(["export", kind, str(spoiled(small, without_rows)), "-o", str(out)]) == 2
+    assert f"{small}: there is no row to write" in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_export_of_several_files(files, capsys):
     assert main(["export", "csv", str(files["cpu_only"]), str(files["busy"])]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))

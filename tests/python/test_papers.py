@@ -231,6 +231,28 @@ def test_what_stands_for_what_in_training_has_no_blanks():
     assert all(cell.strip() for line in lines for cell in line.strip("|").split("|"))
 
 
+def test_a_number_beside_even_is_told_only_beyond_the_intervals():
+    by_number = {headline.number: headline for headline in HEADLINES}
+    gain = by_number["speedup_aligned_over_merged_bfs"]  # 1.1 there
+    assert verdict(1.001, gain.claim) == REPRODUCED
+    assert not gain.told
+    assert gain.word == UNTOLD
+    # Where even itself is claimed, to be near it is all there is to tell.
+    same = by_number["zero_copy_matches_copies"]
+    assert same.claim.admits_even
+    assert same.word == REPRODUCED
+
+
+def test_losses_are_compared_and_not_what_is_left():
+    by_number = {headline.number: headline for headline in HEADLINES}
+    small = by_number["sm_share_small_most"]
+    left = replace(small, lost=False)
+    assert left.word == REPRODUCED  # 0.98 and 0.878
+    assert small.mean == pytest.approx(1 - left.mean)
+    assert small.claim.least == pytest.approx(1 - left.claim.least)
+    assert small.word == NOT
+
+
 def test_interleaved_edges_are_told_by_graph_and_algorithm_from_all_stored_rows():
     works = peers.works()
     assert sum(map(len, works.values())) == len(peers.interleaved()) > 60

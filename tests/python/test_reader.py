@@ -337,6 +337,9 @@ OFF = {
     "no cpu": lambda document: document["context"]["environment"].pop("cpu"),
     "gpus": lambda document: document["context"]["environment"].update(gpus=[1]),
     "type b": lambda document: document["context"].update(type_b=True),
+    "null type b": lambda document: document["context"].update(type_b=None),
+    "null interval": lambda document: document["benchmarks"][0].update(interval_s=None),
+    "null uncertainty": lambda document: document["benchmarks"][0].update(uncertainty=None),
 }
 READING = {
     "summary": [], "summary --full": [], "ask": ["copy"], "list": [], "matrix": [], "dispatch": [],

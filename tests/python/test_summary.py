@@ -14,7 +14,7 @@ from grainscope_report import writing as terminals
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
 from grainscope_report.commands import summary_full, summary_gnn
-from grainscope_report.groups import gnn_answers
+from grainscope_report.groups import gnn_answers, traversal_answers
 from grainscope_report.machine import machines
 from planted import FAR, SITE, gpu_file, pinned_copy, spoiled, zero_copy
 from planted_traversals import KRON, linked, machine_file, measured, model, pages, steady, traverse
@@ -445,6 +445,34 @@ def test_summary_of_a_model_alone_says_so(tmp_path, capsys):
 def table_line(out: str, begin: str) -> str:
     [line] = [" ".join(line.split()) for line in out.splitlines() if line.strip().startswith(begin)]
     return line
+
+
+@pytest.mark.parametrize(
+    ("merged", "aligned", "said"),
+    [
+        ((0.5, 0.52), (0.2, 0.21), "the fastest access is aligned in 1"),
+        ((0.2, 0.3), (0.19, 0.30), "the fastest access is none for certain in 1"),
+        (None, (0.2, 0.21), "1 measured traversal of edges in host memory, by one access"),
+    ],
+)
+def test_an_access_is_fastest_only_where_that_is_certain(tmp_path, merged, aligned, said):
+    file = machine_file()
+    for access, times in (("merged", merged), ("merged_aligned", aligned)):
+        if times:
+            traverse(file, [*times] * 4, access=access)
+    [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
+    assert said in traversal_answers.said(Analysis(machine))[0]
+
+
+def test_those_that_one_access_walks_count_for_none(tmp_path):
+    file = machine_file()
+    for algorithm, access in (("bfs", "merged"), ("bfs", "merged_aligned"), ("sssp", "naive")):
+        traverse(file, steady(0.2 if access == "merged_aligned" else 0.5), algorithm, access=access)
+    [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
+    assert traversal_answers.said(Analysis(machine))[0].startswith(
+        "Of 2 measured traversals of edges in host memory 1 was run by several accesses, of which the "
+        "fastest is aligned in 1"
+    )
 
 
 def test_both_widths_of_edges_are_of_the_same_access(tmp_path, capsys):

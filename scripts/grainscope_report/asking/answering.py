@@ -16,7 +16,7 @@ from grainscope_report.commands import files, summary
 from grainscope_report.comparison import document, verdicts
 from grainscope_report.figures import parts
 from grainscope_report.fits import shape
-from grainscope_report.machine import Machine
+from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import Result, Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, format_interval, plural, some
@@ -361,12 +361,15 @@ def _grid(asked: Asked, out: Terminal) -> Iterator[str]:
     columns = [Column(f"{'GB/s' if asked.by_rate(lines[0][0]) else 'time'} by {across}")]
     columns += [Column(format_bytes(size), right=True, optional=_gives_way(ranked, size)) for size in sizes]
     best = asked.best_at(across) if asked.sentence.want == "best" else set()
+    named = Counter(asked.name(rows[0], across) for rows in lines)
     cells = []
     for rows in lines:
+        name, site = asked.name(rows[0], across), sorted(rows[0].case.site.items())
+        name += f", {spoken_site(site)}" if named[name] > 1 and site else ""
         at = {_at_size(row, across): row for row in rows}
         stars = {size: "*" if row.name in best else " " if best else "" for size, row in at.items()}
         values = [f"{asked.short(at[size])}{stars[size]}" if size in at else "" for size in sizes]
-        cells.append((asked.name(rows[0], across), *values))
+        cells.append((name, *values))
     heading, *table = out.table(columns, cells)
     yield out.paint(heading, "dim")
     yield from table

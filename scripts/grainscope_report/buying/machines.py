@@ -2,8 +2,9 @@
 
 import math
 import re
+import shlex
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +24,8 @@ from grainscope_report.units import format_bytes, format_percent
 REFERENCE = "the reference"
 MOST_DIFFERENCES = 6
 Cache = dict[Path, tuple[Result, list[Case], bool | None]]
+# Between sizes that are more times apart nothing is interpolated; `quick` has steps of 16.
+MOST_APART = 16
 # How a thing is done, of which a program may choose the fastest. Every other axis is what is asked.
 HOW = {
     "access", "allocation", "blocks", "by", "chunk", "edge", "element", "host_threads", "lists", "load",
@@ -224,7 +227,8 @@ def differences(one: Result, other: Result) -> str:
         return "the environments are the same"
     said = [f"{each.fact} {each.base or '-'} / {each.new or '-'}" for each in found[:MOST_DIFFERENCES]]
     more = len(found) - len(said)
-    rest = f"; and {more} more (`grainscope-report env diff {one.path} {other.path}`)" if more else ""
+    paths = " ".join(shlex.quote(str(result.path)) for result in (one, other))
+    rest = f"; and {more} more (`grainscope-report env diff {paths}`)" if more else ""
     return f"the environments differ in {'; '.join(said)}{rest}"
 
 
@@ -293,23 +297,33 @@ class Way:
         """In words that in which ways of the machine differ."""
         return in_words(self.how)
 
-    def around(self, size: float | None) -> dict[float | None, float]:
-        """The sizes on either side of this one, or itself, with their shares of a line in log-log."""
-        known = self.points.keys() | self.lost.keys()
+    @property
+    def known(self) -> Set[float | None]:
+        """Sizes with rows, be they lost."""
+        return self.points.keys() | self.lost.keys()
+
+    def around(self, size: float | None, among: Set[float | None] | None = None) -> dict[float | None, float]:
+        """The sizes on either side of this one, or itself, with their shares of a line in log-log.
+
+        Of those `among` which both of two machines have: the line between far sizes is not the one between
+        near ones, and on lines of different ends equal machines would differ. None between sizes that are
+        more than `MOST_APART` times apart.
+        """
+        known = self.known if among is None else self.known & among
         if size in known:
             return {size: 1.0}
         if size is None:
             return {}
         below, above = [at for at in known if 0 < at < size], [at for at in known if at > size]
-        if not below or not above:
+        if not below or not above or min(above) > MOST_APART * max(below):
             return {}
         low, high = max(below), min(above)
         share = math.log(size / low) / math.log(high / low)
         return {low: 1 - share, high: share}
 
-    def lacking(self, size: float | None) -> Row | None:
+    def lacking(self, size: float | None, among: Set[float | None] | None = None) -> Row | None:
         """A row that this size needs and that was skipped or failed."""
-        return next((self.lost[at] for at in self.around(size) if at in self.lost), None)
+        return next((self.lost[at] for at in self.around(size, among) if at in self.lost), None)
 
     def rows(self, at: float | None) -> list[Row]:
         """The rows of a measured size."""
@@ -558,14 +572,35 @@ def _points(machine: Machine, rows: Sequence[Row]) -> Points:
     return tuple(nodes)
 
 
-def out_of_range(machine: Machine, component: Component, found: Sequence[Way], size: float | None) -> str:
-    """Why a size cannot be predicted: nothing is extrapolated."""
-    sizes = sorted({at for way in found for at in (*way.points, *way.lost) if at is not None})
+def known_sizes(found: Sequence[Way]) -> Set[float | None]:
+    """Sizes that some way has."""
+    return frozenset(at for way in found for at in way.known)
+
+
+def out_of_range(
+    machine: Machine, component: Component, sizes: Set[float | None], size: float | None, whose: str = ""
+) -> str:
+    """Why a size cannot be predicted: nothing is extrapolated, nor interpolated between sizes far apart.
+
+    `whose` names the machine that has no other of the sizes.
+    """
     axis = component.along or ""
-    low, high = naming.size(axis, sizes[0]), naming.size(axis, sizes[-1])
+    known = sorted(at for at in sizes if at is not None)
+    who = f"{machine.name} and {whose} both" if whose else machine.name
+    asked = f"and the workload asks for {naming.number(axis, size or 0)}"
+    if not known:
+        return f"there is no size at which {who} measured {component.name!r}: measure alike"
+    below, above = [at for at in known if at < (size or 0)], [at for at in known if at > (size or 0)]
+    if below and above:
+        near = f"{naming.size(axis, max(below))} and {naming.size(axis, min(above))}"
+        return (
+            f"{who} measured {component.name!r} at {near} and at no size between, {asked}: these are too far "
+            f"apart to tell what lies between; measure that size, too"
+        )
+    low, high = naming.size(axis, known[0]), naming.size(axis, known[-1])
     return (
-        f"{machine.name} measured {component.name!r} from {low} to {high}, and the workload asks for "
-        f"{naming.number(axis, size or 0)}: nothing is extrapolated; measure that size, too"
+        f"{who} measured {component.name!r} from {low} to {high}, {asked}: nothing is extrapolated; measure "
+        f"that size, too"
     )
 
 

@@ -15,7 +15,7 @@ file. So what is predicted is compared with what is predicted, and never with wh
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -338,6 +338,11 @@ class Predictor:
         every = [reference, *candidates]
         self._skips = [machines.skipped_alike(every, component) for component in found.components]
         self.metrics = [self._metric(at) for at in range(len(found.components))]
+        for component, there in zip(found.components, self._ways, strict=True):
+            for size in component.sizes:
+                if not any(way.around(size) for way in there):
+                    sizes = machines.known_sizes(there)
+                    raise ReportError(machines.out_of_range(reference, component, sizes, size))
 
     def predict(self, machine: Machine) -> Prediction:
         """The machine's predicted time, 1 for the reference; NotComparableError where rows are lacking."""
@@ -374,20 +379,22 @@ class Predictor:
         ratios, chosen, rows, base_rows = {}, {}, [], []
         lacking: dict[tuple[str, str], None] = {}
         left_out: list[tuple[str, Row]] = []
+        there = self._candidate_ways(machine, at)
+        among = machines.known_sizes(self._ways[at]) & machines.known_sizes(there)
         for size in component.sizes:
-            base_way, base = self._fastest(self.reference, self._ways[at], at, size)
-            there = self._candidate_ways(machine, at, base_way)
-            chosen[size], found = self._fastest(machine, there, at, size)
+            base_way, base = self._fastest(self.reference, self._ways[at], at, size, among, machine)
+            alike = self._by_the_same_way(machine, at, there, base_way)
+            chosen[size], found = self._fastest(machine, alike, at, size, among, self.reference)
             ratios[size] = self._ratio(at, found, base)
-            rows += [row for one in chosen[size].around(size) for row in chosen[size].rows(one)]
-            base_rows += [row for one in base_way.around(size) for row in base_way.rows(one)]
+            rows += [row for one in chosen[size].around(size, among) for row in chosen[size].rows(one)]
+            base_rows += [row for one in base_way.around(size, among) for row in base_way.rows(one)]
             for one, way in ((self.reference, base_way), (machine, chosen[size])):
-                used = way.around(size)
+                used = way.around(size, among)
                 left_out += [
                     (one.name, row) for row in way.left_out if row.case.axes.get(component.along) in used
                 ]
                 if machine.key != self.reference.key:
-                    lacking |= {(one.name, what): None for what in self._unknown(way, at, size)}
+                    lacking |= {(one.name, what): None for what in self._unknown(way, at, used)}
         weights = np.array(list(component.sizes.values()))
         times = _weighted(weights, [Estimates(1 / ratio.value, 1 / ratio.draws) for ratio in ratios.values()])
         logs = _weighted(
@@ -396,16 +403,16 @@ class Predictor:
         watts = _watts(
             (weight / ratios[size].value * part, chosen[size].rows(one))
             for size, weight in component.sizes.items()
-            for one, part in chosen[size].around(size).items()
+            for one, part in chosen[size].around(size, among).items()
         )
         more = tuple(lacking), tuple(_said(left_out)), watts
         return Part(times, logs, ratios, chosen, tuple(rows), tuple(base_rows), *more)
 
-    def _unknown(self, way: Way, at: int, size: float | None) -> Iterator[str]:
-        for one in way.around(size):
+    def _unknown(self, way: Way, at: int, used: Iterable[float | None]) -> Iterator[str]:
+        for one in used:
             yield from unknown(way.points[one], self.metrics[at])
 
-    def _candidate_ways(self, machine: Machine, at: int, base: Way) -> list[Way]:
+    def _candidate_ways(self, machine: Machine, at: int) -> list[Way]:
         component, reference = self.workload.components[at], self._ways[at]
         try:
             there = machines.ways(machine, component, reference, self._skips[at])
@@ -416,6 +423,10 @@ class Predictor:
                 raise LackingError(str(error)) from None
             raise NotComparableError(f"{error}; {self._differences(machine)}") from None
         machines.same_question(component, reference, machine, there)
+        return there
+
+    def _by_the_same_way(self, machine: Machine, at: int, there: list[Way], base: Way) -> list[Way]:
+        component = self.workload.components[at]
         if component.method != SAME:
             return there
         same = [way for way in there if way.by == base.by]
@@ -439,26 +450,36 @@ class Predictor:
         return self.workload.components[at].better or metrics.better(self.metrics[at]) or metrics.HIGHER
 
     def _fastest(
-        self, machine: Machine, there: Sequence[Way], at: int, size: float | None
+        self,
+        machine: Machine,
+        there: Sequence[Way],
+        at: int,
+        size: float | None,
+        among: Set[float | None],
+        other: Machine,
     ) -> tuple[Way, Estimates]:
-        """The way that measured best at a size, interpolated between measured sizes."""
-        found = [(way, one) for way in there if (one := self._at(machine, way, at, size)) is not None]
-        bad = next((row for way in there if (row := way.lacking(size))), None)
+        """The way that measured best at a size, interpolated between sizes that the other has, too."""
+        found = [(way, one) for way in there if (one := self._at(machine, way, at, size, among)) is not None]
+        bad = next((row for way in there if (row := way.lacking(size, among))), None)
         if not found and bad:
             name = self.workload.components[at].name
             raise LackingError(
                 f"{machine.name} lacks rows of {name!r}: {bad.name} was {bad.status}: {bad.reason}"
             )
         if not found:
-            said = machines.out_of_range(machine, self.workload.components[at], there, size)
-            raise NotComparableError(f"{said}; {self._differences(machine)}")
+            candidate = other if machine is self.reference else machine
+            whose = self.reference.name if candidate is not self.reference else ""
+            said = machines.out_of_range(candidate, self.workload.components[at], among, size, whose)
+            raise NotComparableError(f"{said}; {self._differences(candidate)}")
         sign = 1 if self._better(at) == metrics.HIGHER else -1
         return max(found, key=lambda one: sign * one[1].value)
 
-    def _at(self, machine: Machine, way: Way, at: int, size: float | None) -> Estimates | None:
+    def _at(
+        self, machine: Machine, way: Way, at: int, size: float | None, among: Set[float | None]
+    ) -> Estimates | None:
         """The quantity at a size, between two measured sizes on a line in log-log."""
-        around = way.around(size)
-        if not around or way.lacking(size):
+        around = way.around(size, among)
+        if not around or way.lacking(size, among):
             return None
         found = [(part, self._measured(machine, way, at, one)) for one, part in around.items()]
         if len(found) == 1:

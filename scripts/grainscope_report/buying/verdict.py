@@ -551,6 +551,15 @@ class _Offer:
         if lacking:
             rows = f"its rows of {', '.join(lacking)}"
             return None, None, f"{rows} have no power, which `grainscope --power` reads"
+        if gpus > self.units:
+            return (
+                None,
+                None,
+                (
+                    f"its rows say what one of its {gpus} GPUs takes at work, and nothing of the others "
+                    '(`price_per = "gpu"` counts each)'
+                ),
+            )
         shares = [
             share * part.time.value for share, (_, part) in zip(judged.prediction.shares, parts, strict=True)
         ]

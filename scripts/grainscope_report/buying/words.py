@@ -1,5 +1,6 @@
 """The verdict in sentences and tables, made once from the data, and as Markdown and one HTML page."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
@@ -259,7 +260,7 @@ def _what_decides(document: dict[str, Any]) -> Iterator[str]:
         yield (
             f"To decide, repeat the run on {_and(machines)}, then judge with what these runs differ by: "
             f"`grainscope repeat 3 --out DIR` on each, and `grainscope-report evaluate "
-            f"{document['workload']['file']}{' --type-b DIR' * len(machines)}`."
+            f"{shlex.quote(document['workload']['file'])}{' --type-b DIR' * len(machines)}`."
         )
     if any(one["what"] == SPREAD for one in document["unknown"]):
         yield "Choose a `metric` that follows the time of the row, or leave it open."

@@ -1,6 +1,7 @@
 """`grainscope-report evaluate`: which machine to buy for a workload, and how sure that is."""
 
 import argparse
+import shlex
 from pathlib import Path
 
 from grainscope_report import visits
@@ -122,7 +123,8 @@ def _init(path: Path) -> int:
     if path.exists():
         raise ReportError(f"{path} is there already: give --init another FILE")
     write(path, workload.START)
-    print(f"{path}: name your machines' files in it, then `grainscope-report evaluate {path}`")
+    command = f"grainscope-report evaluate {shlex.quote(str(path))}"
+    print(f"{path}: name your machines' files in it, then `{command}`")
     return EXIT_OK
 
 

@@ -11,6 +11,7 @@ numbers are alike, and a step ends where the next one begins.
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -92,7 +93,7 @@ def _row(result: Result, row: Row, said: str, numbers: Iterator[int]) -> Iterato
             begun, ended = plural(len(stage.begin_s), "step"), len(stage.end_s)
             raise ReportError(
                 f"{result.path}: in {row.name} {begun} of {stage.lane} began and {ended} ended: see all with "
-                f"`grainscope-report validate {result.path}`"
+                f"`grainscope-report validate {shlex.quote(str(result.path))}`"
             )
     for gpu in sorted({stage.gpu for stage in row.timeline}, key=lambda gpu: -1 if gpu is None else gpu):
         process = next(numbers)
@@ -250,6 +251,11 @@ def run_export(arguments: argparse.Namespace) -> int:
     if arguments.kind == "trace":
         text, rows = trace_text(results)
         opens = f"; {OPENS}"
+    elif not rows:
+        raise ReportError(
+            f"{', '.join(str(result.path) for result in results)}: there is no row to write: a run that "
+            "ended before its first case has none; run it again, or give another FILE"
+        )
     else:
         text = rows_csv(results) if arguments.kind == "csv" else rows_markdown(results)
     if arguments.out:
@@ -501,7 +507,7 @@ def _require_one_run(files: Sequence[Loaded]) -> None:
         if not one["context"]["run"]["complete"]:
             raise NotOneRunError(
                 f"{path} is not complete ({one['context']['run']['why_incomplete']}): "
-                f"finish it with `grainscope --resume {path.parent}`"
+                f"finish it with `grainscope --resume {shlex.quote(str(path.parent))}`"
             )
     _require_all_shards(files)
 

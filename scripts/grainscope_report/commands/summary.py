@@ -279,8 +279,9 @@ def _numbers(result: Result, out: Terminal) -> Part:
 
 
 def _power(result: Result) -> Iterator[tuple[str, ...]]:
-    """What a GPU's board takes at most, of runs that read it."""
-    if rows := [row for row in result.rows if row.ok and row.power_w]:
+    """What a GPU's board takes at most, of runs that were to read it: others have it of few rows."""
+    rows = [row for row in result.rows if row.ok and row.power_w]
+    if rows and "--power=true" in result.run.flags:
         most = max(rows, key=lambda row: row.power_w)
         size = [format_bytes(most.case.axes[BYTES])] if BYTES in most.case.axes else []
         where = " ".join([most.case.family, name(most), *size])

@@ -190,11 +190,12 @@ def _shares(screen: Screen) -> Section:
     wide = sorted(screen.shares, key=lambda one: -one.ratios[-1] / one.ratios[0])
     rows = tuple(
         (*of_family(one), *(spoken[one.kind],) * several, str(one.nodes),
-         *(f"{ratio:.3f}" for ratio in (*one.ratios, one.slow_from)))
+         *(f"{ratio:.3f}" for ratio in one.ratios), f"≥ {one.slow_from:.3f}")
         for one in wide
     )  # fmt: skip
     said = (
-        "Time over the median of the nodes, at these percentiles of the nodes, and from which one is slow.",
+        "Time over the median of the nodes, at these percentiles of the nodes, and from which one is slow, "
+        "later where its visits differ more.",
     )
     return Section("Percentiles by family", said, columns, rows)
 

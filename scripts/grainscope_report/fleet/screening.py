@@ -11,7 +11,7 @@ Sources: Rousseeuw and Croux, Alternatives to the median absolute deviation, J. 
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import PurePosixPath
@@ -189,14 +189,17 @@ WITH few AS (SELECT run, kind, row_number() OVER (PARTITION BY kind ORDER BY mac
     GROUP BY ALL)
 SELECT run, count(*), min(family || ': ' || reason)
 FROM skipped JOIN timed USING (kind, row) WHERE 2 * times > n GROUP BY run"""
+# Commits are named by seven digits or more: one whose digits another begins with is the same.
+_COMMIT = r"""regexp_replace("commit", '^([0-9a-f]{7})[0-9a-f]*', '\1')"""
 # A run with fewer GPUs than others has lost some, unless a later run of its node has more, and its own too.
 # One without any has where it has a driver, or its node had some before: a login node has none to lose.
 _UUIDS = "({}.environment ->> '$.gpus[*].uuid')"
 _ODD = f"""
 WITH last AS (SELECT r.*, trim(concat_ws(' ', preset, regexp_replace(flags, '--preset=\\S+', ''))) AS asked,
-    version || ' ' || "commit" AS suite,
+    max(version || ' ' || "commit") OVER (PARTITION BY version, {_COMMIT}) AS suite,
     epoch(r.started) AS began FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
   usual AS (SELECT kind, mode(asked) AS asked, mode(suite) AS suite, median(began) AS began, count(*) AS n,
+    map_values(histogram(asked)) AS asks, map_values(histogram(suite)) AS suites,
     any_value(gpu) AS gpu, any_value(gpus) AS gpus, any_value(cpu) AS cpu FROM last GROUP BY kind),
   whole AS (SELECT few.kind, max(u.n) AS n, arg_max(u.gpus, u.n) AS gpus
     FROM usual few JOIN usual u ON u.cpu = few.cpu AND u.gpus > few.gpus
@@ -211,7 +214,7 @@ WITH last AS (SELECT r.*, trim(concat_ws(' ', preset, regexp_replace(flags, '--p
     HAVING (any_value(l.gpus) > 0 OR any_value(l.driver) <> '' OR count(o.run) > 0)
       AND coalesce(max(o.started) < l.started, true))
 SELECT l.machine, l.node, l.source, l.run, epoch(l.ended) - l.began, l.wall_s, l.started, l.asked, u.asked,
-  l.suite, u.suite, l.began - u.began, u.n, l.complete, l.gpus, short.gpus, short.n
+  l.suite, u.suite, l.began - u.began, u.n, u.asks, u.suites, l.complete, l.gpus, short.gpus, short.n
 FROM last l JOIN usual u USING (kind) LEFT JOIN short USING (run)
 WHERE u.n >= {OFTEN} AND (l.asked <> u.asked OR l.suite <> u.suite
     OR abs(l.began - u.began) > {STRAY_DAYS * DAY_S})
@@ -470,7 +473,7 @@ def _odd(connection: Any, labels: Labels) -> Iterator[Refused]:
     skipped = {run: told for run, *told in _all(connection, _SKIPPED)} if some else {}
     found = _all(connection, _ODD, now, list(skipped))
     for machine, node, source, run, took, wall, started, *beside in found:
-        asked, usual, suite, usual_suite, apart, count, complete, gpus, gpus_due, others = beside
+        asked, usual, suite, usual_suite, apart, count, *counts, complete, gpus, gpus_due, others = beside
         why = []
         if others:
             has, of = (plural(gpus, "GPU"), "GPU and CPU") if gpus else ("no GPU", "CPU")
@@ -491,7 +494,15 @@ def _odd(connection: Any, labels: Labels) -> Iterator[Refused]:
             days = f"{abs(apart) / DAY_S:.0f} days {'after' if apart > 0 else 'before'} most"
             why.append(f"started {days}: it is of another run, or its clock is off")
         if count >= OFTEN and asked != usual:
-            why.append(f"is of another run: `{asked}`, most are `{usual}`")
+            why.append(f"is of another run: `{asked}`, {_of_most(f'`{usual}`', counts[0])}")
         if count >= OFTEN and suite != usual_suite:
-            why.append(f"is of GrainScope {suite}, most are of {usual_suite}")
+            why.append(f"is of GrainScope {suite}, {_of_most(usual_suite, counts[1])}")
         yield Refused(labels(machine, node), f"{'; '.join(why)} (run {run}, {source})", kept=True)
+
+
+def _of_most(usual: str, counts: Sequence[int]) -> str:
+    """What more than half of the nodes of a kind are of; where there is none, of how many they are."""
+    nodes = sum(counts)
+    if 2 * max(counts) > nodes:
+        return f"most are of {usual}"
+    return f"the {nodes:,} nodes of its kind are of {len(counts)} different ones"

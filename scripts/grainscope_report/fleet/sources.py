@@ -16,6 +16,7 @@ import gzip
 import hashlib
 import json
 import os
+import shlex
 import sys
 import tarfile
 import zipfile
@@ -192,7 +193,9 @@ def _below(top: Path) -> Iterator[Source | Refused]:
         elif run:
             yield Source(str(here / run))
         elif JOURNAL in there:
-            yield Refused(folder, f"is an unfinished run: `grainscope --resume {folder}` finishes it")
+            yield Refused(
+                folder, f"is an unfinished run: `grainscope --resume {shlex.quote(str(folder))}` finishes it"
+            )
         else:
             for name in sorted(there):
                 if name.endswith((*ARCHIVES, ".jsonl.gz", ".json", ".json.gz")):

@@ -16,6 +16,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import shutil
 import tempfile
 import time
@@ -452,15 +453,12 @@ def _of_this_format(path: Path) -> None:
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
     """A connection with the data set's tables as views; ReportError where nothing is in it."""
+    add = f"`grainscope-report store add {shlex.quote(str(path))} RUN`"
     if not is_store(path):
-        raise ReportError(
-            f"{path} is no data set of a fleet: `grainscope-report store add {path} RUN` makes one"
-        )
+        raise ReportError(f"{path} is no data set of a fleet: {add} makes one")
     _of_this_format(path)
     if not any((path / "runs").rglob("*.parquet")):
-        raise ReportError(
-            f"{path} is an empty data set: add runs with `grainscope-report store add {path} RUN`"
-        )
+        raise ReportError(f"{path} is an empty data set: add runs with {add}")
     spill = Path(tempfile.mkdtemp(prefix="grainscope-fleet-"))
     connection = connected("asking", len(os.sched_getaffinity(0)), spill)
     try:

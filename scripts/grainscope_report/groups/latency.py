@@ -177,6 +177,10 @@ def _copy(paths: Sequence[Path]) -> str:
     if not all_paths or all_paths[0].line.latency_s.value <= 0:
         return ""
     latency = all_paths[0].line.latency_s
+    least = min(all_paths[0].rows, key=lambda row: row.bytes)
+    if latency.value > least.time.high:
+        # Small copies go another way than large ones, through which the line goes.
+        return f"A pinned copy of {format_bytes(least.bytes)} to the GPU takes {format_time(least.median_s)}"
     start = format_time(latency.value)
     if latency.high > WIDE * latency.value:
         start += f" (up to {format_time(latency.high)} by its interval)"

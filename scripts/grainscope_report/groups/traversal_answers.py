@@ -57,15 +57,23 @@ class Answer:
         return self.best.label
 
     @property
+    def others(self) -> tuple[Run, ...]:
+        """The other ways over edges in host memory."""
+        return tuple(run for run in self.ways if run is not self.best and run.placement not in NOT_IN_PLACE)
+
+    @property
     def tied(self) -> tuple[Run, ...]:
         """The ways that take just as long as the best."""
         return tuple(
             run
-            for run in self.ways
-            if run is not self.best
-            and run.placement not in NOT_IN_PLACE
-            and math.isclose(run.time.value, self.best.time.value, rel_tol=SAME_TIME)
+            for run in self.others
+            if math.isclose(run.time.value, self.best.time.value, rel_tol=SAME_TIME)
         )
+
+    @property
+    def certain(self) -> bool:
+        """Whether the best is faster than each other way by more than their intervals reach."""
+        return all(traversal.speedup(run, self.best).low > 1 for run in self.others)
 
     def like(self, way: Run) -> Run | None:
         """The way here with the same access and placement."""
@@ -362,11 +370,20 @@ def said(run: Analysis) -> list[str]:
     there = measured or found
     if not there:
         return fewer
-    counted = Counter(_spoken_way(answer) for answer in there)
+    chosen = [answer for answer in there if answer.others]
+    counted = Counter(_spoken_way(answer) for answer in chosen)
     ways = ", ".join(f"{way} in {count}" for way, count in counted.most_common())
     what = "measured" if measured else f"modelled over {traversal.link_name(there[0].best.link)}"
     works = f"{len(there)} {what} traversal{'s' if len(there) > 1 else ''} of edges in host memory"
-    return [f"Of {works} the fastest access is {ways}{_against(there)}", *fewer]
+    if not chosen:
+        one = "each by one access" if len(there) > 1 else "by one access"
+        return [f"{works}, {one}{_against(there)}", *fewer]
+    if len(chosen) < len(there):
+        ran = "was" if len(chosen) == 1 else "were"
+        ways = f"{len(chosen)} {ran} run by several accesses, of which the fastest is {ways}"
+    else:
+        ways = f"the fastest access is {ways}"
+    return [f"Of {works} {ways}{_against(there)}", *fewer]
 
 
 def said_of_lanes(found: Sequence[AtWork]) -> list[str]:
@@ -459,6 +476,8 @@ def _range(values: Sequence[float]) -> str:
 
 def _spoken_way(answer: Answer) -> str:
     """`aligned`, or where several take the same time `merged = aligned (a tie)`."""
+    if not (answer.tied or answer.certain):
+        return "none for certain"
     names = [
         "Subway" if run.placement == "subway" else traversal.spoken(run.access)
         for run in (answer.best, *answer.tied)

@@ -131,6 +131,26 @@ TEST_P(HeldToAccount, an_answer_is_known_again_and_a_wrong_one_is_not) {
   EXPECT_THROW(run(sources), FailedError);
 }
 
+// From one source again and again: an answer that differs from those that wait is no answer of theirs.
+TEST_P(HeldToAccount, a_wrong_answer_does_not_hide_behind_a_right_one_that_waits) {
+  const std::vector<Vertex> sources(5, graph_.sources(1).front());
+  stand_in_.spoil_answer = [&](int run, Values& answer) {
+    if (run == 4) {
+      ++answer[(sources.front() + 1) % answer.size()];
+    }
+  };
+  EXPECT_THROW(run(sources), FailedError);
+}
+
+// All that had the one answer that waited have what it reached.
+TEST_P(HeldToAccount, trials_with_one_answer_are_settled_together) {
+  const std::vector<Vertex> sources(5, graph_.sources(1).front());
+  for (const Trial& trial : run(sources)) {
+    EXPECT_GT(trial.counters.at("reached"), 1);
+    EXPECT_GT(trial.counters.at("teps"), 1);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Trials, HeldToAccount, testing::Values(Algorithm::bfs, Algorithm::sssp),
                          [](const auto& which) { return name(which.param); });
 
