@@ -371,18 +371,22 @@ def said(run: Analysis) -> list[str]:
     if not there:
         return fewer
     chosen = [answer for answer in there if answer.others]
-    counted = Counter(_spoken_way(answer) for answer in chosen)
+    sure = [answer for answer in chosen if answer.tied or answer.certain]
+    counted = Counter(map(_spoken_way, sure))
     ways = ", ".join(f"{way} in {count}" for way, count in counted.most_common())
+    if sure and len(sure) < len(chosen):
+        ways += f", and in {len(chosen) - len(sure)} none for certain"
     what = "measured" if measured else f"modelled over {traversal.link_name(there[0].best.link)}"
     works = f"{len(there)} {what} traversal{'s' if len(there) > 1 else ''} of edges in host memory"
     if not chosen:
         one = "each by one access" if len(there) > 1 else "by one access"
-        return [f"{works}, {one}{_against(there)}", *fewer]
+        return [f"{works}, {one}{_against(there, 'its speed')}", *fewer]
     if len(chosen) < len(there):
         ran = "was" if len(chosen) == 1 else "were"
-        ways = f"{len(chosen)} {ran} run by several accesses, of which the fastest is {ways}"
+        fastest = f"the fastest is {ways}" if sure else "none is the fastest for certain"
+        ways = f"{len(chosen)} {ran} run by several accesses, of which {fastest}"
     else:
-        ways = f"the fastest access is {ways}"
+        ways = f"the fastest access is {ways}" if sure else "no access is the fastest for certain"
     return [f"Of {works} {ways}{_against(there)}", *fewer]
 
 
@@ -476,8 +480,6 @@ def _range(values: Sequence[float]) -> str:
 
 def _spoken_way(answer: Answer) -> str:
     """`aligned`, or where several take the same time `merged = aligned (a tie)`."""
-    if not (answer.tied or answer.certain):
-        return "none for certain"
     names = [
         "Subway" if run.placement == "subway" else traversal.spoken(run.access)
         for run in (answer.best, *answer.tied)
@@ -485,8 +487,8 @@ def _spoken_way(answer: Answer) -> str:
     return f"{' = '.join(names)} (a tie)" if answer.tied else names[0]
 
 
-def _against(chosen_answers: Sequence[Answer]) -> str:
-    """The range of how many times faster than managed memory and than the GPU's own."""
+def _against(chosen_answers: Sequence[Answer], speed: str = "the speed of the best") -> str:
+    """The range of how many times as fast the best is as managed memory and as the GPU's own."""
     managed = (
         "that of managed memory under pressure"
         if chosen_answers[0].label == "modelled"
@@ -497,7 +499,7 @@ def _against(chosen_answers: Sequence[Answer]) -> str:
         ratios = sorted(answer.over[base].value for answer in chosen_answers if base in answer.over)
         if ratios:
             parts.append(f"{_range(ratios)} times {name}")
-    return f"; its speed is {' and '.join(parts)}" if parts else ""
+    return f"; {speed} is {' and '.join(parts)}" if parts else ""
 
 
 # Who needs how much of the GPU's memory for which time.
