@@ -26,7 +26,7 @@ from grainscope_report.groups.traversal import ORDERS, PRESSURE_CARD, Run, Work
 from grainscope_report.machine import Machine
 from grainscope_report.model import MODEL, Level, Row
 from grainscope_report.statistics import Estimate, plain
-from grainscope_report.units import format_bytes, format_percent, format_time, significant
+from grainscope_report.units import format_bytes, format_percent, format_time, plural, significant
 from grainscope_report.writing import Column, Terminal
 
 BASES = ("managed", "device")
@@ -376,11 +376,12 @@ def said(run: Analysis) -> list[str]:
     ways = ", ".join(f"{way} in {count}" for way, count in counted.most_common())
     if sure and len(sure) < len(chosen):
         ways += f", and in {len(chosen) - len(sure)} none for certain"
-    what = "measured" if measured else f"modelled over {traversal.link_name(there[0].best.link)}"
-    works = f"{len(there)} {what} traversal{'s' if len(there) > 1 else ''} of edges in host memory"
+    works = plural(len(there), "measured traversal" if measured else "traversal") + " of edges in host memory"
+    if not measured:
+        works += f", modelled over {traversal.link_name(there[0].best.link)},"
     if not chosen:
         one = "each by one access" if len(there) > 1 else "by one access"
-        return [f"{works}, {one}{_against(there, 'its speed')}", *fewer]
+        return [f"{works.rstrip(',')}, {one}{_against(there, 'its speed')}", *fewer]
     if len(chosen) < len(there):
         ran = "was" if len(chosen) == 1 else "were"
         fastest = f"the fastest is {ways}" if sure else "none is the fastest for certain"
