@@ -24,7 +24,7 @@ from grainscope_report.units import format_bytes, format_percent
 REFERENCE = "the reference"
 MOST_DIFFERENCES = 6
 Cache = dict[Path, tuple[Result, list[Case], bool | None]]
-# Between sizes that are more times apart nothing is interpolated; `quick` has steps of 16.
+# Between sizes that are more times apart nothing is interpolated. Sizes of copies in `quick` are no further.
 MOST_APART = 16
 # How a thing is done, of which a program may choose the fastest. Every other axis is what is asked.
 HOW = {

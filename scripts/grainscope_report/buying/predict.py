@@ -382,9 +382,9 @@ class Predictor:
         there = self._candidate_ways(machine, at)
         among = machines.known_sizes(self._ways[at]) & machines.known_sizes(there)
         for size in component.sizes:
-            base_way, base = self._fastest(self.reference, self._ways[at], at, size, among, machine)
+            base_way, base = self._fastest(self.reference, machine, self._ways[at], at, size, among)
             alike = self._by_the_same_way(machine, at, there, base_way)
-            chosen[size], found = self._fastest(machine, alike, at, size, among, self.reference)
+            chosen[size], found = self._fastest(machine, machine, alike, at, size, among)
             ratios[size] = self._ratio(at, found, base)
             rows += [row for one in chosen[size].around(size, among) for row in chosen[size].rows(one)]
             base_rows += [row for one in base_way.around(size, among) for row in base_way.rows(one)]
@@ -452,13 +452,16 @@ class Predictor:
     def _fastest(
         self,
         machine: Machine,
+        candidate: Machine,
         there: Sequence[Way],
         at: int,
         size: float | None,
         among: Set[float | None],
-        other: Machine,
     ) -> tuple[Way, Estimates]:
-        """The way that measured best at a size, interpolated between sizes that the other has, too."""
+        """The way that measured best at a size, interpolated between sizes `among` those of both machines.
+
+        `machine` is the candidate or the reference, whose ways are `there`.
+        """
         found = [(way, one) for way in there if (one := self._at(machine, way, at, size, among)) is not None]
         bad = next((row for way in there if (row := way.lacking(size, among))), None)
         if not found and bad:
@@ -467,7 +470,6 @@ class Predictor:
                 f"{machine.name} lacks rows of {name!r}: {bad.name} was {bad.status}: {bad.reason}"
             )
         if not found:
-            candidate = other if machine is self.reference else machine
             whose = self.reference.name if candidate is not self.reference else ""
             said = machines.out_of_range(candidate, self.workload.components[at], among, size, whose)
             raise NotComparableError(f"{said}; {self._differences(candidate)}")

@@ -381,7 +381,7 @@ def said(run: Analysis) -> list[str]:
         works += f", modelled over {traversal.link_name(there[0].best.link)},"
     if not chosen:
         one = "each by one access" if len(there) > 1 else "by one access"
-        return [f"{works.rstrip(',')}, {one}{_against(there, 'its speed')}", *fewer]
+        return [f"{works.removesuffix(',')}, {one}{_against(there, 'its speed')}", *fewer]
     if len(chosen) < len(there):
         ran = "was" if len(chosen) == 1 else "were"
         fastest = f"the fastest is {ways}" if sure else "none is the fastest for certain"
