@@ -58,15 +58,16 @@ class CudaMiniBatch final : public GpuMiniBatch {
     return result;
   }
 
-  [[nodiscard]] MiniBatch copy() const override {
-    MiniBatch result;
-    result.nodes_upto = nodes_upto();
-    result.nodes.resize(result.nodes_upto.back());
-    fetch(result.nodes, view_.nodes);
-    result.layers.resize(hops_);
+  using GpuMiniBatch::copy;
+  void copy(MiniBatch& into) const override {
+    into.nodes_upto = nodes_upto();
+    into.nodes.resize(into.nodes_upto.back());
+    fetch(into.nodes, view_.nodes);
+    into.layers.resize(hops_);
+    into.sampled_edges = 0;
     for (std::size_t hop = 0; hop < hops_; ++hop) {
-      Layer& layer = result.layers[hop];
-      layer.offsets.resize(std::size_t{result.nodes_upto[hop]} + 1);
+      Layer& layer = into.layers[hop];
+      layer.offsets.resize(std::size_t{into.nodes_upto[hop]} + 1);
       fetch(layer.offsets, view_.layers[hop].offsets);
       if (layer.offsets.back() > view_.layers[hop].most_edges) {
         throw FailedError("wrong result: a layer sampled on GPU " + std::to_string(gpu_) +
@@ -74,9 +75,8 @@ class CudaMiniBatch final : public GpuMiniBatch {
       }
       layer.sources.resize(layer.offsets.back());
       fetch(layer.sources, view_.layers[hop].sources);
-      result.sampled_edges += layer.sources.size();
+      into.sampled_edges += layer.sources.size();
     }
-    return result;
   }
 
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return own_ != nullptr ? own_->bytes() : 0; }

@@ -8,10 +8,13 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <parallel/algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../graph/answers.hpp"
+#include "../graph/parallel.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/lean/run.hpp"
@@ -347,33 +350,52 @@ class NearFar {
     marked_[source] = 1;
     std::uint64_t threshold = delta_;
     while (!fallen.empty()) {
-      std::vector<Vertex> active;
-      std::vector<Vertex> far;
-      std::uint32_t nearest = graph::kUnreached;
-      for (const Vertex v : fallen) {
-        if (result_.distances[v] < threshold) {
-          active.push_back(v);
-          marked_[v] = 0;
-        } else {
-          far.push_back(v);
-          nearest = std::min(nearest, result_.distances[v]);
-        }
-      }
-      fallen = std::move(far);
+      const auto [active, nearest] = take_near(fallen, threshold);
       if (active.empty()) {
         threshold = std::uint64_t{nearest} + delta_;
-        continue;
+      } else {
+        step(active, fallen);
       }
-      step(active, fallen);
     }
     return std::move(result_);
   }
 
  private:
+  // Out of `fallen`: those below the threshold, ascending. And the least distance of those that stay.
+  std::pair<std::vector<Vertex>, std::uint32_t> take_near(std::vector<Vertex>& fallen,
+                                                          std::uint64_t threshold) {
+    std::vector<Vertex> active;
+    std::vector<Vertex> far;
+    std::uint32_t nearest = graph::kUnreached;
+#pragma omp parallel reduction(min : nearest) if (fallen.size() > graph::kWorthThreads)
+    {
+      std::vector<Vertex> mine;
+      std::vector<Vertex> others;
+#pragma omp for schedule(static) nowait
+      for (std::size_t i = 0; i < fallen.size(); ++i) {
+        const Vertex v = fallen[i];
+        if (result_.distances[v] < threshold) {
+          mine.push_back(v);
+          marked_[v] = 0;
+        } else {
+          others.push_back(v);
+          nearest = std::min(nearest, result_.distances[v]);
+        }
+      }
+#pragma omp critical
+      {
+        active.insert(active.end(), mine.begin(), mine.end());
+        far.insert(far.end(), others.begin(), others.end());
+      }
+    }
+    fallen = std::move(far);
+    __gnu_parallel::sort(active.begin(), active.end());
+    return {std::move(active), nearest};
+  }
+
   // All threads: every list with the distance that its vertex has as the step begins, so that it does not
   // matter who comes first.
-  void step(std::vector<Vertex>& active, std::vector<Vertex>& fallen) {
-    std::sort(active.begin(), active.end());
+  void step(const std::vector<Vertex>& active, std::vector<Vertex>& fallen) {
     if (visit_) {
       visit_(active);
     }

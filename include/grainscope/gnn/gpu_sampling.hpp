@@ -87,8 +87,14 @@ class GpuMiniBatch {
   [[nodiscard]] virtual const DeviceMiniBatch& view() const = 0;
   // nodes_upto, as sampling left it; waits for the sampling of this mini-batch.
   [[nodiscard]] virtual std::vector<std::uint32_t> nodes_upto() const = 0;
-  // All of it, copied to the host; waits for the sampling of this mini-batch.
-  [[nodiscard]] virtual MiniBatch copy() const = 0;
+  // All of it, copied to the host, into one whose memory is used again; waits for the sampling of this
+  // mini-batch.
+  virtual void copy(MiniBatch& into) const = 0;
+  [[nodiscard]] MiniBatch copy() const {
+    MiniBatch result;
+    copy(result);
+    return result;
+  }
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;
 
  protected:
