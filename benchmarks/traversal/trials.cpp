@@ -180,7 +180,10 @@ void Trials::hold_to_account(std::size_t number, graph::Vertex source) {
   if (!batch_) {
     batch_.emplace(graph_.csr().vertices());
   }
-  batch_->add(source, answer);
+  if (!batch_->add(source, answer)) {
+    settle(number, certify(graph_, parts_.algorithm, source, answer));
+    return;
+  }
   waiting_.push_back({{number}, digest, graph::reached_by(graph_.csr(), answer)});
   if (batch_->full()) {
     certify_waiting();
@@ -188,11 +191,10 @@ void Trials::hold_to_account(std::size_t number, graph::Vertex source) {
 }
 
 bool Trials::batches() const {
-  constexpr std::uint64_t kMost = 2 * kGiB;
   const std::uint64_t bytes = graph::AnswerBatch::bytes(graph_.csr().vertices());
   const bool gains =
       parts_.algorithm == Algorithm::bfs || (parts_.algorithm == Algorithm::sssp && !graph_.csr().directed);
-  return batch_ || (gains && bytes <= kMost && bytes <= available_memory().bytes().value_or(UINT64_MAX) / 4);
+  return batch_ || (gains && bytes <= available_memory().bytes().value_or(UINT64_MAX) / 4);
 }
 
 void Trials::certify_waiting() {

@@ -15,23 +15,31 @@
 
 namespace grainscope::graph {
 
-void AnswerBatch::add(Vertex source, std::span<const std::uint32_t> answer) {
+bool AnswerBatch::add(Vertex source, std::span<const std::uint32_t> answer) {
   if (full()) {
     throw UsageError("a batch has " + std::to_string(kLanes) + " answers, and no room for another");
   }
-  if (answer.size() != entries_.size()) {
+  if (answer.size() != vertices_) {
     throw FailedError("an answer has " + std::to_string(answer.size()) + " entries, and " +
-                      std::to_string(entries_.size()) + " are its batch's");
+                      std::to_string(vertices_) + " are its batch's");
   }
   const std::size_t lane = sources_.size();
+  if (lane == answers_.size()) {
+    answers_.emplace_back(vertices_);
+  }
+  const HostArray<Entry>& entries = answers_[lane];
   std::uint32_t greatest = greatest_;
 #pragma omp parallel for reduction(max : greatest) if (answer.size() > kFewVertices)
   for (std::size_t v = 0; v < answer.size(); ++v) {
-    entries_[v][lane] = answer[v];
+    entries[v] = static_cast<Entry>(answer[v]);  // of kUnreached kNotReached
     greatest = answer[v] == kUnreached ? greatest : std::max(greatest, answer[v]);
+  }
+  if (greatest >= kNotReached) {
+    return false;
   }
   greatest_ = greatest;
   sources_.push_back(source);
+  return true;
 }
 
 void AnswerBatch::clear() {
@@ -40,16 +48,36 @@ void AnswerBatch::clear() {
 }
 
 HostArray<std::uint32_t> AnswerBatch::answer(std::size_t lane) const {
-  HostArray<std::uint32_t> answer(entries_.size());
+  HostArray<std::uint32_t> answer(vertices_);
 #pragma omp parallel for if (answer.size() > kFewVertices)
-  for (std::size_t v = 0; v < entries_.size(); ++v) {
-    answer[v] = entries_[v][lane];
+  for (Vertex v = 0; v < vertices_; ++v) {
+    const Entry entry = answers_[lane][v];
+    answer[v] = entry == kNotReached ? kUnreached : entry;
   }
   return answer;
 }
 
+std::span<const AnswerBatch::Lanes> AnswerBatch::entries() {
+  constexpr std::uint64_t kTogether = 512;  // vertices, whose lines a core keeps
+  if (entries_.size() != vertices_) {
+    entries_ = HostArray<Lanes>(vertices_);
+  }
+  const std::uint64_t vertices = vertices_;
+#pragma omp parallel for if (vertices > kFewVertices)
+  for (std::uint64_t first = 0; first < vertices; first += kTogether) {
+    const std::uint64_t last = std::min(vertices, first + kTogether);
+    for (std::size_t lane = 0; lane < sources_.size(); ++lane) {
+      for (std::uint64_t v = first; v < last; ++v) {
+        entries_[v][lane] = answers_[lane][v];
+      }
+    }
+  }
+  return entries_.span();
+}
+
 namespace {
 
+using Entry = AnswerBatch::Entry;
 using Lanes = AnswerBatch::Lanes;
 
 // What a pass over all in-edges found.
@@ -60,33 +88,37 @@ struct Pass {
 };
 
 // The least of the ways to a vertex over its in-edges, of each lane. Where nothing is reached a sum would
-// begin again at 0, so that it stops at kUnreached.
+// begin again at 0, so that it stops at kNotReached.
 template <bool kWeighted>
-Lanes least_ways(const Csr& in_edges, Vertex v, const AnswerBatch& batch, Pass& pass) {
+Lanes least_ways(const Csr& in_edges, Vertex v, std::span<const Lanes> entries, Pass& pass) {
   constexpr Edge kAhead = 32;  // lines that are on their way from memory at once
   Lanes least;
-  least.fill(kUnreached);
+  least.fill(AnswerBatch::kNotReached);
   const Edge end = in_edges.offsets[v + std::uint64_t{1}];
   for (Edge i = in_edges.offsets[v]; i < end; ++i) {
-    __builtin_prefetch(&batch[in_edges.targets[std::min(i + kAhead, in_edges.edges() - 1)]]);
-    const std::uint32_t* const there = batch[in_edges.targets[i]].data();
+    __builtin_prefetch(&entries[in_edges.targets[std::min(i + kAhead, in_edges.edges() - 1)]]);
+    const Entry* const there = entries[in_edges.targets[i]].data();
     const Weight weight = kWeighted ? in_edges.weights[i] : 1;
     if constexpr (kWeighted) {
       pass.least_weight = std::min(pass.least_weight, weight);
       pass.most_weight = std::max<std::uint64_t>(pass.most_weight, weight);
     }
+    const auto length = static_cast<Entry>(weight);  // of what is longer the pass proves nothing
+    const auto last = static_cast<Entry>(~length);
 #pragma omp simd
     for (std::size_t lane = 0; lane < AnswerBatch::kLanes; ++lane) {
-      least[lane] = std::min(least[lane], std::min(there[lane], ~weight) + weight);
+      const auto way = static_cast<Entry>(std::min(there[lane], last) + length);
+      least[lane] = std::min(least[lane], way);
     }
   }
   return least;
 }
 
 template <bool kWeighted>
-Pass pass_over(const Csr& in_edges, const AnswerBatch& batch) {
+Pass pass_over(const Csr& in_edges, AnswerBatch& batch) {
   const EdgeChunks chunks(in_edges);
   const auto sources = batch.sources();
+  const std::span<const Lanes> entries = batch.entries();
   unsigned differing = 0;
   Weight least_weight = 1;
   std::uint64_t most_weight = 1;
@@ -99,10 +131,10 @@ Pass pass_over(const Csr& in_edges, const AnswerBatch& batch) {
     Pass pass;
     const Vertex last = chunks.first(chunk + 1);
     for (Vertex v = chunks.first(chunk); v < last; ++v) {
-      const Lanes& here = batch[v];
-      const Lanes least = least_ways<kWeighted>(in_edges, v, batch, pass);
+      const Lanes& here = entries[v];
+      const Lanes least = least_ways<kWeighted>(in_edges, v, entries, pass);
       for (std::size_t lane = 0; lane < sources.size(); ++lane) {
-        const std::uint32_t right = v == sources[lane] ? 0 : least[lane];
+        const Entry right = v == sources[lane] ? Entry{0} : least[lane];
         pass.differing |= static_cast<unsigned>(here[lane] != right) << lane;
       }
     }
@@ -116,12 +148,12 @@ Pass pass_over(const Csr& in_edges, const AnswerBatch& batch) {
 // Every entry is the least way there over an in-edge, but the source's, which is 0: from an entry that is not
 // kUnreached such ways lead back, always nearer, and only the source has none before it, so it is the length
 // of a path; and none is shorter, since no edge offers less. That holds where every edge has a length and no
-// sum goes beyond 32 bits. What this does not prove is held to the proof of one answer, which knows more and
+// sum goes beyond 16 bits. What this does not prove is held to the proof of one answer, which knows more and
 // says what is wrong.
 template <bool kWeighted, class Single>
-void certify_lanes(const Csr& in_edges, const AnswerBatch& batch, const Single& single) {
+void certify_lanes(const Csr& in_edges, AnswerBatch& batch, const Single& single) {
   const Pass pass = pass_over<kWeighted>(in_edges, batch);
-  const bool holds = pass.least_weight > 0 && batch.greatest() + pass.most_weight < kUnreached;
+  const bool holds = pass.least_weight > 0 && batch.greatest() + pass.most_weight < AnswerBatch::kNotReached;
   for (std::size_t lane = 0; lane < batch.sources().size(); ++lane) {
     if (!holds || (pass.differing >> lane & 1) != 0) {
       static_cast<void>(single(batch.sources()[lane], batch.answer(lane).span()));
@@ -138,7 +170,7 @@ void require_sources(const Csr& graph, const AnswerBatch& batch, const std::stri
 
 }  // namespace
 
-std::string certify_bfs(const Csr& graph, const Csr& in_edges, const AnswerBatch& depths) {
+std::string certify_bfs(const Csr& graph, const Csr& in_edges, AnswerBatch& depths) {
   require_sources(graph, depths, "bfs");
   require_in_edges(graph, in_edges);
   certify_lanes<false>(in_edges, depths, [&](Vertex source, std::span<const std::uint32_t> answer) {
@@ -147,7 +179,7 @@ std::string certify_bfs(const Csr& graph, const Csr& in_edges, const AnswerBatch
   return kProofOfDepths;
 }
 
-std::string certify_sssp(const Csr& graph, const AnswerBatch& distances) {
+std::string certify_sssp(const Csr& graph, AnswerBatch& distances) {
   require_sources(graph, distances, "sssp");
   require_weights(graph, "sssp");
   const auto single = [&](Vertex source, std::span<const std::uint32_t> answer) {

@@ -37,39 +37,46 @@ inline constexpr double kRankTolerance = 1e-4;  // GAP's: L1 norm of what one mo
 // sssp: no edge can relax; every reached vertex but the source has a tight in-edge.
 [[nodiscard]] std::string certify_sssp(const Csr& graph, Vertex source,
                                        std::span<const std::uint32_t> distances);
-// Answers of searches from several sources, entry beside entry: their entries of a vertex lie in one line of
-// a cache, so one pass over the edges proves all in little more time than one answer takes.
+// Answers of searches from several sources, in 16 bits an entry. Beside each other the entries of a vertex
+// fill a line of a cache, so one pass over the edges proves all in little more time than one answer takes.
 class AnswerBatch {
  public:
-  static constexpr std::size_t kLanes = 8;
-  using Lanes = std::array<std::uint32_t, kLanes>;
+  static constexpr std::size_t kLanes = 32;
+  using Entry = std::uint16_t;
+  using Lanes = std::array<Entry, kLanes>;
+  static constexpr Entry kNotReached = UINT16_MAX;  // kUnreached here
 
-  // Throws EnvironmentError where there is no memory for it.
-  explicit AnswerBatch(Vertex vertices) : entries_(vertices) {}
+  explicit AnswerBatch(Vertex vertices) : vertices_(vertices) {}
+  // Host memory that a full batch takes.
   [[nodiscard]] static std::uint64_t bytes(Vertex vertices) {
-    return std::uint64_t{vertices} * sizeof(Lanes);
+    return 2 * std::uint64_t{vertices} * sizeof(Lanes);
   }
 
-  // `answer`: [V], host memory. Throws FailedError for another size, UsageError where all lanes are taken.
-  // All threads.
-  void add(Vertex source, std::span<const std::uint32_t> answer);
+  // `answer`: [V], host memory. Whether it was added: not where an entry has no room in 16 bits. Throws
+  // FailedError for another size, UsageError where all lanes are taken, EnvironmentError where there is no
+  // memory for it. All threads.
+  [[nodiscard]] bool add(Vertex source, std::span<const std::uint32_t> answer);
   void clear();
 
-  [[nodiscard]] Vertex vertices() const { return static_cast<Vertex>(entries_.size()); }
+  [[nodiscard]] Vertex vertices() const { return vertices_; }
   [[nodiscard]] bool full() const { return sources_.size() == kLanes; }
   [[nodiscard]] std::span<const Vertex> sources() const { return sources_; }
   [[nodiscard]] HostArray<std::uint32_t> answer(std::size_t lane) const;
-  [[nodiscard]] const Lanes& operator[](Vertex v) const { return entries_[v]; }
+  // [V]: the entries of each vertex, of lanes that are taken; valid until the next answer is added. Throws
+  // EnvironmentError where there is no memory for them. All threads.
+  [[nodiscard]] std::span<const Lanes> entries();
   [[nodiscard]] std::uint32_t greatest() const { return greatest_; }  // of what is reached
 
  private:
+  Vertex vertices_;
+  std::vector<HostArray<Entry>> answers_;  // as they came, then room for others
   HostArray<Lanes> entries_;
   std::vector<Vertex> sources_;
   std::uint32_t greatest_ = 0;
 };
 // As above, of every answer of a batch.
-[[nodiscard]] std::string certify_bfs(const Csr& graph, const Csr& in_edges, const AnswerBatch& depths);
-[[nodiscard]] std::string certify_sssp(const Csr& graph, const AnswerBatch& distances);
+[[nodiscard]] std::string certify_bfs(const Csr& graph, const Csr& in_edges, AnswerBatch& depths);
+[[nodiscard]] std::string certify_sssp(const Csr& graph, AnswerBatch& distances);
 // cc: labels are equal across every edge, a label is a vertex that labels itself and no higher than those it
 // labels, and there are as many labels as components (`components`: from one parallel union-find, see
 // count_components).

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -78,9 +79,9 @@ class HeldToAccount : public testing::TestWithParam<Algorithm> {
   std::string verification_;
 };
 
-// More than two batches, the last of them not full.
+// More than a batch, the last of them not full.
 TEST_P(HeldToAccount, every_trial_has_what_it_reached) {
-  const std::vector<Vertex> sources = graph_.sources(19);
+  const std::vector<Vertex> sources = graph_.sources(graph::AnswerBatch::kLanes + 19);
   const std::vector<Trial> trials = run(sources);
   ASSERT_EQ(trials.size(), sources.size());
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -96,8 +97,9 @@ TEST_P(HeldToAccount, every_trial_has_what_it_reached) {
 
 // Whichever trial it is, of a full batch or of the last.
 TEST_P(HeldToAccount, one_wrong_answer_fails_the_row) {
-  const std::vector<Vertex> sources = graph_.sources(11);
-  for (int wrong = 0; wrong < 11; ++wrong) {
+  constexpr int kLanes = graph::AnswerBatch::kLanes;
+  const std::vector<Vertex> sources = graph_.sources(kLanes + 3);
+  for (const int wrong : {0, 1, kLanes - 1, kLanes, kLanes + 2}) {
     const LoadedGraph fresh(graph::parse_graph_spec("kron:10"), graph::Order::original, "");
     StandIn stand_in(fresh, GetParam());
     stand_in.spoil_answer = [&](int run, Values& answer) {
@@ -121,10 +123,45 @@ TEST_P(HeldToAccount, one_wrong_answer_fails_the_row) {
   }
 }
 
+// Answers with no room in a batch are held to account one by one, beside those that wait.
+TEST(HeldToAccountAlone, long_ways_are_certified_by_themselves) {
+  const LoadedGraph far(graph::parse_graph_spec("kron:10"), graph::Order::original, "", {1, 1 << 16});
+  for (const bool right : {true, false}) {
+    StandIn stand_in(far, Algorithm::sssp);
+    const std::vector<Vertex> sources = far.sources(6);
+    bool farther = false;
+    stand_in.spoil_answer = [&](int run, Values& answer) {
+      farther = farther || std::ranges::any_of(answer, [](std::uint32_t entry) {
+                  return entry >= graph::AnswerBatch::kNotReached && entry != graph::kUnreached;
+                });
+      if (run == 5 && !right) {
+        ++answer[(sources[3] + 1) % answer.size()];
+      }
+    };
+    TrialParts parts;
+    parts.algorithm = Algorithm::sssp;
+    parts.sources = sources;
+    parts.complete = [](std::vector<LevelResult>&, Trial&) {};
+    Trials trials(stand_in, far, std::move(parts));
+    const auto all = [&] {
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        static_cast<void>(trials.run());
+      }
+      return trials.verify();
+    };
+    if (right) {
+      EXPECT_TRUE(says(all(), "every trial, by itself or as equal to an answer so certified"));
+      EXPECT_TRUE(farther);
+    } else {
+      EXPECT_THROW(all(), FailedError);
+    }
+  }
+}
+
 // An answer that was right once is known again by its digest, and another to the same question is not.
 TEST_P(HeldToAccount, an_answer_is_known_again_and_a_wrong_one_is_not) {
-  const std::vector<Vertex> sources(20, graph_.sources(1).front());
-  EXPECT_EQ(run(sources).size(), 20U);
+  const std::vector<Vertex> sources(graph::AnswerBatch::kLanes + 5, graph_.sources(1).front());
+  EXPECT_EQ(run(sources).size(), sources.size());
   EXPECT_NE(graph_.certified().find(GetParam(), sources.front(), graph::digest_of(stand_in_.answer())),
             nullptr);
   stand_in_.spoil_answer = [&](int, Values& answer) { ++answer[(sources.front() + 1) % answer.size()]; };
