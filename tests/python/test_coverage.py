@@ -167,6 +167,7 @@ def test_zero_copy_that_was_not_flushed_is_in_one_run_beside_the_same_that_was()
         "h200-paper-2of12.json.gz",
         "h200-paper-3of12.json.gz",
         "h200-paper-4of12.json.gz",
+        "h200-paper-5of12.json.gz",
     }  # the others: a part, so one alone
     name = "h200-unflushed.json.gz"
     assert all(of.keys() == {"on", "off"} for of in intervals[name].values())
@@ -286,6 +287,7 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
         ("h200-paper-2of12.json.gz", 1, None),
         ("h200-paper-3of12.json.gz", 1, None),
         ("h200-paper-4of12.json.gz", 1, None),
+        ("h200-paper-5of12.json.gz", 1, None),
         ("h200-paper-sampling.json.gz", 1, None),
         ("h200-training-cpu.json.gz", 1, None),
         ("h200-quick-unseen.json.gz", 1, None),
