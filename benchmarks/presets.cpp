@@ -1068,7 +1068,7 @@ const PresetSampling& sampling_of(Preset preset) {
   return quick;
 }
 
-// From runs of `quick` on an H100 and on a node without a GPU, of a third of `full` and two parts of `paper`
+// From runs of `quick` on an H100 and on a node without a GPU, of a third of `full` and of parts of `paper`
 // on H200s. Of a family that says what its visits take itself, the factor alone.
 const std::map<std::string, VisitCost>& visit_costs() {
   static const std::map<std::string, VisitCost> costs{{"call", {0.87, 1.5}},
@@ -1089,7 +1089,7 @@ const std::map<std::string, VisitCost>& visit_costs() {
                                                       {"latency/managed_touch", {3, 0}},
                                                       {"lean/bfs", {0.25, 0.33}},
                                                       {"lean/cc", {1.1, 0.33}},
-                                                      {"lean/pr", {2.2, 0.76}},
+                                                      {"lean/pr", {2.2, 1.1}},
                                                       {"lean/sssp", {3.4, 0.66}},
                                                       {"model/bfs", {0.13, 0}},
                                                       {"model/cc", {2.5, 0}},
@@ -1097,7 +1097,7 @@ const std::map<std::string, VisitCost>& visit_costs() {
                                                       {"model/pr", {0.1, 0}},
                                                       {"model/sssp", {0.13, 0}},
                                                       {"model/uvm", {20, 0}},
-                                                      {"pipeline/graphsage", {0.2, 0.38}},
+                                                      {"pipeline/graphsage", {0.2, 0.5}},
                                                       {"pipeline/graphsage without a GPU", {6.7, 0.25}},
                                                       {"reach/gather", {0.78, 0}},
                                                       {"sampling/neighbours", {0.2, 0.28}},
@@ -1107,7 +1107,7 @@ const std::map<std::string, VisitCost>& visit_costs() {
                                                       {"sm_share/gather", {0.28, 0}},
                                                       {"sm_share/split", {2.7, 0.061}},
                                                       {"tiering/reorder", {0.28, 2.3}},
-                                                      {"tiering/score", {0.65, 0}},
+                                                      {"tiering/score", {0.75, 0}},
                                                       {"transfer/collective", {3.1, 0.93}},
                                                       {"transfer/duplex", {0.25, 1.8}},
                                                       {"transfer/host_copy", {0.62, 1.3}},
@@ -1118,7 +1118,7 @@ const std::map<std::string, VisitCost>& visit_costs() {
                                                       {"transfer/peer", {0.52, 0.16}},
                                                       {"transfer/relay", {1.5, 0.45}},
                                                       {"transfer/zero_copy", {0.2, 0.57}},
-                                                      {"traversal/bfs", {1.1, 0.22}},
+                                                      {"traversal/bfs", {1.1, 0.3}},
                                                       {"traversal/cc", {0.78, 0}},
                                                       {"traversal/pr", {0.2, 0.57}},
                                                       {"traversal/sssp", {0.2, 0.25}}};

@@ -569,8 +569,8 @@ OF_COMM_SCOPE = (
                 )
             ),
         ),
-        "The paper states a difference of 10 GB/s. NVLink of an H200 carries ten times its PCIe, and "
-        "without peer access copies go that way.",
+        "The paper states a difference of 10 GB/s. NVLink of an H200 carries far more than its PCIe, over "
+        "which copies go where there is no peer access.",
         side="above",
     ),
 )

@@ -119,6 +119,12 @@ def spread(values: list[float], count: int) -> str:
     return "–".join(dict.fromkeys(ends))
 
 
+def shares(values: list[float]) -> str:
+    """The same of parts of the link's rate, in as many digits as tell on which side of the goal each is."""
+    least = min(values)
+    return spread(values, next(n for n in range(2, 9) if (float(f"{least:.{n}f}") < GOAL) == (least < GOAL)))
+
+
 def met(rows: list[Walked]) -> bool:
     return min(one.of_link for one in by_walk(rows)) >= GOAL
 
@@ -132,12 +138,12 @@ def table_of_interleaved() -> str:
         local, gpu = own(graph, algorithm)
         (kind,) = {one.gpu for one in walk}
         others = dict.fromkeys(one.access for one in rows if one.access != WALK)
-        said = (f"`{name}` {spread([one.of_link for one in by_walk(rows, name)], 2)}" for name in others)
+        said = (f"`{name}` {shares([one.of_link for one in by_walk(rows, name)])}" for name in others)
         lines.append(
             [
                 f"{GRAPHS[graph]}, {algorithm}",
                 spread([one.rate for one in walk], 0),
-                spread([one.of_link for one in walk], 2),
+                shares([one.of_link for one in walk]),
                 "yes" if met(rows) else "no",
                 digits(local) + ("" if gpu == kind else f" ({gpu})"),
                 f"{100 * walk[0].row.counters['lane_use']:.0f} %",

@@ -408,7 +408,8 @@ void check_driver(const Environment& environment, std::vector<Warning>& found) {
   }
   if (!driver.why_no_cuda.empty()) {
     found.push_back({"driver.no_cuda", Severity::info, "CUDA has no GPU: " + driver.why_no_cuda,
-                     "GPU families are skipped; host and model families run", "see the finding"});
+                     "GPU families are skipped; host and model families run, and what CPUs do of others",
+                     "see the finding"});
   }
   if (!driver.why_no_nvml.empty()) {
     const bool has_gpu = !environment.gpus.empty();

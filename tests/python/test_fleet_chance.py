@@ -12,9 +12,7 @@ import pytest
 from grainscope_report.cli import main
 from grainscope_report.fleet import changes, screening, store, trend
 
-duckdb = pytest.importorskip(
-    "duckdb", reason="DuckDB is not installed: pip install 'grainscope-report[fleet]'"
-)
+duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install duckdb")
 
 
 def table(connection, name: str, columns: str, values: list[float]) -> None:

@@ -13,7 +13,7 @@ import synthetic_fleet
 from grainscope_report.cli import main
 from grainscope_report.fleet import sources, store
 
-pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'grainscope-report[fleet]'")
+pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install duckdb")
 FAMILIES = frozenset({"transfer/memcpy", "host/memcpy"})
 
 

@@ -100,7 +100,7 @@ def test_many_full_runs_are_compared_soon(fleet, tmp_path, capsys):
 
 def test_digests_of_many_nodes_are_taken_in_soon(tmp_path):
     """Promised: 400 a second on two processors. The start of a process is in their time, too."""
-    pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'grainscope-report[fleet]'")
+    pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install duckdb")
     from grainscope_report.fleet import sources, store
 
     for at in range(DIGESTS):
@@ -116,7 +116,7 @@ def test_digests_of_many_nodes_are_taken_in_soon(tmp_path):
 
 def test_the_screen_of_many_nodes_is_there_soon(tmp_path):
     """Promised: 5 s on two processors for 10,000 nodes; here are fewer, many of them the same but in name."""
-    pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'grainscope-report[fleet]'")
+    pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install duckdb")
     from grainscope_report.fleet import screening, sources, store
 
     place, times = tmp_path / "store", 10
@@ -142,7 +142,7 @@ def test_the_screen_of_many_nodes_is_there_soon(tmp_path):
 
 def test_full_files_of_many_nodes_are_taken_in_soon(tmp_path):
     """Promised: 40 a second on two processors."""
-    pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'grainscope-report[fleet]'")
+    pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install duckdb")
     from grainscope_report.fleet import sources, store
 
     paths = list(of_other_nodes(sorted((REFERENCE / "acceptance").glob("h*00-*.json.gz")), tmp_path))

@@ -189,7 +189,7 @@ def sets(root: Path, of: Read = reader.read) -> dict[Path, str]:
 def table(root: Path, of: Read = reader.read) -> str:
     """What each set rests on, how much of that it rejects where it was made without, and all that is kept."""
     lines = [
-        "| set | runs | machines | rejected of runs | of one visit | of several | of machines |",
+        "| set | runs | machines | rejected of runs | of one visit | of three and more | of machines |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
     shipped = [rules.load(name) for name in rules.shipped()]

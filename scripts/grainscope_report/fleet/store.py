@@ -42,7 +42,7 @@ from grainscope_report.machine import identity
 
 # DuckDB, the engine.
 
-INSTALL = "python3 -m pip install 'grainscope-report[fleet]'"
+INSTALL = "python3 -m pip install duckdb"
 MEMORY = {"taking in": "400MB", "asking": "1GB"}
 
 

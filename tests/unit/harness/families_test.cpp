@@ -164,7 +164,7 @@ TEST(Families, a_size_range_that_is_absurd_ends_in_cases_that_are_skipped) {
 }  // namespace
 namespace {
 
-// The preset full is for a quarter of an hour on one GPU: how many cases that leaves to each family, so that
+// The preset full is for an hour on one GPU: how many cases that leaves to each family, so that
 // nobody lengthens it unawares. Who adds rows to it measures what they take and raises the number here.
 
 Machine machine_of_gpus(int count) {
@@ -188,7 +188,7 @@ std::map<std::string, std::size_t> cases_of(Preset preset, int gpus = 1) {
   return cases;
 }
 
-TEST(FullSize, of_each_family_is_what_a_quarter_of_an_hour_has_room_for) {
+TEST(FullSize, of_each_family_is_what_an_hour_has_room_for) {
   const std::map<std::string, std::size_t> expected{
       {"contention", 36},
       {"gather", 241},
