@@ -12,8 +12,8 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/limits.hpp"
 #include "options.hpp"
+#include "plan.hpp"
 #include "question.hpp"
-#include "screen.hpp"
 
 namespace grainscope::harness {
 

@@ -11,6 +11,7 @@
 #include "filter.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "plan.hpp"
 #include "presets.hpp"
 #include "screen.hpp"
 #include "table.hpp"

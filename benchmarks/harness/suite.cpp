@@ -22,6 +22,7 @@
 #include "grainscope/system/warnings.hpp"
 #include "link_peaks.hpp"
 #include "machine.hpp"
+#include "plan.hpp"
 #include "result_store.hpp"
 #include "row.hpp"
 #include "run.hpp"
