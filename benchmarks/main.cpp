@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <cstddef>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -41,12 +43,15 @@ namespace grainscope::harness {
 
 // Which variables of OpenMP were set and are not used; absent where none was set.
 [[nodiscard]] std::optional<Warning> openmp_warning();
+// The same of variables by which Google Benchmark is given flags.
+[[nodiscard]] std::optional<Warning> library_warning();
 // Which variables are set that change times under the same names of cases.
 [[nodiscard]] std::optional<Warning> settings_warning();
 
 namespace {
 
 constexpr std::size_t kMostVariables = 64;
+constexpr const char* kOfTheLibrary = "BENCHMARK_";
 
 // Written before any constructor has run: only what the linker lays out is there by then.
 const char* g_set_aside[kMostVariables];  // NAME=value, as the kernel left them on the stack
@@ -63,12 +68,12 @@ std::size_t g_set_aside_count = 0;
   return true;
 }
 
-[[gnu::no_sanitize("address", "thread", "undefined")]] void set_openmp_variables_aside(int /*argc*/,
-                                                                                       char** /*argv*/,
-                                                                                       char** variables) {
+[[gnu::no_sanitize("address", "thread", "undefined")]] void set_variables_aside(int /*argc*/, char** /*argv*/,
+                                                                                char** variables) {
   char** kept = variables;
   for (char** each = variables; *each != nullptr; ++each) {
-    if (!begins_with(*each, "OMP_") && !begins_with(*each, "GOMP_") && !begins_with(*each, "KMP_")) {
+    if (!begins_with(*each, "OMP_") && !begins_with(*each, "GOMP_") && !begins_with(*each, "KMP_") &&
+        !begins_with(*each, kOfTheLibrary)) {
       *kept++ = *each;
     } else if (g_set_aside_count < kMostVariables) {
       g_set_aside[g_set_aside_count++] = *each;
@@ -78,8 +83,8 @@ std::size_t g_set_aside_count = 0;
 }
 
 // The loader calls what is in this section before the constructors of every library, libgomp's among them.
-__attribute__((section(".preinit_array"),
-               used)) void (*g_before_libraries)(int, char**, char**) = set_openmp_variables_aside;
+__attribute__((section(".preinit_array"), used)) void (*g_before_libraries)(int, char**,
+                                                                            char**) = set_variables_aside;
 
 // A value that may name a person or a folder, or write to a terminal, is not shown.
 bool is_plain(std::string_view text) {
@@ -145,8 +150,29 @@ std::optional<Warning> settings_warning() {
                  "unset" + names_text(set) + ", unless it is their effect that is asked for"};
 }
 
+namespace {
+
+std::vector<std::string_view> set_aside(bool of_the_library) {
+  std::vector<std::string_view> set;
+  std::copy_if(g_set_aside, g_set_aside + g_set_aside_count, std::back_inserter(set),
+               [&](const char* each) { return begins_with(each, kOfTheLibrary) == of_the_library; });
+  return set;
+}
+
+}  // namespace
+
+std::optional<Warning> library_warning() {
+  const std::vector<std::string_view> set = set_aside(true);
+  if (set.empty()) {
+    return std::nullopt;
+  }
+  return Warning{"environment.library_variables", Severity::warning,
+                 "variables of Google Benchmark are set and not used: " + settings_text(set),
+                 "none on this run", "unset" + names_text(set) + "; flags say the same: --help=output"};
+}
+
 std::optional<Warning> openmp_warning() {
-  const std::vector<std::string_view> set(g_set_aside, g_set_aside + g_set_aside_count);
+  const std::vector<std::string_view> set = set_aside(false);
   if (set.empty()) {
     return std::nullopt;
   }
@@ -215,6 +241,7 @@ int act(Options options) {
   }
   Machine machine = read_machine();
   add_warning(machine, options, openmp_warning());
+  add_warning(machine, options, library_warning());
   add_warning(machine, options, settings_warning());
   leave_gpu_memory(machine, options.gpu_memory, options.gpus);
   if (options.action == Action::environment) {
@@ -278,6 +305,15 @@ void require_output_whole() {
   }
 }
 
+// What is opened later must not take the place of a standard stream that is closed, where others write.
+void open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) == -1 && errno == EBADF) {
+      static_cast<void>(open("/dev/null", stream == STDIN_FILENO ? O_RDONLY : O_WRONLY));  // the lowest free
+    }
+  }
+}
+
 // Of a process that answers another over its stdout: what libraries print there goes to stderr.
 void keep_stdout_for_answers() {
   const int answers = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -291,6 +327,7 @@ void keep_stdout_for_answers() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_streams();
   try {
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (!words.empty() && words.front() == "graph") {

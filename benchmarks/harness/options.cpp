@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -576,9 +577,15 @@ void require_text(const std::vector<std::string>& flags) {
 
 // Google Benchmark says of what it cannot read that it does not know the flag.
 void require_context(const std::string& context) {
+  require_text({"--benchmark_context=" + context});
+  if (std::any_of(context.begin(), context.end(),
+                  [](unsigned char letter) { return std::iscntrl(letter) != 0; })) {
+    throw UsageError(
+        "--benchmark_context: a control character is in it, which Google Benchmark cannot write");
+  }
   for (const std::string& pair : context.empty() ? std::vector<std::string>() : by_commas(context)) {
     const std::size_t sign = pair.find('=');
-    if (sign == std::string::npos || sign == 0) {
+    if (sign == std::string::npos || sign == 0 || pair.find('=', sign + 1) != std::string::npos) {
       throw UsageError("--benchmark_context " + context + ": write KEY=VALUE, several by commas");
     }
   }

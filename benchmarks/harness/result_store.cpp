@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -119,6 +120,7 @@ json journal_header(const RunIdentity& identity, const Options& options, const M
           {"started", identity.started},
           {"seed", identity.seed},
           {"flags", options.selection_flags},
+          {"library_flags", options.library_flags},
           {"fingerprint", fingerprint(machine)},
           {"files", file_stamps(options)}};
 }
@@ -410,7 +412,7 @@ void add_rows(const json& rows, std::set<std::pair<std::string, int>>& seen, Jou
   }
 }
 
-// False for a line that this version has not written: what is behind it is not trusted either.
+// False for a line that this version has not written.
 bool take_line(const json& line, std::set<std::pair<std::string, int>>& seen, Journal& journal) {
   if (line.contains("rows")) {
     const json& rows = line["rows"];
@@ -445,6 +447,14 @@ std::string journal_line(const json& line) {
   return sealed_members(members) + "\n";
 }
 
+json complete_result(const fs::path& directory) {
+  std::ifstream stream(result_path(directory));
+  json result = json::parse(stream, nullptr, false);
+  const json::json_pointer complete("/context/run/complete");
+  const bool whole = result.is_object() && result.contains(complete) && result.at(complete) == true;
+  return whole ? result : json();
+}
+
 Journal read_journal(const fs::path& directory) {
   require_file(journal_path(directory));
   std::ifstream file(journal_path(directory), std::ios::binary);
@@ -461,21 +471,22 @@ Journal read_journal(const fs::path& directory) {
       break;
     }
     const json line = parse_line(text);
-    if (line.empty()) {
-      break;
-    }
     if (journal.header.is_null()) {
       if (!is_header(line)) {
         break;
       }
       journal.header = line;
-    } else if (!take_line(line, seen, journal)) {
-      break;
+    } else if (line.empty() || !take_line(line, seen, journal)) {
+      ++journal.lost_lines;
+      journal.boot.clear();  // it may have been where another part began
+      continue;
     }
-    journal.valid_bytes += text.size() + 1;
+    journal.text.append(text).append("\n");
   }
-  for (; file && !file.eof(); std::getline(file, text)) {
-    ++journal.lost_lines;
+  if (!has_begun(directory) && !complete_result(directory).is_null()) {
+    throw UsageError("the run in " + directory.string() +
+                     " is finished, and its journal is gone: nothing is left to do; for another run choose "
+                     "another folder with --out");
   }
   if (!has_begun(directory)) {
     throw UsageError("the run in " + directory.string() +
@@ -534,12 +545,15 @@ ResultStore::ResultStore(fs::path directory, const char* mode)
 
 namespace {
 
-// Whether a result file is of a run that came to its end.
-bool is_complete(const fs::path& file) {
-  std::ifstream stream(file);
-  const json result = json::parse(stream, nullptr, false);
-  const json::json_pointer complete("/context/run/complete");
-  return result.is_object() && result.contains(complete) && result.at(complete) == true;
+// A copy of a file beside it; its name.
+std::string put_aside(const fs::path& file) {
+  std::string aside = file.string() + ".damaged";
+  for (int at = 2; fs::exists(aside); ++at) {  // what an earlier damage left
+    aside = file.string() + ".damaged-" + std::to_string(at);
+  }
+  std::ifstream stream(file, std::ios::binary);
+  write_whole(aside, {std::istreambuf_iterator<char>(stream), {}});
+  return aside;
 }
 
 }  // namespace
@@ -547,7 +561,8 @@ bool is_complete(const fs::path& file) {
 ResultStore ResultStore::begin(const fs::path& directory, const json& header) {
   make_folder(directory);
   const fs::path result = result_path(directory);
-  if (fs::exists(result) && (is_complete(result) || !has_begun(directory))) {
+  require_file(result);
+  if (fs::exists(result) && (!complete_result(directory).is_null() || !has_begun(directory))) {
     throw UsageError(directory.string() + " already holds a finished run: choose another folder with --out");
   }
   require_file(journal_path(directory));
@@ -564,16 +579,16 @@ ResultStore ResultStore::begin(const fs::path& directory, const json& header) {
 
 ResultStore ResultStore::resume(const fs::path& directory, const Journal& journal) {
   const fs::path path = journal_path(directory);
+  require_file(result_path(directory));
   if (journal.lost_lines > 0) {
-    std::string damaged = path.string() + ".damaged";
-    for (int at = 2; fs::exists(damaged); ++at) {  // what an earlier damage left
-      damaged = path.string() + ".damaged-" + std::to_string(at);
+    std::string kept = put_aside(path);
+    if (!complete_result(directory).is_null()) {
+      kept += " and " + put_aside(result_path(directory));
     }
-    std::ifstream file(path, std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(journal.valid_bytes));
-    write_whole(damaged, {std::istreambuf_iterator<char>(file), {}});
+    write_whole(path, journal.text);
     std::cerr << "grainscope: " << path.string() << " is damaged: " << journal.lost_lines
-              << " lines cannot be trusted, and what they hold is run again; they are kept in " << damaged
+              << (journal.lost_lines == 1 ? " line" : " lines")
+              << " cannot be trusted, and what is lost is run again; what was there is kept in " << kept
               << std::endl;
   }
   if (journal.repeated_rows > 0) {
@@ -581,7 +596,7 @@ ResultStore ResultStore::resume(const fs::path& directory, const Journal& journa
               << " visits twice: the first row of each counts" << std::endl;
   }
   std::error_code error;
-  fs::resize_file(path, journal.valid_bytes, error);
+  fs::resize_file(path, journal.text.size(), error);
   if (error) {
     cannot_write(path, error.value());
   }
@@ -605,10 +620,12 @@ void ResultStore::append_part(const json& warnings, const std::string& boot) {
 }
 
 bool ResultStore::is_finished() const {
-  return is_complete(result_path(directory_)) && fs::exists(directory_ / kDigest);
+  return !complete_result(directory_).is_null() && fs::exists(directory_ / kDigest);
 }
 
-void ResultStore::finish(const json& result) const {
+namespace {
+
+void write_result(const fs::path& directory, const json& result) {
   // One row a line: a file that people can grep and diff, and that stays small.
   json shell = result;
   shell["benchmarks"] = json::array();
@@ -621,8 +638,30 @@ void ResultStore::finish(const json& result) const {
             result["benchmarks"][i].dump(-1, ' ', false, json::error_handler_t::replace);
   }
   text.replace(hole, kEmpty.size(), "\"benchmarks\": " + rows + "\n ]");
-  write_whole(result_path(directory_), text + "\n");
-  write_whole(directory_ / kDigest, gzip(digest_lines(result)));
+  write_whole(result_path(directory), text + "\n");
+  write_whole(directory / kDigest, gzip(digest_lines(result)));
+}
+
+}  // namespace
+
+bool ResultStore::has_its_folder() const {
+  struct stat own {};
+  struct stat there {};
+  return fstat(fileno(journal_.get()), &own) == 0 && stat(journal_path(directory_).c_str(), &there) == 0 &&
+         own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+}
+
+void ResultStore::finish(const json& result) const {
+  if (!has_its_folder()) {
+    const fs::path aside = directory_.string() + "-" + result["context"]["run"]["id"].get<std::string>();
+    make_folder(aside);
+    write_result(aside, result);
+    throw EnvironmentError(
+        directory_.string() +
+        " was removed, moved or begun anew while this run worked in it: its result is in " +
+        (aside / "result.json").string());
+  }
+  write_result(directory_, result);
 }
 
 void make_folder(const fs::path& directory) {

@@ -74,8 +74,8 @@ struct Journal {
   std::vector<nlohmann::json> warnings;      // of the machine, as each part of the run found it: […]
   std::map<std::string, std::string> boots;  // of each case with a row, that of its last; empty: not told
   std::string boot;                          // of the last part
-  std::uint64_t valid_bytes = 0;             // a last line that was cut is not among them
-  std::uint64_t lost_lines = 0;              // whole ones behind the first that cannot be read
+  std::string text;                          // the lines that can be read; a last one that was cut is none
+  std::uint64_t lost_lines = 0;              // whole ones that cannot be read
   std::uint64_t repeated_rows = 0;           // of visits that an earlier row is of; not among `rows`
 };
 
@@ -84,8 +84,11 @@ struct Journal {
 [[nodiscard]] std::string journal_line(const nlohmann::json& line);
 [[nodiscard]] std::string sealed_members(std::string_view members);
 
-// Reads a journal as far as it can be read: to the first line whose check sum is wrong, or that lacks what a
-// row or link must have. Throws UsageError where there is none or no file, where it was cut within its first
+// The result file in a folder, where it is of a run that came to its end; else null.
+[[nodiscard]] nlohmann::json complete_result(const std::filesystem::path& directory);
+
+// Reads the lines of a journal but those whose check sum is wrong, or that lack what a row or link must have.
+// Throws UsageError where there is none or no file, where it was cut within its first
 // line, and where that line is not a header that this version knows.
 [[nodiscard]] Journal read_journal(const std::filesystem::path& directory);
 
@@ -115,8 +118,9 @@ class ResultStore {
   // UsageError where one lies there already, EnvironmentError where it cannot be written.
   [[nodiscard]] static ResultStore begin(const std::filesystem::path& directory,
                                          const nlohmann::json& header);
-  // Goes on with a run: cuts off an incomplete last line and appends from there. Lines behind one that cannot
-  // be read are kept beside it, in `journal.jsonl.damaged`, and that is said on standard error.
+  // Goes on with a run: cuts off an incomplete last line and appends from there. Where lines cannot be read,
+  // the journal as it was, and the result if that is complete, are kept beside it under names with `.damaged`
+  // behind, and that is said on standard error.
   [[nodiscard]] static ResultStore resume(const std::filesystem::path& directory, const Journal& journal);
 
   // Each is on disk when the call returns; throws EnvironmentError otherwise (a full disk).
@@ -125,7 +129,8 @@ class ResultStore {
   // The first line of each part of a run, with the machine's boot: visits of two are not mixed in a row.
   void append_part(const nlohmann::json& warnings, const std::string& boot);
 
-  // Writes `result.json` to a temporary file, syncs and renames it; then its digest, `fleet.jsonl.gz`.
+  // Writes `result.json` to a temporary file, syncs and renames it; then its digest, `fleet.jsonl.gz`. Throws
+  // EnvironmentError where the folder is no longer the run's, and writes into another beside it.
   void finish(const nlohmann::json& result) const;
   // Whether the result of the whole run is there.
   [[nodiscard]] bool is_finished() const;
@@ -138,6 +143,7 @@ class ResultStore {
   };
   ResultStore(std::filesystem::path directory, const char* mode);
   void append_line(const nlohmann::json& line);
+  [[nodiscard]] bool has_its_folder() const;  // its journal is where it began it
 
   std::filesystem::path directory_;
   std::unique_ptr<std::FILE, Close> journal_;

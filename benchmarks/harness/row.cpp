@@ -422,7 +422,7 @@ namespace {
 // What is told of a visit and not of the case: of these a merged row has each visit's.
 constexpr const char* kOfAVisit[] = {"round",    "samples_s", "unsettled_s", "within_s",
                                      "visit_s",  "around_s",  "cpu_s",       "preemptions",
-                                     "stolen_s", "disturbed", "state"};
+                                     "stolen_s", "disturbed", "state",       "died"};
 
 // Whether most of its samples found no quiet CPU: what such a visit takes, another does not.
 bool is_busy(const json& visit) {

@@ -79,6 +79,18 @@ int signal_received() noexcept {
 
 namespace {
 
+// Those that the run was begun with, but for those that are given anew.
+std::vector<std::string> flags_of_library(const nlohmann::json& header, std::vector<std::string> given) {
+  const auto name_of = [](const std::string& flag) { return flag.substr(0, flag.find('=')); };
+  for (const std::string& begun : header.value("library_flags", std::vector<std::string>())) {
+    const auto same = [&](const std::string& flag) { return name_of(flag) == name_of(begun); };
+    if (std::none_of(given.begin(), given.end(), same)) {
+      given.push_back(begun);
+    }
+  }
+  return given;
+}
+
 // A resumed run is asked for again as it was, with the flags of this command that say how to run it.
 Options resumed_options(const Options& given, const Journal& journal, const Machine& machine) {
   Options options;
@@ -109,7 +121,7 @@ Options resumed_options(const Options& given, const Journal& journal, const Mach
   options.file_format = given.file_format;
   options.color = given.color;
   options.verbosity = given.verbosity;
-  options.library_flags = given.library_flags;
+  options.library_flags = flags_of_library(journal.header, given.library_flags);
   return options;
 }
 

@@ -365,10 +365,15 @@ class Suite {
     if (!options_.graph_cache.empty()) {
       flags.push_back("--graph-cache=" + options_.graph_cache);
     }
+    const Benchmark* in_hand = nullptr;
     const auto take = [&](const json& line) {
       if (line.contains("starting")) {
+        const auto named = [&](const Benchmark* each) { return each->id.name() == line["starting"]; };
+        const auto found = std::find_if(cases.begin(), cases.end(), named);
+        in_hand = found != cases.end() ? *found : nullptr;
         start(line["starting"]);
       } else if (line.contains("rows")) {
+        in_hand = nullptr;
         finished(line["rows"]);
       } else if (line.contains("link")) {
         note_link(link_from_json(line["link"]), warnings_from_json(line["warnings"]));
@@ -382,7 +387,16 @@ class Suite {
       }
       return ending;
     } catch (const FailedError& died) {
-      return {died.what(), signal_received() == 0 ? ExitStatus::failed : ExitStatus::ok};
+      if (signal_received() != 0) {
+        return {died.what(), ExitStatus::ok};
+      }
+      if (in_hand != nullptr) {
+        json row = outcome_row(*in_hand, Status::failed, died.what());
+        row["round"] = round;
+        row["died"] = true;
+        finished(json::array({row}));
+      }
+      return {died.what(), ExitStatus::failed};
     }
   }
 
@@ -485,8 +499,8 @@ class Suite {
     const std::string name = row.at("name");
     const std::string status = row.at("status");
     rows_[name].push_back(row);
-    // A model says the same every time.
-    const bool for_good = status == "skipped" || row.at("label") == "modelled";
+    // A model says the same every time, and what ended its process may do so again.
+    const bool for_good = status == "skipped" || row.at("label") == "modelled" || row.contains("died");
     visited_[name].insert(for_good ? kForGood : row.value("round", 1));
   }
 
@@ -681,7 +695,9 @@ void run_round(RunRequest request) {
   }
   initialise_library({});
   const Ending ending = visitor.visit(cases, round.at("round"));
-  say({{"end", ending.why}, {"status", static_cast<int>(ending.status)}, {"late", ending.late}});
+  // A signal that the run itself has is its own to tell.
+  const ExitStatus status = signal_received() != 0 ? ExitStatus::failed : ending.status;
+  say({{"end", ending.why}, {"status", static_cast<int>(status)}, {"late", ending.late}});
 }
 
 }  // namespace grainscope::harness

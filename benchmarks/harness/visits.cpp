@@ -226,14 +226,23 @@ std::vector<std::string> without_folder(const std::vector<std::string>& flags) {
 
 // Runs into a folder, or goes on with the run that is there, and shows what it prints. Its exit status.
 int run_in(const fs::path& folder, const std::vector<std::string>& flags, const Options& options) {
-  ChildRequest request{.words = {kOwnProgram}};
-  if (has_begun(folder)) {
-    if (read_journal(folder).header.value("flags", json()) != options.selection_flags) {
+  const auto require_flags = [&](const json& asked) {
+    if (asked != options.selection_flags) {
       throw UsageError(folder.string() +
                        " was asked for by other flags, so that its runs would not be the same: "
                        "choose another folder with --out");
     }
+  };
+  ChildRequest request{.words = {kOwnProgram}};
+  if (has_begun(folder)) {
+    require_flags(read_journal(folder).header.value("flags", json()));
     request.words.push_back("--resume=" + folder.string());
+  } else if (const json finished = complete_result(folder); !finished.is_null()) {  // without its journal
+    require_flags(finished["context"]["run"].value("flags", json()));
+    const json& rows = finished["benchmarks"];
+    const bool failed = std::any_of(rows.begin(), rows.end(),
+                                    [](const json& row) { return row.value("status", "") == "failed"; });
+    return static_cast<int>(failed ? ExitStatus::failed : ExitStatus::ok);
   } else {
     const std::vector<std::string> asked = without_folder(flags);
     request.words.insert(request.words.end(), asked.begin(), asked.end());

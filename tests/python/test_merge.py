@@ -203,6 +203,28 @@ def test_what_cannot_be_written_is_said(tmp_path, capsys):
     assert "cannot be written" in capsys.readouterr().err
 
 
+def test_shards_over_two_graphs_of_one_name_are_no_run(tmp_path):
+    """Somebody has written the file of the graph anew between them."""
+    paths = [shard(tmp_path, index) for index in (1, 2)]
+    for path, vertices in zip(paths, (500, 9000), strict=True):
+        document = json.loads(path.read_text())
+        row = next(row for row in document["benchmarks"] if row["status"] == "ok")
+        row["case"]["axes"]["graph"] = "mine"
+        row["graph"] = {"vertices": vertices, "entries": 10 * vertices, "degree_cdf": [[16, 1.0]]}
+        path.write_text(json.dumps(document))
+    with pytest.raises(
+        exchange.NotOneRunError, match="its graph mine has 9000 vertices and 90000 entries, not 500"
+    ):
+        exchange.merge([(path, json.loads(path.read_text())) for path in paths])
+
+
+def test_a_merged_file_is_packed_where_its_name_says_so(tmp_path):
+    out = tmp_path / "merged.json.gz"
+    assert main(["merge", *(str(shard(tmp_path, index)) for index in (1, 2)), "-o", str(out)]) == 0
+    assert len(json.loads(gzip.decompress(out.read_bytes()))["benchmarks"]) == 6
+    assert len(reader.read(out).of("transfer/memcpy")) == 5
+
+
 def test_the_merged_file_reads_as_a_result(tmp_path):
     merged(tmp_path, shard(tmp_path, 1), shard(tmp_path, 2))
     assert len(reader.read(tmp_path / "merged.json").of("transfer/memcpy")) == 5

@@ -72,6 +72,18 @@ def test_no_command_writes_over_what_it_reads(runs, tmp_path, capsys, monkeypatc
     assert runs[0].read_bytes() == before
 
 
+@pytest.mark.parametrize("own", ["journal.jsonl", "result.json", "fleet.jsonl.gz"])
+def test_no_command_writes_over_a_file_of_a_run(small, tmp_path, capsys, own):
+    folder = tmp_path / "other"
+    folder.mkdir()
+    (folder / "journal.jsonl").write_text("what it goes on from\n")
+    before = (folder / own).read_bytes() if (folder / own).exists() else None
+    assert main(["export", "csv", str(small), "-o", str(folder / own)]) == 2
+    assert said_once(capsys.readouterr().err, "is a file of the run in that folder")
+    assert ((folder / own).read_bytes() if (folder / own).exists() else None) == before
+    assert main(["export", "csv", str(small), "-o", str(folder / "rows.csv")]) == 0
+
+
 def test_rules_are_not_written_over(small, tmp_path, capsys):
     rules = tmp_path / "rules.toml"
     rule = 'id = "a"\ntext = "b"\nlink = "host_to_gpu"\nmetric = "peak_gb_s"\nlower = 1\nsource = "c"\n'

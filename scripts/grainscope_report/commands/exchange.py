@@ -509,7 +509,25 @@ def _require_one_run(files: Sequence[Loaded]) -> None:
                 f"{path} is not complete ({one['context']['run']['why_incomplete']}): "
                 f"finish it with `grainscope --resume {shlex.quote(str(path.parent))}`"
             )
+    _require_same_graphs(files)
     _require_all_shards(files)
+
+
+def _require_same_graphs(files: Sequence[Loaded]) -> None:
+    """A file of a graph may have become another between two shards."""
+    known: dict[str, tuple[Path, tuple[int, int]]] = {}
+    for path, document in files:
+        for row in document["benchmarks"]:
+            name, facts = row["case"]["axes"].get("graph"), row.get("graph")
+            if name is None or facts is None:
+                continue
+            size = (facts["vertices"], facts["entries"])
+            first, expected = known.setdefault(name, (path, size))
+            if size != expected:
+                raise NotOneRunError(
+                    f"{path} is no shard of the same run as {first}: its graph {name} has {size[0]} vertices "
+                    f"and {size[1]} entries, not {expected[0]} and {expected[1]}"
+                )
 
 
 def _require_all_shards(files: Sequence[Loaded]) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import gzip
 import os
 import shlex
 import shutil
@@ -17,6 +18,7 @@ from grainscope_report.uncertainty import TypeB
 PROGRAM = "grainscope-report"
 A_FILE = "a result file or a run directory"
 FORMATS = ("text", "md", "csv", "json")
+OF_A_RUN = ("journal.jsonl", "result.json", "fleet.jsonl.gz")
 
 
 def path(text: str) -> Path:
@@ -152,10 +154,15 @@ def keep(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
 def write(path: Path, content: str | bytes) -> int:
     """Writes a file whole or not at all, and the folders above it; how many bytes it has.
 
-    What is there and no file, as a pipe or a device, is written to and stays.
+    What is there and no file, as a pipe or a device, is written to and stays. A name that ends in .gz has it
+    packed. Files that a run keeps in its folder are refused: it may go on with them.
     """
+    if path.name in OF_A_RUN and path.with_name("journal.jsonl").is_file():
+        raise ReportError(f"{path} is a file of the run in that folder: choose another file to write")
     # A file name that is no UTF-8 must not keep what was measured from being written.
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    if path.suffix == ".gz" and not data.startswith(b"\x1f\x8b"):
+        data = gzip.compress(data, mtime=0)
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(data)

@@ -133,6 +133,10 @@ Ended Child::wait() {
   return ended;
 }
 
+std::string program_path() {
+  return GRAINSCOPE_PROGRAM;
+}
+
 Ended run_program(const std::vector<std::string>& arguments, const Variables& variables,
                   const std::string& output) {
   Child child = Child::program(arguments, variables, output);

@@ -66,6 +66,7 @@ class Child {
   pid_t pid_ = -1;
 };
 
+[[nodiscard]] std::string program_path();
 [[nodiscard]] Ended run_program(const std::vector<std::string>& arguments, const Variables& variables = {},
                                 const std::string& output = {});
 

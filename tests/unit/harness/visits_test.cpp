@@ -179,11 +179,112 @@ TEST_F(Rounds, of_a_process_that_dies_end_the_run_with_1_and_go_on) {
   EXPECT_TRUE(says(ended.err, "was ended by signal 9 (Killed)")) << ended.err;
   EXPECT_TRUE(says(ended.err, "go on with --resume")) << ended.err;
   EXPECT_EQ(whole_result()["context"]["run"]["complete"], false);
+  const json failed = whole_result()["context"]["run"]["counts"]["failed"];  // a case, if one had begun
   const Ended resumed = run_program({"--resume=" + folder().string()});
-  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_EQ(resumed.status, failed) << resumed.err;
   const json whole = whole_result();
   ASSERT_EQ(whole["benchmarks"].size(), 4U);
-  EXPECT_EQ(whole["benchmarks"][0]["visits"].size(), 60U);
+  EXPECT_EQ(whole["context"]["run"]["counts"]["failed"], failed);
+  EXPECT_EQ(whole["benchmarks"][3].value("visits", json::array()).size(),
+            whole["benchmarks"][3]["status"] == "ok" ? 60U : 0U);
+}
+
+// It may do so again: who is out of memory is killed each time.
+TEST_F(Rounds, a_case_that_ends_its_process_fails_and_is_not_visited_again) {
+  const std::vector<std::string> words{
+      "--preset=quick", "--benchmark_repetitions=3",
+      "--benchmark_filter=^host/(latency/.*4KiB/bytes:268435456|memcpy/.*flush:on/threads:1/bytes:65536)$",
+      "--out=" + folder().string()};
+  Child child = Child::program(words);
+  // The large one is the only case whose process grows so much.
+  const auto resident_pages = [](pid_t process) {
+    std::istringstream words_of(test::read_text("/proc/" + std::to_string(process) + "/statm"));
+    long all = 0;
+    long resident = 0;
+    words_of >> all >> resident;
+    return resident;
+  };
+  const pid_t round = started_by(child.pid());
+  ASSERT_GT(round, 0);
+  const double deadline_s = steady_now_s() + 60;
+  while (resident_pages(round) < 50'000 && steady_now_s() < deadline_s) {
+    usleep(500);
+  }
+  kill(round, SIGKILL);
+  const Ended ended = child.wait();
+  EXPECT_EQ(ended.status, 1) << ended.err;
+  const Ended resumed = run_program({"--resume=" + folder().string()});
+  EXPECT_EQ(resumed.status, 1) << resumed.err;
+  const json whole = whole_result();
+  EXPECT_EQ(whole["context"]["run"]["complete"], true);
+  EXPECT_EQ(whole["context"]["run"]["counts"]["failed"], 1);
+  for (const json& row : whole["benchmarks"]) {
+    const bool large = row["case"]["family"] == "host/latency";
+    EXPECT_EQ(row["status"], large ? "failed" : "ok") << row["name"];
+    EXPECT_FALSE(row.contains("died"));
+    if (large) {
+      EXPECT_TRUE(says(row["reason"], "was ended by signal 9 (Killed)")) << row["reason"];
+    } else {
+      EXPECT_EQ(row["visits"].size(), 3U);
+    }
+  }
+}
+
+TEST_F(Rounds, of_a_process_that_somebody_ends_end_the_run_with_1) {
+  Child child = Child::program(command("200"));
+  const pid_t round = started_by(child.pid());
+  ASSERT_GT(round, 0);
+  const double deadline_s = steady_now_s() + 10;  // until it has begun, and catches signals
+  while (test::read_text(folder() / "journal.jsonl").find("\"rows\"") == std::string::npos &&
+         steady_now_s() < deadline_s) {
+    usleep(1000);
+  }
+  kill(started_by(child.pid()), SIGTERM);
+  const Ended ended = child.wait();
+  EXPECT_EQ(ended.status, 1) << ended.err;
+  EXPECT_EQ(whole_result()["context"]["run"]["complete"], false);
+}
+
+// The library compares repetitions with the first.
+TEST_F(Rounds, may_fail_first_and_succeed_later) {
+  ASSERT_EQ(run_program(command("3")).status, 0);
+  const json whole = whole_result();
+  const std::string name = whole["benchmarks"][1]["name"];
+  Journal journal = read_journal(folder());
+  std::string text;
+  std::istringstream lines(journal.text);
+  for (std::string line; std::getline(lines, line);) {
+    json parsed = json::parse(line);
+    parsed.erase("crc32");
+    if (!parsed.contains("rows")) {
+      text += journal_line(parsed);
+      continue;
+    }
+    for (json& row : parsed["rows"]) {
+      if (row["name"] == name && row.value("round", 0) == 1) {
+        for (const char* key :
+             {"median_s", "samples_s", "bytes", "bandwidth_gb_s", "mad_s", "p5_s", "p95_s"}) {
+          row.erase(key);
+        }
+        row["status"] = "failed";
+        row["reason"] = "wrong result: somebody says so";
+        row["error_occurred"] = true;
+        row["error_message"] = "failed: wrong result: somebody says so";
+      }
+    }
+    text += journal_line(parsed);
+  }
+  test::write_text(folder() / "journal.jsonl", text);
+  std::filesystem::remove(folder() / "result.json");
+  for (const char* format : {"console", "json", "csv"}) {
+    const Ended ended =
+        run_program({"--resume=" + folder().string(), std::string("--benchmark_format=") + format});
+    EXPECT_EQ(ended.status, 1) << ended.err;
+  }
+  const json result = whole_result();
+  EXPECT_EQ(test::row_named(result, name)["status"], "failed");
+  EXPECT_TRUE(says(test::row_named(result, name)["reason"], "somebody says so"));
+  EXPECT_EQ(test::row_named(result, whole["benchmarks"][0]["name"]), whole["benchmarks"][0]);
 }
 
 TEST_F(Rounds, end_with_the_program_that_started_them) {
@@ -274,6 +375,18 @@ TEST_F(Repeated, runs_that_are_there_are_gone_on_with) {
   EXPECT_EQ(run_program(command("3")).status, 0);
   EXPECT_EQ(result("1")["benchmarks"], first["benchmarks"]);
   EXPECT_EQ(result("3")["context"]["run"]["complete"], true);
+}
+
+TEST_F(Repeated, runs_whose_journals_are_gone_are_whole_all_the_same) {
+  EXPECT_EQ(run_program(command("2")).status, 0);
+  const json second = result("2");
+  std::filesystem::remove(directory_ / "2/journal.jsonl");
+  const Ended ended = run_program(command("2"));
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_EQ(result("2"), second);
+  auto other = command("2");
+  other.push_back("--min-bytes=128KiB");
+  EXPECT_TRUE(says(run_program(other).err, "was asked for by other flags"));
 }
 
 TEST_F(Repeated, runs_that_are_not_complete_are_told_and_gone_on_with) {
@@ -789,6 +902,84 @@ TEST_F(BadLuck, what_a_library_prints_does_not_stand_among_the_answers) {
   for (const json& row : result["benchmarks"]) {
     EXPECT_EQ(row["status"], "ok") << row["name"];
   }
+}
+
+TEST_F(BadLuck, variables_of_google_benchmark_change_nothing) {
+  for (const auto& [name, value] :
+       {std::pair("BENCHMARK_LIST_TESTS", "1"), std::pair("BENCHMARK_REPETITIONS", "3"),
+        std::pair("BENCHMARK_FORMAT", "bogus"), std::pair("BENCHMARK_OUT", "/nonexistent/x"),
+        std::pair("BENCHMARK_MIN_WARMUP_TIME", "1")}) {
+    const std::string out = path(name);
+    const Ended ended = run_program(
+        {"--preset=smoke", kFewCases, "--benchmark_repetitions=2", "--out=" + out}, {{name, value}});
+    expect(ended, 0, std::string("variables of Google Benchmark are set and not used: ") + name);
+    const json result = json::parse(test::read_text(out + "/result.json"));
+    EXPECT_EQ(test::result_errors(result), "") << name;
+    ASSERT_EQ(result["benchmarks"].size(), 4U) << name;
+    EXPECT_EQ(result["benchmarks"][0]["visits"].size(), 2U) << name;
+  }
+}
+
+// A journal must not be opened where somebody writes who means a standard stream.
+TEST_F(BadLuck, closed_standard_streams_do_not_lead_into_a_journal) {
+  for (const std::string closed : {"<&-", ">&-", "2>&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"}) {
+    const std::string out = path("run " + closed);
+    const std::string command =
+        test::program_path() + " --preset=smoke '" + kFewCases + "' --benchmark_repetitions=2 '--out=" + out +
+        "' " + closed + (closed.find("2>") == std::string::npos ? " 2>/dev/null" : "") +
+        (closed.find(" >") == std::string::npos && closed[0] != '>' ? " >/dev/null" : "");
+    EXPECT_EQ(std::system(command.c_str()), 0) << closed;
+    EXPECT_EQ(read_journal(out).lost_lines, 0U) << closed;
+    const json result = json::parse(test::read_text(out + "/result.json"));
+    EXPECT_EQ(result["context"]["run"]["counts"]["ok"], 4) << closed;
+  }
+}
+
+TEST_F(BadLuck, what_is_said_of_a_run_to_the_library_is_kept_when_it_goes_on) {
+  EXPECT_EQ(run_program({"--preset=smoke", kFewCases, "--max-time=0.000001s", "--benchmark_time_unit=ms",
+                         "--benchmark_context=node=17,room=B", "--out=" + path("run")})
+                .status,
+            0);
+  EXPECT_EQ(run_program({"--resume=" + path("run"), "--benchmark_time_unit=ns"}).status, 0);
+  const json result = json::parse(test::read_text(path("run") + "/result.json"));
+  EXPECT_EQ(result["context"]["node"], "17");
+  EXPECT_EQ(result["context"]["room"], "B");
+  EXPECT_EQ(result["benchmarks"][0]["time_unit"], "ns");
+}
+
+TEST_F(BadLuck, what_the_library_cannot_write_is_refused_before_a_folder_is_made) {
+  for (const std::string context : {"site=Z\xfcrich", "site=a\nb", "command=a=b", "=b", "x"}) {
+    EXPECT_EQ(
+        run_program({"--preset=smoke", kFewCases, "--benchmark_context=" + context, "--out=" + path("run")})
+            .status,
+        2)
+        << context;
+    EXPECT_FALSE(std::filesystem::exists(path("run"))) << context;
+  }
+}
+
+TEST_F(BadLuck, a_finished_run_without_its_journal_says_that_nothing_is_left_to_do) {
+  EXPECT_EQ(run_program({"--preset=smoke", kFewCases, "--out=" + path("run")}).status, 0);
+  test::write_text(path("run") + "/journal.jsonl", "");
+  expect(run_program({"--resume=" + path("run")}), 2, "nothing is left to do");
+  std::filesystem::remove(path("run") + "/result.json");
+  std::filesystem::create_directory(path("run") + "/result.json");
+  expect(run_program({"--preset=smoke", kFewCases, "--out=" + path("run")}), 2, "result.json is not a file");
+}
+
+TEST_F(BadLuck, a_damaged_journal_costs_no_result_that_was_whole) {
+  EXPECT_EQ(run_program({"--preset=smoke", kFewCases, "--out=" + path("run")}).status, 0);
+  const std::string result = test::read_text(path("run") + "/result.json");
+  const std::string journal = path("run") + "/journal.jsonl";
+  std::string text = test::read_text(journal);
+  const std::size_t line = text.find("\"rows\"");
+  text.replace(line, 6, "\"r0ws\"");
+  test::write_text(journal, text);
+  expect(run_program({"--resume=" + path("run"), "--max-time=0.000001s"}), 0, "1 line cannot be trusted");
+  EXPECT_EQ(test::read_text(path("run") + "/result.json.damaged"), result);
+  EXPECT_EQ(test::read_text(journal + ".damaged"), text);
+  EXPECT_EQ(run_program({"--resume=" + path("run")}).status, 0);
+  EXPECT_EQ(json::parse(test::read_text(path("run") + "/result.json"))["context"]["run"]["counts"]["ok"], 4);
 }
 
 TEST_F(BadLuck, a_header_that_is_damaged_is_told_as_that) {
