@@ -79,12 +79,12 @@ int signal_received() noexcept {
 
 namespace {
 
-// Those that the run was begun with, but for those that are given anew.
+// What the library is told of the run: what the run was begun with, but for what is given anew.
 std::vector<std::string> flags_of_library(const nlohmann::json& header, std::vector<std::string> given) {
   const auto name_of = [](const std::string& flag) { return flag.substr(0, flag.find('=')); };
   for (const std::string& begun : header.value("library_flags", std::vector<std::string>())) {
     const auto same = [&](const std::string& flag) { return name_of(flag) == name_of(begun); };
-    if (std::none_of(given.begin(), given.end(), same)) {
+    if (begun.starts_with("--benchmark_") && std::none_of(given.begin(), given.end(), same)) {
       given.push_back(begun);
     }
   }
@@ -99,6 +99,7 @@ Options resumed_options(const Options& given, const Journal& journal, const Mach
     require_same_files(journal.header);
     static_cast<void>(identity_of(journal.header));
     options = parse_options(journal.header.at("flags").get<std::vector<std::string>>());
+    options.library_flags = flags_of_library(journal.header, given.library_flags);
   } catch (const nlohmann::json::exception& error) {
     throw UsageError("the first line of " + given.out_dir + "/journal.jsonl is damaged (" + error.what() +
                      "): start a new run with --out");
@@ -121,7 +122,6 @@ Options resumed_options(const Options& given, const Journal& journal, const Mach
   options.file_format = given.file_format;
   options.color = given.color;
   options.verbosity = given.verbosity;
-  options.library_flags = flags_of_library(journal.header, given.library_flags);
   return options;
 }
 
