@@ -7,6 +7,7 @@
 
 #include "machine.hpp"
 #include "presets.hpp"
+#include "selection.hpp"
 
 namespace grainscope::harness {
 namespace {

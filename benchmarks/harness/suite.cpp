@@ -368,10 +368,11 @@ class Suite {
     const Benchmark* in_hand = nullptr;
     const auto take = [&](const json& line) {
       if (line.contains("starting")) {
-        const auto named = [&](const Benchmark* each) { return each->id.name() == line["starting"]; };
-        const auto found = std::find_if(cases.begin(), cases.end(), named);
+        const std::string name = line["starting"];
+        const auto found = std::find_if(cases.begin(), cases.end(),
+                                        [&](const Benchmark* each) { return each->id.name() == name; });
         in_hand = found != cases.end() ? *found : nullptr;
-        start(line["starting"]);
+        start(name);
       } else if (line.contains("rows")) {
         in_hand = nullptr;
         finished(line["rows"]);
