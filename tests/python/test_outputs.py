@@ -72,6 +72,14 @@ def test_no_command_writes_over_what_it_reads(runs, tmp_path, capsys, monkeypatc
     assert runs[0].read_bytes() == before
 
 
+def test_a_backend_that_is_not_there_does_not_matter(small, tmp_path):
+    """As a notebook exports one."""
+    backend = {"MPLBACKEND": "module://that_is_not_there"}
+    command = [sys.executable, Path(__file__).parents[2] / "scripts/grainscope-report", "report", small]
+    subprocess.run([*command, "-o", tmp_path / "r.html"], env=os.environ | backend, check=True)
+    assert (tmp_path / "r.html").stat().st_size > 1000
+
+
 @pytest.mark.parametrize("own", ["journal.jsonl", "result.json", "fleet.jsonl.gz"])
 def test_no_command_writes_over_a_file_of_a_run(small, tmp_path, capsys, own):
     folder = tmp_path / "other"

@@ -27,7 +27,8 @@ exit "${STUB_STATUS:-0}"
 @pytest.fixture
 def checkout(tmp_path):
     """A folder with quickstart, nothing to build, and the report of this checkout."""
-    (tmp_path / "scripts").mkdir()
+    tmp_path = tmp_path / "a folder"
+    (tmp_path / "scripts").mkdir(parents=True)
     for name in ("quickstart", "common.sh"):
         shutil.copy(SCRIPTS / name, tmp_path / "scripts")
     # What draws has tests of its own.
@@ -68,6 +69,17 @@ def test_quickstart_shows_progress_then_the_screen_and_three_ways_on(checkout):
     assert "row of visit" not in ended.stdout
     [rows] = checkout.glob("results/quickstart-*/rows.txt")
     assert rows.read_text().count("row of visit") == 4
+
+
+def test_quickstart_draws_by_what_setup_installed_beside_it(checkout):
+    (checkout / ".venv/bin").mkdir(parents=True)
+    (checkout / ".venv/bin/python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (checkout / "bin/python3").write_text("#!/bin/sh\nexit 1\n")  # has no matplotlib
+    for path in (checkout / ".venv/bin/python", checkout / "bin/python3"):
+        path.chmod(0o755)
+    ended = started(checkout, REFERENCE / "h100-repeat.json")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith("NVIDIA H100 80GB HBM3")
 
 
 def test_quickstart_without_a_link_offers_to_compare(checkout):

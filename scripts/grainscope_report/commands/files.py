@@ -99,7 +99,8 @@ def share(text: str) -> float:
 def program() -> str:
     """What starts this program again: its path where it was started by that and stands in no PATH."""
     started = Path(sys.argv[0])
-    if started.name != PROGRAM or len(started.parts) == 1 or shutil.which(PROGRAM):
+    ours = PROGRAM in (started.name, started.resolve().name)
+    if not ours or len(started.parts) == 1 or shutil.which(PROGRAM):
         return PROGRAM
     return shlex.quote(str(started))
 
