@@ -218,6 +218,14 @@ bool wants_weights(const ConvertOptions& options) {
   if (options.directed && options.symmetrise) {
     throw UsageError("--directed and --symmetrise exclude each other");
   }
+  if (options.weights && !options.draw_weights.empty()) {
+    throw UsageError("--weights and --draw-weights exclude each other: the file's own, or others");
+  }
+  const bool onto_itself = fs::weakly_canonical(options.from) == fs::weakly_canonical(options.to);
+  if (format == Format::bel && !asked && onto_itself && fs::exists(options.from + ".val")) {
+    throw UsageError("the weights in " + options.from +
+                     ".val would be lost: keep them by --weights, or write a file of another name");
+  }
   return asked || format == Format::wsg;
 }
 
@@ -467,7 +475,7 @@ std::string as_json(const Csr& csr, const Description& description,
                         {"entries", labelling->entries},
                         {"entries_within", labelling->within}};
   }
-  return result.dump(2) + "\n";
+  return result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <iostream>
@@ -331,6 +332,7 @@ int main(int argc, char** argv) {
   try {
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (!words.empty() && words.front() == "graph") {
+      std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is said to be that
       std::cout << graph_command({words.begin() + 1, words.end()});
       require_output_whole();
       return 0;

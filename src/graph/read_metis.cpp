@@ -142,6 +142,10 @@ std::uint64_t take_list(Cursor& cursor, const Header& header, std::uint64_t vert
   for (skip_blanks(cursor); !cursor.at_line_end(); skip_blanks(cursor)) {
     const char* const start = cursor.at;
     const Vertex neighbour = take_neighbour(cursor, header);
+    if (neighbour == vertex) {
+      throw TextFault{start, "vertex " + std::to_string(vertex + 1) +
+                                 " is its own neighbour, which this format does not know"};
+    }
     Weight weight = 0;
     if (header.weighted) {
       skip_blanks(cursor);

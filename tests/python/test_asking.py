@@ -482,6 +482,12 @@ def test_load_is_what_a_copy_has_beside_it(capsys):
     assert "beside_compute copy_engine" in ask(capsys, run, "h2d under load")
 
 
+def test_a_load_by_itself_is_one_that_others_wait_for(capsys):
+    run = RUNS / "acceptance/h100-c2.json.gz"
+    for question in ("latency of a load", "load latency", "how long does a load take"):
+        assert ask(capsys, run, question).startswith("latency/chase, "), question
+
+
 def test_help_fits_a_screen(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["ask", "--help"]) == 0

@@ -121,6 +121,7 @@ TEST_F(BadText, a_metis_file_names_the_line) {
       {"m.graph", "2 1\n2\n", "m.graph:1: 2 vertices are declared, 1 lines follow"},
       {"m.graph", "2 1\n2\n1\n\n1\n", "m.graph:5: more lines than the 2 vertices that are declared"},
       {"m.graph", "2 1\n2\n0\n", "m.graph:3: vertex 0: this format counts vertices from 1"},
+      {"m.graph", "3 3\n2 1\n1 3\n2 3\n", "m.graph:2: vertex 1 is its own neighbour"},
       {"m.graph", "2 1\n2\n3\n", "m.graph:3: '3': a vertex is a whole number from 0 to 2"},
       {"m.graph", "2 1\n2\n1 -1\n", "m.graph:3: '-1': a vertex"},
       {"m.graph", "3 2\n2\n1 3\n\n", "m.graph:1: 2 edges are declared, the lists hold 3 neighbours"},

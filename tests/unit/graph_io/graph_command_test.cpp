@@ -124,6 +124,21 @@ TEST_F(GraphCommand, keeps_graphs_and_finds_them_again) {
                make_graph(parse_graph_spec("kron:8"), true));
 }
 
+// Weights of another graph do not stay beside a new one's edges, so the old ones would go.
+TEST_F(GraphCommand, writes_no_graph_over_its_own_weights_without_them) {
+  static_cast<void>(done({"convert", put("w.wel", "0 1 5\n1 2 7\n"), path("w.bel"), "--weights"}));
+  const std::string weights = test::read_text(path("w.bel.val"));
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{}, {"--symmetrise"}, {"--order=degree"}}) {
+    std::vector<std::string> words{"convert", path("w.bel"), path("./w.bel")};
+    words.insert(words.end(), more.begin(), more.end());
+    expect_refused(words, 2, "would be lost: keep them by --weights");
+    EXPECT_EQ(test::read_text(path("w.bel.val")), weights);
+  }
+  static_cast<void>(done({"convert", path("w.bel"), path("w.bel"), "--weights"}));
+  EXPECT_EQ(test::read_text(path("w.bel.val")), weights);
+}
+
 TEST_F(GraphCommand, refuses_what_cannot_be_honoured) {
   const std::string el = put("g.el", "0 1\n");
   const std::string out = path("out.sg");
@@ -141,6 +156,8 @@ TEST_F(GraphCommand, refuses_what_cannot_be_honoured) {
                    "is no range: write LOW-HIGH");
   }
   expect_refused({"convert", el, out, "--directed", "--symmetrise"}, 2, "exclude each other");
+  expect_refused({"convert", put("w.wel", "0 1 5\n"), path("out.wsg"), "--weights", "--draw-weights=1-2"}, 2,
+                 "--weights and --draw-weights exclude each other");
   expect_refused({"convert", el, out, "--order=random"}, 2, "original, degree and halo_like");
   expect_refused({"convert", el, path("missing/out.sg")}, 3, "could not write the graph");
   expect_refused({"cache", "power", "--dir", path("kept")}, 2, "there is nothing to keep of power");
