@@ -634,19 +634,22 @@ class QuestionReader {
     return count != words().counts.end() ? count->second : phrase == kPeer ? phrase : std::string();
   }
 
-  // `gpu 0 to gpu 1`, where the bytes go from the first to the second.
+  // `gpu 0 to gpu 1`, where the bytes go from the first to the second; `gpu 0 reads from gpu 1`.
   bool take_gpu_to_gpu() {
     const auto place = words().places.find(word_at(at_));
-    if (place == words().places.end() || place->second != "gpu" || word_at(at_ + 2) != "to") {
+    const std::string what = word_at(at_ + 2);
+    const bool reads = (what == "read" || what == "reads") && word_at(at_ + 3) == "from";
+    const bool writes = (what == "write" || what == "writes") && word_at(at_ + 3) == "to";
+    if (place == words().places.end() || place->second != "gpu" || !(reads || writes || what == "to")) {
       return false;
     }
-    const bool named = word_at(at_ + 3) == "gpu" || word_at(at_ + 3) == kPeer;
-    const std::size_t other = at_ + (named ? 4 : 3);
+    std::size_t other = at_ + (reads || writes ? 4 : 3);
+    other += word_at(other) == "gpu" || word_at(other) == kPeer ? 1 : 0;
     if (!is_bare_number(at_ + 1) || !is_bare_number(other)) {
       return false;
     }
-    const std::string from = word_at(at_ + 1);
-    const std::string to = word_at(other);
+    const std::string from = word_at(reads ? other : at_ + 1);
+    const std::string to = word_at(reads ? at_ + 1 : other);
     if (std::any_of(tokens_.begin(), tokens_.end(), [](const std::string& token) {
           return lower(token) == "compare" || lower(token) == "compared";
         })) {

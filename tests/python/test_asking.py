@@ -502,7 +502,14 @@ QUICK = RUNS / "h100-quick-now.json.gz"
 
 @pytest.mark.parametrize(
     "question",
-    ["gpu 0 to gpu 1 copy 256 MiB", "from gpu 0 to peer 1 copy 256 MiB", "GPU 0 to 1, copy 256MiB"],
+    [
+        "gpu 0 to gpu 1 copy 256 MiB",
+        "from gpu 0 to peer 1 copy 256 MiB",
+        "GPU 0 to 1, copy 256MiB",
+        "gpu 0 writes to gpu 1, copy 256 MiB",
+        "gpu 1 reads from gpu 0 copy 256 MiB",
+        "gpu 1 reads from 0 copy 256 MiB",
+    ],
 )
 def test_from_one_gpu_to_another_is_what_one_writes_or_the_other_reads(capsys, question):
     head, _, *lines = ask(capsys, TWO_GPUS, question).splitlines()

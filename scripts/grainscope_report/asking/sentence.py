@@ -46,6 +46,7 @@ _THOUSANDS = re.compile(
 _RATE = re.compile(r"[\d.]+ ?([kmgt]?i?b/s|[kmgt]bps)")
 LINK, BESIDE_LINK = ("link", "links"), ("measure", "place")  # what the other words may be about
 COMPARISON = {"compare", "compared"}
+READS, WRITES = {"read", "reads"}, {"write", "writes"}  # of one GPU, what another has
 
 Meaning = Mapping[str, Sequence[str]]
 Sizes = tuple[int, int]
@@ -252,19 +253,22 @@ class _Reader:
         return places().get(last) or counts().get(phrase) or (PEER if phrase == PEER else "")
 
     def _gpu_to_gpu(self) -> bool:
-        """`gpu 0 to gpu 1`, where the bytes go from the first to the second."""
+        """`gpu 0 to gpu 1`, where the bytes go from the first to the second; `gpu 0 reads from gpu 1`."""
         words = [self._word(at) for at in range(self.at, self.at + 5)]
-        if places().get(words[0]) != "gpu" or words[2] != "to":
+        reads = words[2] in READS and words[3] == "from"
+        verb = reads or (words[2] in WRITES and words[3] == "to")
+        if places().get(words[0]) != "gpu" or not (verb or words[2] == "to"):
             return False
-        named = words[3] in ("gpu", PEER)
-        one, other = self._number(self.at + 1), self._number(self.at + (4 if named else 3))
+        second = self.at + (4 if verb else 3)
+        second += self._word(second) in ("gpu", PEER)
+        one, other = self._number(self.at + 1), self._number(second)
         if one is None or other is None:
             return False
         if COMPARISON & {token.lower() for token in self.tokens}:
             self.sentence.axes.setdefault("gpu", []).extend([one, other])
         else:
-            self._add(_between(one, other))
-        self.at += 5 if named else 4
+            self._add(_between(other, one) if reads else _between(one, other))
+        self.at = second + 1
         return True
 
     def _add(self, word: Word, at: int = -1) -> None:
