@@ -153,35 +153,33 @@ std::optional<Warning> settings_warning() {
 
 namespace {
 
-std::vector<std::string_view> set_aside(bool of_the_library) {
+// `warning` of variables that were set aside, Google Benchmark's or else OpenMP's; which ones is added to its
+// finding and its remedy. Absent where none was.
+std::optional<Warning> of_set_aside(bool of_the_library, Warning warning) {
   std::vector<std::string_view> set;
   std::copy_if(g_set_aside, g_set_aside + g_set_aside_count, std::back_inserter(set),
                [&](const char* each) { return begins_with(each, kOfTheLibrary) == of_the_library; });
-  return set;
+  if (set.empty()) {
+    return std::nullopt;
+  }
+  warning.finding += " are set and not used: " + settings_text(set);
+  warning.remedy = "unset" + names_text(set) + warning.remedy;
+  return warning;
 }
 
 }  // namespace
 
 std::optional<Warning> library_warning() {
-  const std::vector<std::string_view> set = set_aside(true);
-  if (set.empty()) {
-    return std::nullopt;
-  }
-  return Warning{"environment.library_variables", Severity::warning,
-                 "variables of Google Benchmark are set and not used: " + settings_text(set),
-                 "none on this run", "unset" + names_text(set) + "; flags say the same: --help=output"};
+  return of_set_aside(true,
+                      {"environment.library_variables", Severity::warning, "variables of Google Benchmark",
+                       "none on this run", "; flags say the same: --help=output"});
 }
 
 std::optional<Warning> openmp_warning() {
-  const std::vector<std::string_view> set = set_aside(false);
-  if (set.empty()) {
-    return std::nullopt;
-  }
-  return Warning{"cpu.openmp_variables", Severity::warning,
-                 "variables of OpenMP are set and not used: " + settings_text(set),
-                 "none on this run; with them, cases would have other threads or CPUs under the same names",
-                 "unset" + names_text(set) +
-                     "; to measure on fewer CPUs, start the program with a mask: taskset --cpu-list 0-3"};
+  return of_set_aside(
+      false, {"cpu.openmp_variables", Severity::warning, "variables of OpenMP",
+              "none on this run; with them, cases would have other threads or CPUs under the same names",
+              "; to measure on fewer CPUs, start the program with a mask: taskset --cpu-list 0-3"});
 }
 
 }  // namespace grainscope::harness

@@ -472,10 +472,6 @@ LibraryReport report_by_library(const Options& options, VisitsOfCases cases,
     benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, "all");
   }
   benchmark::ClearRegisteredBenchmarks();
-  for (std::vector<json>& visits : cases) {
-    std::stable_sort(visits.begin(), visits.end(),
-                     [](const json& a, const json& b) { return a.value("round", 1) < b.value("round", 1); });
-  }
   return {reporter.context(), merge(cases), reporter.file_text()};
 }
 

@@ -400,6 +400,8 @@ bool has_a_line(const fs::path& journal) {
   return std::getline(file, line) && !file.eof();
 }
 
+constexpr const char* kUnknownBoot = "unknown";  // and so no machine's: visits of two must not be mixed
+
 // Adds the rows of visits that the journal does not have yet; counts the others.
 void add_rows(const json& rows, std::set<std::pair<std::string, int>>& seen, Journal& journal) {
   for (const json& row : rows) {
@@ -478,20 +480,20 @@ Journal read_journal(const fs::path& directory) {
       journal.header = line;
     } else if (line.empty() || !take_line(line, seen, journal)) {
       ++journal.lost_lines;
-      journal.boot.clear();  // it may have been where another part began
+      if (!text.starts_with("{\"rows\"") && !text.starts_with("{\"link\"")) {
+        journal.boot = kUnknownBoot;  // it may have been where another part began
+      }
       continue;
     }
     journal.text.append(text).append("\n");
   }
-  if (!has_begun(directory) && !complete_result(directory).is_null()) {
-    throw UsageError("the run in " + directory.string() +
-                     " is finished, and its journal is gone: nothing is left to do; for another run choose "
-                     "another folder with --out");
-  }
   if (!has_begun(directory)) {
-    throw UsageError("the run in " + directory.string() +
-                     " was ended before it had finished anything: start it again with --out " +
-                     directory.string());
+    const std::string name = directory.string();
+    throw UsageError("the run in " + name +
+                     (complete_result(directory).is_null()
+                          ? " was ended before it had finished anything: start it again with --out " + name
+                          : " is finished, and its journal is gone: nothing is left to do; for another run "
+                            "choose another folder with --out"));
   }
   if (journal.header.is_null()) {
     throw UsageError(

@@ -149,6 +149,23 @@ TEST_F(LeftJournal, goes_on_behind_a_line_of_garbage) {
   }
 }
 
+// A line that cannot be read may be where a part began, after a reboot; one of rows is not.
+TEST_F(LeftJournal, tells_no_boot_behind_a_line_that_may_have_told_another) {
+  const std::string head =
+      journal_line(kHeader) + journal_line({{"warnings", json::array()}, {"boot", "first"}});
+  const std::string part = journal_line({{"warnings", json::array()}, {"boot", "second"}});
+  const std::string rows = journal_line(lines()[0]);
+  const auto damaged = [](std::string line) {
+    line[line.size() - 4] ^= 1;  // in its check sum
+    return line;
+  };
+  leave_journal(head + damaged(journal_line(lines()[2])) + rows);
+  EXPECT_EQ(journal().boots.at("a"), "first");
+  leave_journal(head + damaged(part) + rows);
+  EXPECT_NE(journal().boots.at("a"), "first");
+  EXPECT_NE(journal().boots.at("a"), "") << "which is any start of the machine";
+}
+
 // Also where its check sum is right: somebody may have made it so.
 TEST_F(LeftJournal, leaves_out_a_line_whose_rows_or_link_are_none) {
   std::vector<json> damaged{{{"rows", 5}},
