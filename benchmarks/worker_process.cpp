@@ -11,6 +11,7 @@
 #include "gnn/pipeline_worker.hpp"
 #include "gnn/share_worker.hpp"
 #include "gnn/training_ranks.hpp"
+#include "grainscope/core/units.hpp"
 #include "grainscope/gnn/pipeline.hpp"
 #include "grainscope/system/mps.hpp"
 #include "host/malloc.hpp"
@@ -24,12 +25,13 @@ constexpr const char* kSkip = "skip";
 constexpr const char* kFailed = "failed";
 constexpr const char* kWaited = "waited";
 
-ChildRequest request_of(const std::string& program, const std::string& kind,
+ChildRequest request_of(const std::string& what, const std::string& program, const std::string& kind,
                         const std::vector<std::string>& job, const std::vector<Variables>& variables,
                         std::vector<int> keep) {
   ChildRequest request{.words = {program, kWorkerCommand, kind},
                        .unset = MpsDaemon::variables_to_unset(),
-                       .keep = std::move(keep)};
+                       .keep = std::move(keep),
+                       .name = what};
   request.words.insert(request.words.end(), job.begin(), job.end());
   for (const Variables& each : variables) {
     request.set.insert(request.set.end(), each.begin(), each.end());
@@ -42,7 +44,7 @@ ChildRequest request_of(const std::string& program, const std::string& kind,
 WorkerProcess::WorkerProcess(std::string what, const std::string& program, const std::string& kind,
                              const std::vector<std::string>& job, const std::vector<Variables>& variables,
                              std::vector<int> keep)
-    : what_(std::move(what)), process_(request_of(program, kind, job, variables, std::move(keep))) {}
+    : what_(std::move(what)), process_(request_of(what_, program, kind, job, variables, std::move(keep))) {}
 
 WorkerProcess::~WorkerProcess() {
   process_.close_input();
@@ -107,14 +109,25 @@ void tell_unless_it_waited(WorkerProcess& process, const std::string& word) {
 
 std::string answer_beside(WorkerProcess& one, const std::vector<WorkerProcess*>& others,
                           const std::string& word, double patience_s) {
-  try {
-    return one.answer(word, patience_s);
-  } catch (const gnn::TurnError&) {
+  constexpr double kLook_s = 0.5;
+  const auto ask_who_is_over = [&](double within_s) {
     for (WorkerProcess* const other : others) {
-      if (other->is_over(kGone_s)) {
+      if (other->is_over(within_s)) {
         tell_unless_it_waited(*other, word);
       }
     }
+  };
+  for (double left_s = patience_s; left_s > 0 && !one.has_answered(std::min(kLook_s, left_s));
+       left_s -= kLook_s) {
+    ask_who_is_over(0);  // whom this one may wait for on its GPU, and for ever
+  }
+  if (!one.has_answered(0)) {
+    throw FailedError(one.what() + " has not answered for " + format_seconds(patience_s));
+  }
+  try {
+    return one.answer(word, 0);
+  } catch (const gnn::TurnError&) {
+    ask_who_is_over(kGone_s);
     throw;
   }
 }

@@ -50,6 +50,8 @@ class WorkerProcess {
   [[nodiscard]] std::vector<double> numbers(const std::string& word, std::size_t count,
                                             double patience_s = kWorkerAnswer_s);
   [[nodiscard]] std::vector<double> numbers_in(const std::string& answer, std::size_t count) const;
+  // Whether an answer, or its end, is there within that time.
+  [[nodiscard]] bool has_answered(double within_s) { return process_.readable(within_s); }
   // Whether it is no more, or will not be within that time.
   [[nodiscard]] bool is_over(double within_s) { return process_.wait(within_s).has_value(); }
   [[nodiscard]] pid_t pid() const noexcept { return process_.pid(); }
@@ -62,8 +64,8 @@ class WorkerProcess {
   ChildProcess process_;
 };
 
-// The answer of one of several that wait for each other. Where it only waited in vain and another is gone or
-// has failed, throws what that one says, which is more.
+// The answer of one of several that wait for each other. Where another is over before it, or has failed while
+// this one waited in vain, throws what that one says, which is more.
 std::string answer_beside(WorkerProcess& one, const std::vector<WorkerProcess*>& others,
                           const std::string& word, double patience_s);
 

@@ -137,8 +137,8 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
     LocalOperation runs(
         {.run = [&] { return pipeline->run().step_s.front(); }, .verify = {}, .timing = timing});
     session.meter(runs, site.gpu->ordinal, measurement);
-    if (measurement.energy_j) {
-      *measurement.energy_j /= static_cast<double>(run.step_s.size());
+    if (measurement.energy_j) {  // of all steps, the first ones too
+      *measurement.energy_j /= static_cast<double>(pipeline->batches());
     }
   }
   measurement.counters["threads"] = site.gpu ? request.threads : omp_get_max_threads();

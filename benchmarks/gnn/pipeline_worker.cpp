@@ -241,15 +241,6 @@ const WholeStages& whole_stages(const PipelinePoint& point, const PipelineSite& 
   return work.whole.back();
 }
 
-// A client that finds no daemon works without MPS, and says nothing.
-void require_clients(const PipelineProcesses& processes, int asked, int available) {
-  const auto& given = processes.gathering();
-  if (2 * asked <= available && std::min(given.told, given.seen) >= available) {
-    throw SkipError("the process that gathers has all " + std::to_string(available) +
-                    " multiprocessors: it did not become a client of MPS");
-  }
-}
-
 void add_shares(const PipelineProcesses& processes, int asked, int available, Measurement& measurement) {
   auto& counters = measurement.counters;
   const auto& given = processes.gathering();
@@ -286,7 +277,7 @@ Measurement measure_processes(Session& session, const PipelinePoint& point, cons
   const WholeStages alone = whole_stages(point, site, work, daemon);
   PipelineProcesses processes(work.plan, job_of_processes(point, site), {point.percent, 100 - point.percent},
                               daemon.client_variables());
-  require_clients(processes, asked, available);
+  require_client(asked, processes.gathering().told, processes.gathering().seen, available);
   // The stages first: they load what the run is not to wait for.
   const gnn::StageTimes stages = processes.stages();
   const double begun_s = steady_now_s();

@@ -64,7 +64,7 @@ Measurement measure_by_client(Session& session, const SharePoint& point, const G
                                [&](int gpu) { return start_mps(session.machine(), gpu); });
   const int available = available_sms(session, site);
   ShareWorker worker(gather_job(point, site, available), daemon->client_variables());
-  require_share(point, worker, available);
+  require_client(point.sms_of(available), worker.given_sms(), worker.seen_sms(), available);
 
   LocalOperation alone({.run = [&] { return worker.alone(); },
                         .verify = [&] { return worker.verify(); },
@@ -265,7 +265,7 @@ Measurement sample_here(const Both& both, Recorder& recorder) {
 Measurement sample_clients(const Both& both, const MpsDaemon& daemon, Recorder& recorder) {
   const auto& [session, point, site, sides, available, count] = both;
   ShareWorker gather(gather_job(point, site, available), daemon.client_variables());
-  require_share(point, gather, available);
+  require_client(point.sms_of(available), gather.given_sms(), gather.seen_sms(), available);
   ShareWorker consumer(consumer_job(point, site, available, count), daemon.client_variables());
 
   const auto run = [&] {

@@ -203,9 +203,9 @@ ShareJob consumer_job(const SharePoint& point, const GatherSite& site, int avail
   return job;
 }
 
-void require_share(const SharePoint& point, const ShareWorker& worker, int available) {
-  if (2 * point.sms_of(available) <= available &&
-      std::min(worker.given_sms(), worker.seen_sms()) >= available) {
+void require_client(int asked, int told, int seen, int available) {
+  const bool less = 2 * asked <= available || asked + kSmsTogether <= available;
+  if (less && std::min(told, seen) >= available) {
     throw SkipError("the process that gathers has all " + std::to_string(available) +
                     " multiprocessors: it did not become a client of MPS");
   }

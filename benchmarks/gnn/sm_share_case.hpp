@@ -77,9 +77,11 @@ struct ShareClaims {
 [[nodiscard]] ShareJob consumer_job(const SharePoint& point, const GatherSite& site, int available,
                                     int count);
 
-// Throws SkipError where a client that asked for half or less has all: one that finds no daemon works without
-// MPS, and says nothing.
-void require_share(const SharePoint& point, const ShareWorker& worker, int available);
+// Throws SkipError where the process that gathers asked for so many of a GPU's `available` multiprocessors,
+// and has all by both ways to look: one that finds no daemon works without MPS, and says nothing. Asked for
+// nearly all, it may have been given all: shares are rounded up, to kSmsTogether at most.
+inline constexpr int kSmsTogether = 16;
+void require_client(int asked, int told, int seen, int available);
 
 // A table on the host for the gathers of this process, and the rows that they ask for.
 class GatherSide {

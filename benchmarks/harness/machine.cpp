@@ -389,6 +389,7 @@ Scope make_scope(Preset preset, std::vector<GpuTarget> gpus, bool gpus_asked_for
   scope.sampling = sampling_of(preset).plan;
   scope.visits = sampling_of(preset).visits;
   scope.trials = sampling_of(preset).trials;
+  scope.trials_s = sampling_of(preset).trials_s;
   scope.gpus_asked_for = gpus_asked_for;
   scope.gpus = std::move(gpus);
   scope.nodes = std::move(nodes);

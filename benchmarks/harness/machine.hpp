@@ -142,6 +142,7 @@ struct Scope {
   std::shared_ptr<const gnn::OwnLabels> labels;  // of the one graph asked for; null: a family's own
   std::string graph_cache;                       // where generated graphs are kept; empty: nowhere
   int trials = 8;                                // sources of a traversal
+  double trials_s = 0;                           // that the plan has for them; 0: for all
   std::vector<std::uint64_t> hot_budgets;        // GPU memory for edges in lean/, beside the preset's shares
   // What the user gives axes in place of the preset's values: ("bytes", "4KiB,1MiB").
   std::vector<std::pair<std::string, std::string>> axes;

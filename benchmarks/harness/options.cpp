@@ -328,7 +328,9 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--train-ids", raw.train_ids,
                  "Vertices of that graph to train on, all of them: one a line, or a .npy of whole numbers")
       ->group(group);
-  app.add_option("--trials", raw.trials, "Sources that a traversal is run from; 64 in paper")->group(group);
+  app.add_option("--trials", raw.trials,
+                 "Sources that a traversal is run from; 64 in paper, where it takes long as few as 8")
+      ->group(group);
   app.add_option("--hot-budget", raw.hot_budgets,
                  "GPU memory for edges in lean/, beside the preset's shares of the edge list, e.g. 2GiB; "
                  "several by commas")

@@ -31,8 +31,9 @@ inline constexpr Preset kAllPresets[] = {Preset::smoke, Preset::quick, Preset::f
 // How a preset samples.
 struct PresetSampling {
   SamplingPlan plan;
-  int visits = 1;  // to every case
-  int trials = 8;  // sources of a traversal
+  int visits = 1;       // to every case
+  int trials = 8;       // sources of a traversal
+  double trials_s = 0;  // that they are to take, by the plan, where kFewestTrials do not take longer; 0: all
 };
 [[nodiscard]] const PresetSampling& sampling_of(Preset preset);
 

@@ -220,7 +220,10 @@ Scope scope_of(const Options& options, const Machine& machine) {
     require_labels_of(*scope.labels, options.graphs.front());
   }
   scope.graph_cache = options.graph_cache;
-  scope.trials = options.trials.value_or(scope.trials);
+  if (options.trials) {
+    scope.trials = *options.trials;
+    scope.trials_s = 0;
+  }
   scope.hot_budgets = options.hot_budgets;
   scope.axes = options.axes;
   if (!options.question.empty()) {

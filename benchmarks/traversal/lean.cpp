@@ -339,7 +339,8 @@ class Lister {
     for (std::size_t i = 1; i < std::min(team.size(), static_cast<std::size_t>(point.gpus)); ++i) {
       point.others.push_back(team[i]);
     }
-    point.trials = trials_of(point.algorithm, scope_.trials);
+    point.trials =
+        trials_within(scope_.trials_s, trial_s_of(point), trials_of(point.algorithm, scope_.trials));
     point.graph.weights = weights_of(values);
     point.packed = values.on("packed");
     point.answers =
@@ -367,6 +368,12 @@ class Lister {
     return std::nullopt;
   }
 
+  [[nodiscard]] static double trial_s_of(const LeanPoint& point) {
+    // Lean lists are read a fraction of the bytes of others, in a fraction of the time.
+    constexpr double kAsIfRead_gb_s = 150;
+    return trial_s(point.spec, point.algorithm, sizeof(graph::Vertex), kAsIfRead_gb_s);
+  }
+
   void add(const GpuTarget& gpu, const LeanPoint& point) {
     Benchmark benchmark;
     benchmark.id = {
@@ -381,10 +388,7 @@ class Lister {
                              : Axis{"hot", std::int64_t{point.hot.percent}}},
         {{"numa", point.node}, {"gpu", gpu.ordinal}}};
     add_memory(point.memory, benchmark.id.axes);
-    // Lean lists are read a fraction of the bytes of others, in a fraction of the time.
-    constexpr double kAsIfRead_gb_s = 150;
-    benchmark.samples_s =
-        trials_s(point.spec, point.algorithm, point.trials, sizeof(graph::Vertex), kAsIfRead_gb_s, false);
+    benchmark.samples_s = point.trials * trial_s_of(point);
     if (point.algorithm == Algorithm::sssp) {
       benchmark.id.axes.push_back({"weights", weights_of(point.spec, point.graph.weights)});
     }

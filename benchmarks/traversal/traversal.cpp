@@ -758,31 +758,46 @@ class Lister {
     return true;
   }
 
-  void add(const GpuTarget& gpu, const TraversalPoint& point) {
+  // Lanes of their own lists share few sectors, and ask for an edge's again and again: as if it had so many
+  // bytes, by naive walks of H200s.
+  [[nodiscard]] static std::uint64_t naive_edge_bytes(const TraversalPoint& point) {
+    using Kind = graph::GraphSpec::Kind;
+    if (point.algorithm == Algorithm::sssp) {
+      return point.spec.kind == Kind::urand ? 140 : point.spec.kind == Kind::kron ? 52 : 100;
+    }
+    return point.algorithm == Algorithm::pr && point.where.request.edge_bytes == 4 ? 24 : 56;
+  }
+  // By the plan, of one trial.
+  [[nodiscard]] static double trial_s_of(const TraversalPoint& point, const Needs& needs) {
+    constexpr double kLink_gb_s = 45;
+    constexpr double kMemory_gb_s = 400;
+    const bool naive = !point.subway && point.access == Access::naive;
+    const double gb_s =
+        (is_mapped(point) || point.subway || point.is_managed() ? kLink_gb_s : kMemory_gb_s) * point.gpus;
+    const double walk_s =
+        trial_s(point.spec, point.algorithm, naive ? naive_edge_bytes(point) : point.element_bytes(), gb_s,
+                point.direction);
+    if (!point.is_managed()) {
+      return walk_s;
+    }
+    // Pages are sent home before each trial.
+    const double home_s_per_byte = cuda::is_read_in_place(point.where.request.hint) ? 0.1e-9 : 0.25e-9;
+    return walk_s + static_cast<double>(needs.managed_bytes) * home_s_per_byte;
+  }
+  [[nodiscard]] static bool is_mapped(const TraversalPoint& point) {
+    return !point.subway && point.where.request.placement == EdgePlacement::mapped;
+  }
+
+  void add(const GpuTarget& gpu, TraversalPoint point) {
     Benchmark benchmark;
+    benchmark.needs = needs_of(point);
+    const double each_s = trial_s_of(point, benchmark.needs);
+    point.trials = trials_within(scope_.trials_s, each_s, point.trials);
+    benchmark.samples_s =
+        point.trials * each_s + (is_mapped(point) ? followed_s(point.spec, point.algorithm) : 0);
     benchmark.id = case_of(gpu, point);
     benchmark.skip = why_not(gpu, point);
     benchmark.explanation = explain(point);
-    benchmark.needs = needs_of(point);
-    constexpr double kLink_gb_s = 45;
-    constexpr double kMemory_gb_s = 400;
-    // Lanes of their own lists share few sectors, and ask for an edge's again and again. In sssp lists are
-    // read most often; kron 24 took a third of what urand 24 did all the same.
-    const bool often = point.algorithm == Algorithm::sssp && point.spec.kind != graph::GraphSpec::Kind::kron;
-    const std::uint64_t naive_edge_bytes = often ? 160 : 64;
-    const bool naive = !point.subway && point.access == Access::naive;
-    const bool mapped = !point.subway && point.where.request.placement == EdgePlacement::mapped;
-    benchmark.samples_s =
-        trials_s(point.spec, point.algorithm, point.trials, naive ? naive_edge_bytes : point.element_bytes(),
-                 (mapped || point.subway || point.is_managed() ? kLink_gb_s : kMemory_gb_s) * point.gpus,
-                 mapped, point.direction);
-    // Pages are sent home before each trial.
-    if (point.is_managed()) {
-      const cuda::Hint hint = point.where.request.hint;
-      const double home_s_per_byte = cuda::is_read_in_place(hint) ? 0.1e-9 : 0.25e-9;
-      *benchmark.samples_s +=
-          point.trials * static_cast<double>(benchmark.needs.managed_bytes) * home_s_per_byte;
-    }
     benchmark.other_gpus = others_of(point);
     const bool runs = benchmark.skip.empty();
     const auto graph_claim = runs ? graphs_->claim(point.where.graph, scope_.visits_here) : nullptr;

@@ -48,35 +48,58 @@ int trials_of(Algorithm algorithm, int asked) {
                                      : std::clamp(asked / 2, std::min(asked, kLeastAlike), kMostAlike);
 }
 
-double trials_s(const graph::GraphSpec& spec, Algorithm algorithm, int trials, std::uint64_t edge_bytes,
-                double gb_s, bool followed, graph::Direction direction) {
-  // To certify an entry. Ranks, of which no two trials have the same, wait for nobody.
-  const double certificate_s = algorithm == Algorithm::pr ? 4e-10 : 8e-11;
+int trials_within(double seconds, double trial_s, int trials) {
+  const double over = seconds / trial_s;
+  return seconds == 0 || over >= trials ? trials
+                                        : std::min(trials, std::max(kFewestTrials, static_cast<int>(over)));
+}
+
+namespace {
+
+// How often all lists are read, and how many levels there are to a step from the source.
+struct Passes {
+  double lists;
+  double levels;
+};
+constexpr Passes passes_of(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::bfs:
+      return {1, 1};
+    case Algorithm::cc:
+      return {1.6, 3.5};
+    case Algorithm::pr:
+      return {6, 0.5};
+    case Algorithm::sssp:
+      return {2.4, 1.8};
+  }
+  return {1, 1};
+}
+
+double steps_of(const graph::GraphSpec& spec) {
+  return spec.kind == graph::GraphSpec::Kind::road
+             ? 2 * std::sqrt(static_cast<double>(spec.vertices().value_or(0)))
+             : 10;
+}
+
+}  // namespace
+
+double trial_s(const graph::GraphSpec& spec, Algorithm algorithm, std::uint64_t edge_bytes, double gb_s,
+               graph::Direction direction) {
+  // To certify an entry.
+  const double certificate_s = algorithm == Algorithm::pr ? 1e-10 : 8e-11;
   constexpr double kLevel_s = 40e-6;
-  constexpr double kFollowedLevel_s = 3e-4;
-  // How often all lists are read, and how many levels there are to a step from the source.
-  const auto [passes, levels] = [&]() -> std::pair<double, double> {
-    switch (algorithm) {
-      case Algorithm::bfs:
-        return {1, 1};
-      case Algorithm::cc:
-        return {1.6, 3.5};
-      case Algorithm::pr:
-        return {6, 0.5};
-      case Algorithm::sssp:
-        return {2.4, 1.8};
-    }
-    return {1, 1};
-  }();
+  const auto [lists, levels] = passes_of(algorithm);
   const auto entries = static_cast<double>(spec.most_entries().value_or(0));
-  const double steps = spec.kind == graph::GraphSpec::Kind::road
-                           ? 2 * std::sqrt(static_cast<double>(spec.vertices().value_or(0)))
-                           : 10;
+  const double steps = steps_of(spec);
   // A search by pull reads in each level what is not reached yet.
   const bool again = direction == graph::Direction::pull && algorithm == Algorithm::bfs;
-  return trials * ((again ? steps / 2 : passes) * entries * static_cast<double>(edge_bytes) / (gb_s * 1e9) +
-                   entries * certificate_s + steps * levels * kLevel_s) +
-         (followed ? steps * levels * kFollowedLevel_s : 0);
+  return (again ? steps / 2 : lists) * entries * static_cast<double>(edge_bytes) / (gb_s * 1e9) +
+         entries * certificate_s + steps * levels * kLevel_s;
+}
+
+double followed_s(const graph::GraphSpec& spec, Algorithm algorithm) {
+  constexpr double kFollowedLevel_s = 3e-4;
+  return steps_of(spec) * passes_of(algorithm).levels * kFollowedLevel_s;
 }
 
 std::string trial_name(Algorithm algorithm, int trial, graph::Vertex source) {
@@ -97,11 +120,6 @@ Verdict certify_edge_by_edge(const LoadedGraph& graph, Algorithm algorithm, grap
           reached.entries, reached.vertices};
 }
 
-// Words of memory, as a digest takes them.
-std::span<const std::uint32_t> words_of(std::span<const float> ranks) {
-  return {reinterpret_cast<const std::uint32_t*>(ranks.data()), ranks.size()};
-}
-
 }  // namespace
 
 Verdict certify(const LoadedGraph& graph, Algorithm algorithm, graph::Vertex source,
@@ -120,9 +138,16 @@ std::string of_every_trial(const Verdict& verdict) {
   return verdict.sentence + "; every trial, by itself or as equal to an answer so certified";
 }
 
+namespace {
+
+graph::Digest digest_of_ranks(std::span<const float> ranks) {
+  return graph::digest_of({reinterpret_cast<const std::uint32_t*>(ranks.data()), ranks.size()});
+}
+
+}  // namespace
+
 Verdict certify_ranks(const LoadedGraph& graph, std::span<const float> ranks) {
-  // Of pulls every trial ends with the same ranks; of pushes, whose atomics come in any order, hardly ever.
-  const graph::Digest digest = graph::digest_of(words_of(ranks));
+  const graph::Digest digest = digest_of_ranks(ranks);
   if (const Verdict* known = graph.certified().find(Algorithm::pr, 0, digest); known != nullptr) {
     return *known;
   }
@@ -156,7 +181,7 @@ double Trials::run() {
 
 void Trials::hold_to_account(std::size_t number, graph::Vertex source) {
   if (parts_.algorithm == Algorithm::pr) {
-    verdict_ = certify_ranks(graph_, traversal_.ranks());
+    hold_ranks_to_account(number);
     return;
   }
   const std::vector<std::uint32_t> answer = traversal_.answer();
@@ -188,15 +213,44 @@ void Trials::hold_to_account(std::size_t number, graph::Vertex source) {
   }
 }
 
+// Of pulls every trial ends with the same ranks; of pushes, whose atomics come in any order, hardly ever.
+void Trials::hold_ranks_to_account(std::size_t number) {
+  std::vector<float> ranks = traversal_.ranks();
+  const graph::Digest digest = digest_of_ranks(ranks);
+  if (const Verdict* known = graph_.certified().find(Algorithm::pr, 0, digest); known != nullptr) {
+    verdict_ = *known;
+    return;
+  }
+  for (Waiting& each : waiting_) {
+    if (each.digest == digest) {
+      each.trials.push_back(number);
+      return;
+    }
+  }
+  ranks_.push_back(std::move(ranks));
+  waiting_.push_back({{number}, digest, {}});
+  if (ranks_.size() == graph::kRankLanes || !batches()) {
+    certify_waiting();
+  }
+}
+
 bool Trials::batches() const {
-  const std::uint64_t bytes = graph::AnswerBatch::bytes(graph_.csr().vertices());
-  const bool gains =
-      parts_.algorithm == Algorithm::bfs || (parts_.algorithm == Algorithm::sssp && !graph_.csr().directed);
+  const graph::Vertex vertices = graph_.csr().vertices();
+  const bool pr = parts_.algorithm == Algorithm::pr;
+  const std::uint64_t bytes =
+      pr ? graph::kRankLanes * vertices * sizeof(float) + graph::rank_lanes_bytes(vertices)
+         : graph::AnswerBatch::bytes(vertices);
+  const bool gains = pr || parts_.algorithm == Algorithm::bfs ||
+                     (parts_.algorithm == Algorithm::sssp && !graph_.csr().directed);
   return batch_ || (gains && bytes <= available_memory().bytes().value_or(UINT64_MAX) / 4);
 }
 
 void Trials::certify_waiting() {
   if (waiting_.empty()) {
+    return;
+  }
+  if (parts_.algorithm == Algorithm::pr) {
+    verdict_ = certify_waiting_ranks();
     return;
   }
   const Csr& csr = graph_.csr();
@@ -220,6 +274,18 @@ void Trials::certify_waiting() {
   }
   waiting_.clear();
   batch_->clear();
+}
+
+Verdict Trials::certify_waiting_ranks() {
+  const Csr& csr = graph_.csr();
+  const Verdict verdict{
+      ranks_.size() == 1 ? graph::certify_pr(csr, graph_.in_edges(), std::span<const float>(ranks_.front()))
+                         : graph::certify_pr(csr, graph_.in_edges(), ranks_),
+      csr.edges(), csr.vertices()};
+  graph_.certified().keep(Algorithm::pr, 0, waiting_.back().digest, verdict);
+  waiting_.clear();
+  ranks_.clear();
+  return verdict;
 }
 
 void Trials::settle(std::size_t number, const Verdict& verdict) {

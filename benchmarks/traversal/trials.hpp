@@ -27,12 +27,17 @@ namespace grainscope::harness {
 // GAP asks for 64 trials of algorithms that start somewhere, 16 of others.
 [[nodiscard]] bool starts_somewhere(graph::Algorithm algorithm);
 [[nodiscard]] int trials_of(graph::Algorithm algorithm, int asked);
-// About how long so many trials take, with their certificates, where lists are read at `gb_s` and an edge has
-// so many bytes: by H100s, an H200 and hosts of 16 and 32 CPUs. `followed`: one more is followed level by
-// level on the host.
-[[nodiscard]] double trials_s(const graph::GraphSpec& spec, graph::Algorithm algorithm, int trials,
-                              std::uint64_t edge_bytes, double gb_s, bool followed,
-                              graph::Direction direction = graph::Direction::push);
+// Of so many trials, as many as are over in `seconds` where each takes `trial_s`, but kFewestTrials; all
+// where `seconds` is 0. By the plan, not by the clock: a case starts from the same sources on every machine.
+inline constexpr int kFewestTrials = 8;
+[[nodiscard]] int trials_within(double seconds, double trial_s, int trials);
+// About how long a trial takes, with its certificate, where lists are read at `gb_s` and an edge has so many
+// bytes: by H100s, an H200 and hosts of 16 and 32 CPUs.
+[[nodiscard]] double trial_s(const graph::GraphSpec& spec, graph::Algorithm algorithm,
+                             std::uint64_t edge_bytes, double gb_s,
+                             graph::Direction direction = graph::Direction::push);
+// And one that is followed level by level on the host.
+[[nodiscard]] double followed_s(const graph::GraphSpec& spec, graph::Algorithm algorithm);
 // "source:17" of an algorithm that starts somewhere, else "trial:2".
 [[nodiscard]] std::string trial_name(graph::Algorithm algorithm, int trial, graph::Vertex source);
 
@@ -80,10 +85,12 @@ class Trials final : public Operation {
     graph::Reached reached;
   };
 
-  // Answers of searches that are new wait for others: a pass over the edges proves several.
+  // Answers that are new wait for others: a pass over the edges proves several.
   void hold_to_account(std::size_t number, graph::Vertex source);
+  void hold_ranks_to_account(std::size_t number);
   [[nodiscard]] bool batches() const;  // whether that is worth while, and there is room for them
   void certify_waiting();
+  [[nodiscard]] Verdict certify_waiting_ranks();
   void settle(std::size_t number, const Verdict& verdict);
 
   graph::Traversal& traversal_;
@@ -92,6 +99,7 @@ class Trials final : public Operation {
   Verdict verdict_;  // of the last that was settled
   std::optional<graph::AnswerBatch> batch_;
   std::vector<Waiting> waiting_;
+  std::vector<std::vector<float>> ranks_;  // of each that waits, where they are pr's
   double around_s_ = 0;
   std::vector<Trial> trials_;
   std::vector<LevelResult> first_levels_;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "grainscope/core/host_array.hpp"
+#include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "parallel.hpp"
 
@@ -33,6 +34,19 @@ inline constexpr const char* kProofOfDepths =
 inline constexpr const char* kProofOfDistances =
     "every distance: the source has 0, no edge can relax, every other reached vertex has an in-edge as long "
     "as the difference";
+
+// And those of ranks, of which one more step changes so much in all. Ranks that are known to the tolerance
+// change by far less than by this factor, each, in one more step.
+inline constexpr double kFarRank = 2;
+[[nodiscard]] std::string proof_of_ranks(double change, double tolerance);
+// What a vertex hands out along each of its edges.
+[[nodiscard]] inline double share_of_rank(float rank, Edge degree) {
+  return degree == 0 ? 0 : kDamping * rank / static_cast<double>(degree);
+}
+// Whether one more step leaves a rank where it is, by that factor.
+[[nodiscard]] inline bool is_far(float rank, double next) {
+  return rank > kFarRank * next || next > kFarRank * rank;
+}
 
 // The label that most of a sample of the edges' ends carry; labels are below V. A guess at which component
 // is the largest, for who may leave its edges unread: a wrong guess costs time, nothing else.

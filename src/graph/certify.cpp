@@ -568,9 +568,6 @@ std::string certify_cc(const Csr& graph, std::uint64_t components, std::span<con
 // bounds how far they are from the true ones (at most 1 / 0.15 times as far).
 namespace {
 
-// Ranks that are known to the tolerance change by far less, each, in one more step.
-constexpr double kFarRank = 2;
-
 std::string short_text(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
@@ -581,8 +578,7 @@ std::string short_text(double value) {
 HostArray<double> shares_of(const Csr& graph, std::span<const float> ranks) {
   HostArray<double> shares(graph.vertices());
   const auto no_rank = first_wrong(graph, [&](Vertex v) {
-    const Edge degree = graph.degree(v);
-    shares[v] = degree == 0 ? 0 : kDamping * ranks[v] / static_cast<double>(degree);
+    shares[v] = share_of_rank(ranks[v], graph.degree(v));
     return !std::isfinite(ranks[v]) || ranks[v] < 0;
   });
   if (no_rank) {
@@ -614,13 +610,16 @@ std::string certify_pr(const Csr& graph, const Csr& in_edges, std::span<const fl
                short_text(tolerance) + " is asked for");
   }
   // The sum says little of one vertex among many: a rank that was never made is small beside all.
-  const auto far = first_wrong(
-      graph, [&](Vertex v) { return ranks[v] > kFarRank * next[v] || next[v] > kFarRank * ranks[v]; });
+  const auto far = first_wrong(graph, [&](Vertex v) { return is_far(ranks[v], next[v]); });
   if (far) {
     refuse("pr", graph,
            "the rank of vertex " + std::to_string(*far) + " is " + short_text(ranks[*far]) +
                ", and one more step makes it " + short_text(next[*far]));
   }
+  return proof_of_ranks(change, tolerance);
+}
+
+std::string proof_of_ranks(double change, double tolerance) {
   return "one more step in double precision changes the ranks by " + short_text(change) +
          " in all, less than " + short_text(tolerance) + ", and none by a factor of " + short_text(kFarRank);
 }

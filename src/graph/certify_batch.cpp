@@ -1,10 +1,14 @@
-// Proofs that the answers of searches from several sources are right, by one pass over the edges.
+// Proofs that several answers are right, of searches from several sources or of runs of pr, by one pass over
+// the edges.
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "answers.hpp"
 #include "grainscope/core/error.hpp"
@@ -193,6 +197,95 @@ std::string certify_sssp(const Csr& graph, AnswerBatch& distances) {
     static_cast<void>(single(distances.sources()[lane], distances.answer(lane).span()));
   }
   return kProofOfDistances;
+}
+
+namespace {
+
+using RankLanes = std::array<double, kRankLanes>;
+
+// What each vertex hands out along each of its edges, of every lane; NaN or less than 0 of what is no rank.
+HostArray<RankLanes> shares_of(const Csr& graph, std::span<const std::vector<float>> ranks) {
+  HostArray<RankLanes> shares(graph.vertices());
+  for_all(graph, [&](Vertex v) {
+    RankLanes& here = shares[v];
+    here.fill(0);
+    for (std::size_t lane = 0; lane < ranks.size(); ++lane) {
+      here[lane] = share_of_rank(ranks[lane][v], graph.degree(v));
+    }
+  });
+  return shares;
+}
+
+// One more step from the ranks of every lane.
+struct RankStep {
+  RankLanes change{};    // in all
+  unsigned doubted = 0;  // a bit a lane: some rank is none, or changes far
+};
+
+RankStep step_from(const Csr& in_edges, std::span<const std::vector<float>> ranks,
+                   std::span<const RankLanes> shares) {
+  constexpr Edge kAhead = 32;  // lines that are on their way from memory at once
+  const EdgeChunks chunks(in_edges);
+  const double teleport = (1 - kDamping) / static_cast<double>(in_edges.vertices());
+  std::vector<RankStep> steps(chunks.size());
+#pragma omp parallel for schedule(dynamic) if (chunks.size() > 1)
+  for (std::uint64_t chunk = 0; chunk < chunks.size(); ++chunk) {
+    RankStep step;
+    const Vertex last = chunks.first(chunk + 1);
+    for (Vertex v = chunks.first(chunk); v < last; ++v) {
+      RankLanes next;
+      next.fill(teleport);
+      const Edge end = in_edges.offsets[v + std::uint64_t{1}];
+      for (Edge i = in_edges.offsets[v]; i < end; ++i) {
+        __builtin_prefetch(&shares[in_edges.targets[std::min(i + kAhead, in_edges.edges() - 1)]]);
+        const double* const there = shares[in_edges.targets[i]].data();
+#pragma omp simd
+        for (std::size_t lane = 0; lane < kRankLanes; ++lane) {
+          next[lane] += there[lane];
+        }
+      }
+      for (std::size_t lane = 0; lane < ranks.size(); ++lane) {
+        const float rank = ranks[lane][v];
+        const bool right = rank >= 0 && std::isfinite(rank) && !is_far(rank, next[lane]);
+        step.doubted |= static_cast<unsigned>(!right) << lane;
+        step.change[lane] += std::abs(next[lane] - rank);
+      }
+    }
+    steps[chunk] = step;
+  }
+  RankStep all;
+  for (const RankStep& step : steps) {
+    all.doubted |= step.doubted;
+    for (std::size_t lane = 0; lane < kRankLanes; ++lane) {
+      all.change[lane] += step.change[lane];
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string certify_pr(const Csr& graph, const Csr& in_edges, std::span<const std::vector<float>> ranks,
+                       double tolerance) {
+  if (ranks.empty() || ranks.size() > kRankLanes) {
+    throw UsageError("ranks of 1 to " + std::to_string(kRankLanes) +
+                     " answers are certified together, not of " + std::to_string(ranks.size()));
+  }
+  require_in_edges(graph, in_edges);
+  for (const std::vector<float>& each : ranks) {
+    require_an_entry_each(graph, each.size(), "pr");
+  }
+  const HostArray<RankLanes> shares = shares_of(graph, ranks);
+  const RankStep step = step_from(in_edges, ranks, shares.span());
+  double most = 0;
+  for (std::size_t lane = 0; lane < ranks.size(); ++lane) {
+    if ((step.doubted >> lane & 1) != 0 || !(step.change[lane] < tolerance)) {
+      // Says what is wrong.
+      static_cast<void>(certify_pr(graph, in_edges, std::span<const float>(ranks[lane]), tolerance));
+    }
+    most = std::max(most, step.change[lane]);
+  }
+  return proof_of_ranks(most, tolerance);
 }
 
 }  // namespace grainscope::graph

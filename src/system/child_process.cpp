@@ -142,10 +142,11 @@ std::string to_string(const ChildEnd& end) {
              : "ended with status " + std::to_string(end.status);
 }
 
-ChildProcess::ChildProcess(const ChildRequest& request) : name_(request.words.at(0)) {
-  const std::string program = find_program(name_);
+ChildProcess::ChildProcess(const ChildRequest& request)
+    : name_(request.name.empty() ? request.words.at(0) : request.name) {
+  const std::string program = find_program(request.words.at(0));
   if (program.empty()) {
-    throw EnvironmentError("could not start " + name_ + ": there is no such program");
+    throw EnvironmentError("could not start " + request.words.at(0) + ": there is no such program");
   }
   start(request, program);
 }
@@ -185,7 +186,7 @@ void ChildProcess::start(const ChildRequest& request, const std::string& program
     if (socket_ >= 0) {
       close(socket_);
     }
-    throw EnvironmentError("could not start " + name_ + ": " + std::strerror(error));
+    throw EnvironmentError("could not start " + request.words.at(0) + ": " + std::strerror(error));
   }
 }
 
@@ -240,7 +241,7 @@ bool ChildProcess::readable(double timeout_s) {
 
 std::optional<std::string> ChildProcess::read_line(double timeout_s) {
   if (!readable(timeout_s)) {
-    throw FailedError(name_ + " has not answered for " + std::to_string(static_cast<int>(timeout_s)) + " s");
+    throw FailedError(name_ + " has not answered for " + format_seconds(timeout_s));
   }
   const auto end = read_.find('\n');
   if (end == std::string::npos) {

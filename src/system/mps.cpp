@@ -110,7 +110,8 @@ MpsDaemon::MpsDaemon(const MpsRequest& request) : request_(request) {
   guard_ = std::make_unique<ChildProcess>(
       ChildRequest{.words = {request_.program, kMpsGuardCommand, request_.control, request_.gpu,
                              beside.string(), std::to_string(request_.patience_s)},
-                   .outlives_parent = true});
+                   .outlives_parent = true,
+                   .name = "the guard of an MPS daemon"});
   const std::string ready = "ready ";
   const std::string failed = "failed ";
   const auto answer = guard_->read_line(2 * request_.patience_s);
@@ -119,6 +120,8 @@ MpsDaemon::MpsDaemon(const MpsRequest& request) : request_(request) {
     return;
   }
   if (answer && answer->starts_with(failed)) {
+    // It says so first, and then ends what has started, which may take as long as a stop.
+    static_cast<void>(guard_->wait(2 * request_.patience_s + kKilling_s));
     throw SkipError("MPS does not start: " + answer->substr(failed.size()));
   }
   const auto end = guard_->wait(request_.patience_s);
@@ -329,11 +332,10 @@ int guard_mps(const std::vector<std::string>& words) {
     // The directory is told last: who knows it may use it.
     say("ready " + guard.directory().string());
     wait_for_the_end(signals);
-  }
-  const bool clean = guard.clean_up();
-  if (!why_not.empty()) {
+  } else {
     say("failed " + why_not);
   }
+  const bool clean = guard.clean_up();
   return clean && why_not.empty() ? 0 : 1;
 }
 

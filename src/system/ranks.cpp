@@ -46,8 +46,9 @@ std::string value_of(const ReadVariable& variable, const char* name) {
   return text != nullptr ? text : "";
 }
 
-int number_of(const std::string& text, const char* name, int least) {
-  int number = 0;
+template <class Number = int>
+Number number_of(const std::string& text, const char* name, Number least) {
+  Number number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number < least) {
     throw UsageError(std::string(name) + " is '" + text + "', which is no number of at least " +
@@ -74,8 +75,15 @@ constexpr Launcher kLaunchers[] = {
     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_JOB_ID"},
 };
 
-constexpr int kFirstPort = 20000;
-constexpr int kPorts = 20000;
+constexpr std::uint64_t kFirstPort = 20000;
+constexpr std::uint64_t kPorts = 20000;
+
+// srun with Slurm's plugin for PMI2 tells ranks as an mpiexec does, too, but no local ones and no job.
+bool is_srun_by_pmi(const Launcher& launcher, const ReadVariable& variable) {
+  return std::string_view(launcher.name) == "mpiexec" &&
+         value_of(variable, "SLURM_PROCID") == value_of(variable, launcher.rank) &&
+         value_of(variable, "SLURM_STEP_NUM_TASKS") == value_of(variable, launcher.ranks);
+}
 
 std::string port_of_environment(const ReadVariable& variable) {
   const std::string port = value_of(variable, "MASTER_PORT");
@@ -95,10 +103,11 @@ std::string meeting_by_environment(const Launcher& launcher, const ReadVariable&
       host = first_host(value_of(variable, "SLURM_STEP_NODELIST"));
     }
     if (port.empty()) {
-      const int job = number_of(value_of(variable, "SLURM_JOB_ID"), "SLURM_JOB_ID", 0);
+      // Federated clusters number jobs beyond 31 bits.
+      const auto job = number_of<std::uint64_t>(value_of(variable, "SLURM_JOB_ID"), "SLURM_JOB_ID", 0);
       const std::string step = value_of(variable, "SLURM_STEP_ID");
-      port = std::to_string(kFirstPort +
-                            (job * 7 + (step.empty() ? 0 : number_of(step, "SLURM_STEP_ID", 0))) % kPorts);
+      const auto of_job = step.empty() ? 0 : number_of<std::uint64_t>(step, "SLURM_STEP_ID", 0);
+      port = std::to_string(kFirstPort + (job % kPorts * 7 + of_job % kPorts) % kPorts);
     }
   }
   if (host.empty() || port.empty()) {
@@ -140,7 +149,8 @@ std::string first_host(const std::string& nodes) {
 RankPlace rank_place(const std::string& where, const ReadVariable& variable) {
   const auto* const launcher =
       std::find_if(std::begin(kLaunchers), std::end(kLaunchers), [&](const Launcher& each) {
-        return !value_of(variable, each.rank).empty() && !value_of(variable, each.ranks).empty();
+        return !value_of(variable, each.rank).empty() && !value_of(variable, each.ranks).empty() &&
+               !is_srun_by_pmi(each, variable);
       });
   if (launcher == std::end(kLaunchers)) {
     throw UsageError(
@@ -378,10 +388,32 @@ class Connection {
     }
   }
   [[nodiscard]] bool ended() const noexcept { return ended_; }
-  // One more: nothing may be waiting in a buffer of ours when the socket is polled.
-  void put_back(const std::string& line) { text_ = line + '\n' + text_; }
   [[nodiscard]] const Socket& socket() const noexcept { return socket_; }
-  [[nodiscard]] bool holds_line() const { return text_.find('\n') != std::string::npos; }
+
+  // Takes in all that has come, without waiting. Then why the other side cannot go on: what it says is lost,
+  // behind whatever else it said, or that it is gone and said nothing more; empty: it can. Lines stay, but
+  // those that say no more than that it is there.
+  std::string why_lost(const std::string& gone) {
+    while (!ended_ && is_readable(socket_, 0)) {
+      take();
+    }
+    std::string lost;
+    std::string kept;
+    std::size_t at = 0;
+    for (auto end = text_.find('\n'); end != std::string::npos; end = text_.find('\n', at)) {
+      const std::string line = text_.substr(at, end - at);
+      at = end + 1;
+      if (line.starts_with(kLost) && lost.empty()) {
+        lost = line.substr(std::strlen(kLost));
+      }
+      if (line != kHere) {
+        kept += line + '\n';
+      }
+    }
+    const bool says_more = !kept.empty();
+    text_ = kept + text_.substr(at);
+    return !lost.empty() || !ended_ || says_more ? lost : gone;
+  }
 
  private:
   void take() {
@@ -471,6 +503,27 @@ std::string why_differ(const std::vector<RankFacts>& all) {
 
 }  // namespace
 
+namespace {
+
+// No socket where nobody is found. Ranks with one kernel may still have networks of their own, as containers
+// have: at `localhost` there may be nobody, or somebody else.
+Socket connect_to_rank_0(const RankPlace& place, const RankFacts& own, bool from_afar) {
+  if (!is_file(place.meeting)) {
+    const auto [host, port] = host_and_port(place.meeting);
+    return connect_to(host, port);
+  }
+  const auto meeting = read_meeting(place.meeting);
+  if (!meeting || meeting->job != place.job) {
+    return Socket();
+  }
+  const bool near = meeting->boot == own.boot;
+  Socket socket = connect_to(near && !from_afar ? "localhost" : meeting->host, meeting->port);
+  return socket.get() >= 0 || !near ? std::move(socket)
+                                    : connect_to(from_afar ? "localhost" : meeting->host, meeting->port);
+}
+
+}  // namespace
+
 struct RankGroup::State {
   std::vector<std::unique_ptr<Connection>> others;  // by rank; none of rank 0
   std::string lost;
@@ -515,9 +568,22 @@ RankGroup::RankGroup(const RankPlace& place, const RankFacts& own, double limit_
   }
   std::vector<std::unique_ptr<Connection>> strangers;  // have said nothing yet
   std::size_t missing = facts_.size() - 1;
+  const auto leave_if_gone = [&](std::unique_ptr<Connection>& seat) {
+    if (seat != nullptr && !seat->why_lost("gone").empty()) {
+      seat.reset();
+      ++missing;
+    }
+  };
   std::string why;
   const double until_s = steady_now_s() + limit_s;
+  double said_s = steady_now_s();
   while (missing > 0 && why.empty() && steady_now_s() < until_s) {
+    // Who waits for others knows that rank 0 does, too, and who has left is waited for again.
+    std::for_each(state_->others.begin(), state_->others.end(), leave_if_gone);
+    if (steady_now_s() - said_s > limit_s / 4) {
+      state_->say_all(kHere);
+      said_s = steady_now_s();
+    }
     std::vector<pollfd> wanted{{listening.get(), POLLIN, 0}};
     for (const auto& each : strangers) {
       wanted.push_back({each->socket().get(), POLLIN, 0});
@@ -537,6 +603,7 @@ RankGroup::RankGroup(const RankPlace& place, const RankFacts& own, double limit_
         continue;
       }
       auto& seat = state_->others[static_cast<std::size_t>(facts->rank)];
+      leave_if_gone(seat);
       if (seat != nullptr) {
         why = text(*facts) + " says that it is " +
               text(facts_[static_cast<std::size_t>(facts->rank)]).append(", too: is another launch at ") +
@@ -546,6 +613,7 @@ RankGroup::RankGroup(const RankPlace& place, const RankFacts& own, double limit_
       }
       facts_[static_cast<std::size_t>(facts->rank)] = *facts;
       seat = std::move(each);
+      static_cast<void>(seat->send(kHere));
       --missing;
     }
     std::erase_if(strangers, [](const auto& each) { return each == nullptr || each->ended(); });
@@ -646,24 +714,14 @@ std::vector<std::string> RankGroup::answers(const std::vector<int>& ranks, const
 }
 
 std::string RankGroup::why_lost() {
-  if (!state_->lost.empty()) {
-    return state_->lost;
-  }
-  for (std::size_t rank = 1; rank < facts_.size(); ++rank) {
-    Connection& connection = *state_->others[rank];
-    if (connection.holds_line() || !is_readable(connection.socket(), 0)) {
-      continue;
-    }
-    if (const auto line = connection.read(0)) {
-      connection.put_back(*line);
-      if (line->starts_with(kLost)) {
-        return text(facts_[rank]) + ": " + line->substr(std::strlen(kLost));
-      }
-    } else if (connection.ended()) {
-      return text(facts_[rank]) + " is gone";
+  for (std::size_t rank = 1; state_->lost.empty() && rank < facts_.size(); ++rank) {
+    const std::string gone = " is gone";
+    const std::string why = state_->others[rank]->why_lost(gone);
+    if (!why.empty()) {
+      return text(facts_[rank]) + (why == gone ? why : ": " + why);
     }
   }
-  return "";
+  return state_->lost;
 }
 
 void RankGroup::end(int status) {
@@ -672,35 +730,39 @@ void RankGroup::end(int status) {
 
 RankMember::RankMember(const RankPlace& place, const RankFacts& own, double limit_s) : limit_s_(limit_s) {
   const double until_s = steady_now_s() + limit_s;
-  const auto try_once = [&] {
-    if (!is_file(place.meeting)) {
-      const auto [host, port] = host_and_port(place.meeting);
-      return connect_to(host, port);
-    }
-    const auto meeting = read_meeting(place.meeting);
-    if (!meeting || meeting->job != place.job) {
-      return Socket();
-    }
-    return connect_to(meeting->boot == own.boot ? "localhost" : meeting->host, meeting->port);
-  };
-  for (;;) {
-    Socket socket = try_once();
-    if (socket.get() >= 0) {
+  const std::string who = "rank " + std::to_string(own.rank);
+  bool connected = false;
+  for (unsigned tried = 0;; ++tried) {
+    if (Socket socket = connect_to_rank_0(place, own, tried % 2 != 0); socket.get() >= 0) {
+      connected = true;
       connection_ = std::make_unique<Connection>(std::move(socket));
-      if (connection_->send(hello_of(own))) {
-        const auto line = connection_->read(until_s - steady_now_s());
-        if (line && line->starts_with(kRefused)) {
-          throw EnvironmentError(line->substr(std::strlen(kRefused)));
-        }
-        if (line && *line == kWelcome) {
-          return;
-        }
+      static_cast<void>(connection_->send(hello_of(own)));
+      // Once rank 0 has been met, what ends the waiting is its silence: its limit began at another time.
+      // Until then it says at once that it is there, and who is silent may be somebody else.
+      double patience_s = std::min(limit_s / 4, until_s - steady_now_s());
+      bool met = false;
+      std::optional<std::string> line;
+      while ((line = connection_->read(patience_s)) && *line == kHere) {
+        met = true;
+        patience_s = limit_s;
+      }
+      if (line && line->starts_with(kRefused)) {
+        throw EnvironmentError(line->substr(std::strlen(kRefused)));
+      }
+      if (line && *line == kWelcome) {
+        return;
+      }
+      if (met && !line && !connection_->ended()) {
+        throw EnvironmentError("rank 0 at " + place.meeting + " has said nothing to " + who + " for " +
+                               format_seconds(limit_s));
       }
     }
     if (steady_now_s() >= until_s) {
-      throw EnvironmentError("rank " + std::to_string(own.rank) + " did not reach rank 0 at " +
-                             place.meeting + " within " + format_seconds(limit_s) +
-                             ": was it started, and may this node connect there?");
+      throw EnvironmentError(
+          connected ? who + " reached somebody at " + place.meeting + " within " + format_seconds(limit_s) +
+                          ", but not rank 0: is its port another program's, or is it of an earlier launch?"
+                    : who + " did not reach rank 0 at " + place.meeting + " within " +
+                          format_seconds(limit_s) + ": was it started, and may this node connect there?");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
@@ -731,18 +793,8 @@ void RankMember::answer(const std::string& line) {
 }
 
 std::string RankMember::why_lost() {
-  while (lost_.empty() && !connection_->holds_line() && is_readable(connection_->socket(), 0)) {
-    if (const auto line = connection_->read(0)) {
-      if (line->starts_with(kLost)) {
-        lost_ = line->substr(std::strlen(kLost));
-      } else if (*line != kHere) {
-        connection_->put_back(*line);
-      }
-    } else if (connection_->ended()) {
-      lost_ = "rank 0 is gone";
-    } else {
-      break;
-    }
+  if (lost_.empty()) {
+    lost_ = connection_->why_lost("rank 0 is gone");
   }
   return lost_;
 }

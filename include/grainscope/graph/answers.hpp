@@ -87,6 +87,16 @@ class AnswerBatch {
 // in all. `in_edges`: of a directed graph its transpose.
 [[nodiscard]] std::string certify_pr(const Csr& graph, const Csr& in_edges, std::span<const float> ranks,
                                      double tolerance = kRankTolerance);
+// The same of several answers, kRankLanes at most, by one pass over the edges; the sentence has the largest
+// change of all. Throws UsageError for none or more, EnvironmentError where there is no memory for
+// rank_lanes_bytes() of them.
+inline constexpr std::size_t kRankLanes = 8;
+[[nodiscard]] constexpr std::uint64_t rank_lanes_bytes(Vertex vertices) {
+  return std::uint64_t{vertices} * kRankLanes * sizeof(double);
+}
+[[nodiscard]] std::string certify_pr(const Csr& graph, const Csr& in_edges,
+                                     std::span<const std::vector<float>> ranks,
+                                     double tolerance = kRankTolerance);
 
 // 128 bits of an answer's words and where each of them is. All threads.
 using Digest = std::array<std::uint64_t, 2>;

@@ -33,6 +33,7 @@ struct ChildRequest {
   bool outlives_parent = false;
   std::filesystem::path output = {};  // file for its output and errors; empty: output is read by read_line
   std::vector<int> keep = {};         // descriptors of this process that it has too, under the same numbers
+  std::string name = {};              // as messages have it; empty: the program's
 };
 
 // How a process ended.
@@ -59,8 +60,8 @@ class ChildProcess {
   void close_input() noexcept;
   // Whether a line of its output, or the end of it, is there within that time.
   [[nodiscard]] bool readable(double timeout_s);
-  // The next line of its output; nothing at the end of it. Throws FailedError, naming the program, where
-  // none has come in time.
+  // The next line of its output; nothing at the end of it. Throws FailedError, naming it, where none has come
+  // in time.
   [[nodiscard]] std::optional<std::string> read_line(double timeout_s);
 
   // How it ended; nothing while it runs after that time.

@@ -7,9 +7,14 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "../../testing/oracles.hpp"
 #include "../../testing/sample_graphs.hpp"
+#include "../../testing/says.hpp"
 #include "answers.hpp"
 #include "grainscope/graph/generate.hpp"
 
@@ -576,6 +581,45 @@ TEST(CertifyPr, judges_by_the_change_that_a_step_makes) {
   }
 }
 
+// Several at once are each held to account as one alone is.
+TEST(CertifyPr, of_several_answers_refuses_any_that_is_wrong) {
+  for (const int threads : {1, 3}) {
+    const Threads guard(threads);
+    for (const BothWays& both : all_sample_graphs()) {
+      const auto accepts_all = [&](const std::vector<std::vector<float>>& all) {
+        return !refuses([&] { return certify_pr(both.graph, both.in_edges(), all); });
+      };
+      for (const std::size_t lanes : {std::size_t{1}, std::size_t{3}, kRankLanes}) {
+        std::vector<std::vector<float>> all(lanes, oracle(both));
+        EXPECT_TRUE(accepts_all(all)) << both.graph.name;
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+          for (const float wrong : {3e-4F, -1.0F, std::numeric_limits<float>::quiet_NaN(), 1e38F}) {
+            float& rank = all[lane][lane % all[lane].size()];
+            const float right = std::exchange(rank, rank + wrong);
+            EXPECT_FALSE(accepts_all(all)) << both.graph.name << ", answer " << lane << ": " << wrong;
+            rank = right;
+          }
+        }
+        all.back().pop_back();
+        EXPECT_FALSE(accepts_all(all)) << "one has no rank of the last vertex";
+      }
+    }
+  }
+}
+
+TEST(CertifyPr, of_several_answers_says_the_largest_change) {
+  const BothWays both(weighted_graph(2, {{0, 1, 1}}, false));
+  const std::vector<std::vector<float>> all{{0.5F, 0.5F}, {0.50001F, 0.5F}, {0.5F, 0.5F}};
+  EXPECT_EQ(certify_pr(both.graph, both.graph, all),
+            certify_pr(both.graph, both.graph, std::span<const float>(all[1])));
+  EXPECT_NE(certify_pr(both.graph, both.graph, all),
+            certify_pr(both.graph, both.graph, std::span<const float>(all[0])));
+  EXPECT_THROW((void)certify_pr(both.graph, both.graph, std::vector<std::vector<float>>{}), UsageError);
+  EXPECT_THROW(
+      (void)certify_pr(both.graph, both.graph, std::vector<std::vector<float>>(kRankLanes + 1, {0.5F, 0.5F})),
+      UsageError);
+}
+
 // Ranks of the transposed graph are another answer, and so is what follows edges the wrong way.
 TEST(CertifyPr, follows_edges_the_right_way) {
   const BothWays both(weighted_graph(4, {{0, 1, 1}, {0, 2, 1}, {0, 3, 1}, {1, 2, 1}}, true));
@@ -763,6 +807,19 @@ TEST(CertifyThreads, ranks) {
       }
     }
   }
+}
+
+// A rank that was never made is small beside all, so the sum says nothing of it.
+TEST(CertifyThreads, ranks_of_several_answers_refuse_a_small_rank_that_is_far) {
+  const BothWays both = large_graph(false, false);
+  const std::vector<double> right = serial_pr(both.graph);
+  std::vector<std::vector<float>> all(2, {right.begin(), right.end()});
+  EXPECT_NO_THROW((void)certify_pr(both.graph, both.in_edges(), all));
+  const auto least = std::min_element(all[1].begin(), all[1].end());
+  *least /= 4;
+  EXPECT_TRUE(
+      test::says(test::refusal<FailedError>([&] { (void)certify_pr(both.graph, both.in_edges(), all); }),
+                 "the rank of vertex " + std::to_string(least - all[1].begin()) + " is "));
 }
 
 // More components than the sample of labels finds, each of them small.

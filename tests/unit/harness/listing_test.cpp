@@ -250,8 +250,8 @@ TEST(Plan, fits_a_screen_for_every_preset_on_every_machine) {
   }
 }
 
-// As `--preset paper --shard K/12`, each in two commands of ten minutes.
-TEST(Plan, of_paper_on_one_gpu_is_at_most_twelve_shards_of_twenty_minutes) {
+// As `--preset paper --shard K/12`; two commands of ten minutes have room for what a machine takes longer.
+TEST(Plan, of_paper_on_one_gpu_is_at_most_twelve_shards_of_twelve_minutes) {
   constexpr int kShards = 12;
   test::MachineTree tree;
   const Machine machine = test::write_machine({.gpus = 1}, tree);
@@ -264,7 +264,7 @@ TEST(Plan, of_paper_on_one_gpu_is_at_most_twelve_shards_of_twenty_minutes) {
     cases += selection.runnable.size();
   }
   const auto [least_s, most_s] = std::minmax_element(takes_s.begin(), takes_s.end());
-  EXPECT_LE(*most_s, 20 * 60);
+  EXPECT_LE(*most_s, 12 * 60);
   EXPECT_LE(*most_s - *least_s, 60);  // memory that cases share counts where its largest span is
   EXPECT_GT(cases, 3000U);
 }
@@ -389,6 +389,7 @@ double planned_over_taken(const std::string& file, Preset preset, const std::str
     scope.graphs = {graph::parse_graph_spec(graph)};
   }
   scope.trials = trials;
+  scope.trials_s = 0;
   double planned_s = 0;
   double taken_s = 0;
   std::size_t known = 0;
@@ -405,15 +406,16 @@ double planned_over_taken(const std::string& file, Preset preset, const std::str
   return planned_s / taken_s;
 }
 
-// Of what one H200 took: a shard of `paper` and a 36th of its programs, without searches whose answers were
-// proven eight at a time; two older parts; and a third of `full`. Of what several visits took the file has
-// the mean.
+// Of what one H200 took, from all sources: a part of `paper` with a 36th of its programs, and another but for
+// its last cases, whose ranks were proven one at a time; an older part; and a third of `full`. Of what
+// several visits took the file has the mean.
 TEST(TimeLeft, is_planned_by_what_parts_of_paper_and_full_took) {
   test::MachineTree tree;
   const Machine machine = test::write_machine({.gpus = 1}, tree);
   const auto planned_over_taken = [&](const std::string& file, Preset preset, const std::string& filter) {
     const Stored stored = read_durations(file);
     Scope scope = make_scope(preset, gpu_targets(machine, {}), false, node_targets(machine, {}));
+    scope.trials_s = 0;  // they are of all sources
     std::vector<Benchmark> cases = select(all_families(), machine, scope, filter, 1, 1).runnable;
     std::erase_if(cases, [&](const Benchmark& each) { return !stored.visits_s.contains(each.id.name()); });
     double taken_s = 0;

@@ -188,6 +188,79 @@ TEST_P(HeldToAccount, trials_with_one_answer_are_settled_together) {
   }
 }
 
+// Ranks that differ from run to run, as a push's do, which none of these trials has from another.
+class Ranked final : public graph::Traversal {
+ public:
+  explicit Ranked(const LoadedGraph& graph) : right_(graph::serial_pr(graph.csr())) {}
+
+  double run(Vertex /*source*/) override {
+    ++runs_;
+    ranks_.assign(right_.begin(), right_.end());
+    ranks_[0] *= 1 + 1e-6F * static_cast<float>(alike ? 0 : runs_);
+    if (runs_ == wrong) {
+      ranks_[1] += 1e-3F;
+    }
+    return 0.5;
+  }
+  void spoil() override {}
+  [[nodiscard]] std::vector<LevelResult> levels() const override { return {}; }
+  [[nodiscard]] std::vector<float> ranks() const override { return ranks_; }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return 0; }
+
+  bool alike = false;
+  int wrong = 0;  // the run whose ranks are
+
+ private:
+  std::vector<double> right_;
+  std::vector<float> ranks_;
+  int runs_ = 0;  // the first is nobody's trial
+};
+
+std::string verification_of(const LoadedGraph& graph, Ranked& ranked, int count) {
+  TrialParts parts;
+  parts.algorithm = Algorithm::pr;
+  parts.sources.assign(static_cast<std::size_t>(count), 0);
+  parts.complete = [](std::vector<LevelResult>&, Trial&) {};
+  Trials trials(ranked, graph, std::move(parts));
+  for (int i = 0; i < count; ++i) {
+    static_cast<void>(trials.run());
+  }
+  return trials.verify();
+}
+
+TEST(HeldToAccountRanks, right_ones_of_more_runs_than_are_proven_together) {
+  const LoadedGraph graph(graph::parse_graph_spec("kron:10"), graph::Order::original, "");
+  for (const bool alike : {false, true}) {
+    Ranked ranked(graph);
+    ranked.alike = alike;
+    const std::string said = verification_of(graph, ranked, static_cast<int>(graph::kRankLanes) + 3);
+    EXPECT_TRUE(says(said, "one more step in double precision changes the ranks by"));
+    EXPECT_TRUE(says(said, "every trial, by itself or as equal to an answer so certified"));
+  }
+}
+
+TEST(HeldToAccountRanks, one_wrong_answer_fails_the_row) {
+  const LoadedGraph graph(graph::parse_graph_spec("kron:10"), graph::Order::original, "");
+  constexpr int kLanes = graph::kRankLanes;
+  for (const bool alike : {false, true}) {
+    for (const int wrong : {2, 3, kLanes + 1, kLanes + 2, kLanes + 4}) {
+      Ranked ranked(graph);
+      ranked.alike = alike;
+      ranked.wrong = wrong;
+      EXPECT_THROW(verification_of(graph, ranked, kLanes + 3), FailedError) << wrong;
+    }
+  }
+}
+
+TEST(TrialsWithin, has_all_that_are_over_in_time_and_no_fewer_than_eight) {
+  EXPECT_EQ(trials_within(0, 100, 64), 64);
+  EXPECT_EQ(trials_within(10, 0.1, 64), 64);
+  EXPECT_EQ(trials_within(10, 0.2, 64), 50);
+  EXPECT_EQ(trials_within(10, 5, 64), kFewestTrials);
+  EXPECT_EQ(trials_within(10, 5, 4), 4);
+  EXPECT_EQ(trials_within(10, 0, 64), 64);  // of a file whose size nobody knows yet
+}
+
 INSTANTIATE_TEST_SUITE_P(Trials, HeldToAccount, testing::Values(Algorithm::bfs, Algorithm::sssp),
                          [](const auto& which) { return name(which.param); });
 

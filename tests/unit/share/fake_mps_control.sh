@@ -23,8 +23,10 @@ case "${1:-}" in
     [ "$FAKE_MPS_MODE" = leaves_its_server ] || kill $server
   ' </dev/null >/dev/null 2>&1 &
   while [ ! -e "$CUDA_MPS_PIPE_DIRECTORY/control" ]; do sleep 0.02; done
+  [ "${FAKE_MPS_MODE:-}" != stuck ] || exec sleep 1000
   ;;
 *)
+  [ "${FAKE_MPS_MODE:-}" != stuck ] || exec sleep 1000
   read -r word rest
   [ "${FAKE_MPS_MODE:-}" = stays ] || [ "$word" != quit ] || touch "$CUDA_MPS_PIPE_DIRECTORY/quit"
   ;;

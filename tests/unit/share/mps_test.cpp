@@ -205,6 +205,13 @@ TEST_F(Mps, a_daemon_that_never_returns_is_given_up) {
   expect_nothing_left(0);
 }
 
+// The driver hangs: neither the start returns nor what asks the daemon to quit.
+TEST_F(Mps, a_daemon_that_runs_and_never_returns_is_ended) {
+  setenv("FAKE_MPS_MODE", "stuck", 1);
+  expect_refused("did not return");
+  expect_nothing_left(2);
+}
+
 TEST_F(Mps, without_the_driver_s_program_is_no_error) {
   MpsRequest other = request();
   other.control = "no-such-mps-control";
@@ -258,6 +265,19 @@ std::vector<Benchmark> listed(const Family& family, const Machine& machine, Pres
 
 std::string text(const Benchmark& benchmark, const char* key) {
   return to_string(benchmark.id.axis(key));
+}
+
+TEST(SmShares, of_a_process_that_has_all_is_of_no_client) {
+  constexpr int kAll = 132;
+  for (const int asked : {1, 66, 80, kAll - kSmsTogether}) {
+    EXPECT_THROW(require_client(asked, kAll, kAll, kAll), SkipError) << asked;
+    EXPECT_NO_THROW(require_client(asked, asked, kAll, kAll)) << "the driver tells less";
+    EXPECT_NO_THROW(require_client(asked, kAll, asked, kAll)) << "fewer are seen";
+  }
+  for (const int asked : {kAll - 1, kAll}) {
+    EXPECT_NO_THROW(require_client(asked, kAll, kAll, kAll)) << asked << " may be rounded up to all";
+  }
+  EXPECT_THROW(require_client(5, 10, 10, 10), SkipError) << "half of a small GPU";
 }
 
 TEST(SmShares, of_a_percentage_are_whole_multiprocessors_and_no_fewer) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "../../testing/says.hpp"
 #include "child.hpp"
 #include "fakes.hpp"
 #include "gnn/share_worker.hpp"
@@ -25,6 +26,7 @@
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/system/child_process.hpp"
 #include "host/malloc.hpp"
+#include "worker_process.hpp"
 
 namespace grainscope {
 namespace {
@@ -85,6 +87,43 @@ TEST(ChildProcesses, that_say_nothing_are_not_waited_for_for_ever) {
   ChildProcess child(shell("exec sleep 1000"));
   EXPECT_THROW(static_cast<void>(child.read_line(0.05)), FailedError);
   EXPECT_EQ(child.wait(0.05), std::nullopt);
+}
+
+// Workers that wait for each other: scripts, which answer a request or do not.
+class Beside : public testing::Test {
+ protected:
+  harness::WorkerProcess worker(const std::string& what, const std::string& script) {
+    const std::filesystem::path file = directory_ / what;
+    test::write_text(file, "#!/bin/sh\n" + script + "\n");
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    return {"the process of " + what, file.string(), "test", {}, {}};
+  }
+  static std::string why(harness::WorkerProcess& one, harness::WorkerProcess& other, double patience_s) {
+    return test::refusal<FailedError>(
+        [&] { static_cast<void>(harness::answer_beside(one, {&other}, "done", patience_s)); });
+  }
+
+  test::TemporaryDirectory directory_;
+};
+
+TEST_F(Beside, one_that_answers_is_heard_whatever_the_other_does) {
+  auto one = worker("rank 0", "echo done 7; cat");
+  auto other = worker("rank 1", "cat");
+  EXPECT_EQ(harness::answer_beside(one, {&other}, "done", 5), "7");
+}
+
+TEST_F(Beside, one_that_waits_for_a_dead_one_does_not_wait_its_whole_time) {
+  auto one = worker("rank 0", "exec sleep 1000");
+  auto other = worker("rank 1", "kill -SEGV $$");
+  const double begun_s = steady_now_s();
+  EXPECT_EQ(why(one, other, 60), "the process of rank 1 was ended by signal 11 (Segmentation fault)");
+  EXPECT_LT(steady_now_s() - begun_s, 10);
+}
+
+TEST_F(Beside, one_that_says_nothing_is_named) {
+  auto one = worker("rank 0", "exec sleep 1000");
+  auto other = worker("rank 1", "cat");
+  EXPECT_EQ(why(one, other, 1), "the process of rank 0 has not answered for 1.00 s");
 }
 
 TEST(ChildProcesses, that_do_not_read_are_no_signal) {

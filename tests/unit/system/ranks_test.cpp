@@ -3,6 +3,7 @@
 
 #include "grainscope/system/ranks.hpp"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -85,6 +86,34 @@ TEST(RankPlaces, of_srun_need_no_address) {
   Variables with_address = slurm;
   with_address.insert({{"MASTER_ADDR", "elsewhere"}, {"MASTER_PORT", "9"}});
   EXPECT_EQ(place_of(with_address).meeting, "elsewhere:9");
+}
+
+TEST(RankPlaces, of_srun_that_speaks_pmi_are_of_srun) {
+  const Variables slurm{{"SLURM_PROCID", "9"},  {"SLURM_STEP_NUM_TASKS", "16"},    {"SLURM_LOCALID", "1"},
+                        {"SLURM_JOB_ID", "12"}, {"SLURM_STEP_NODELIST", "a[1-2]"}, {"PMI_RANK", "9"},
+                        {"PMI_SIZE", "16"}};
+  const RankPlace place = place_of(slurm);
+  EXPECT_EQ(place.launcher, "srun");
+  EXPECT_EQ(place.local_rank, 1);
+  EXPECT_EQ(place.job, "12");
+  // An mpiexec that has a process of srun's on each node: its ranks are others.
+  Variables within = slurm;
+  within["PMI_RANK"] = "3";
+  within.insert({{"MASTER_ADDR", "a"}, {"MASTER_PORT", "1"}, {"MPI_LOCALRANKID", "3"}});
+  EXPECT_EQ(place_of(within).launcher, "mpiexec");
+  EXPECT_EQ(place_of(within).rank, 3);
+}
+
+TEST(RankPlaces, of_the_largest_job_have_a_port) {
+  for (const char* const job : {"402653185", "2214592513", "18446744073709551615"}) {
+    const Variables slurm{{"SLURM_PROCID", "1"},           {"SLURM_STEP_NUM_TASKS", "2"},
+                          {"SLURM_STEP_ID", "4294967290"}, {"SLURM_STEP_NODELIST", "a"},
+                          {"SLURM_JOB_ID", job},           {"SLURM_LOCALID", "0"}};
+    const std::string meeting = place_of(slurm).meeting;
+    const int port = std::stoi(meeting.substr(2));
+    EXPECT_GE(port, 20000) << meeting;
+    EXPECT_LT(port, 40000) << meeting;
+  }
 }
 
 TEST(RankPlaces, of_a_batch_script_that_srun_did_not_start_are_none) {
@@ -462,6 +491,129 @@ TEST_F(RankGroups, do_not_take_an_earlier_launch_for_theirs) {
   RankGroup group(place(0, 2), facts(0), 5);
   group.end(0);
   EXPECT_EQ(end_of(one), 0);
+}
+
+// One who comes early waits as long as rank 0 does, and hears why it did not begin.
+TEST_F(RankGroups, that_are_not_whole_say_why_to_who_came_first) {
+  const pid_t one = start([&] { return serve(1, 3, 1); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  const std::string why = why_no_group(place(0, 3), facts(0), 1);
+  EXPECT_TRUE(says(why, "rank 2 of 3 did not come to ")) << why;
+  EXPECT_EQ(end_of(one), 43);
+  EXPECT_EQ(said_by(one), why);
+}
+
+// A rank that left while others were missing is waited for again.
+TEST_F(RankGroups, wait_again_for_who_left) {
+  const pid_t early = start([&] {
+    const pid_t child = fork();
+    if (child == 0) {
+      static_cast<void>(serve(1, 3, 10));
+    }
+    usleep(400000);
+    kill(child, SIGKILL);
+    return 0;
+  });
+  const pid_t one = start([&] {
+    sleep(1);
+    return serve(1, 3, 10);
+  });
+  const pid_t two = start([&] {
+    usleep(1500000);
+    return serve(2, 3, 10);
+  });
+  RankGroup group(place(0, 3), facts(0), 10);
+  EXPECT_EQ(end_of(early), 0);
+  group.tell({1, 2}, "a");
+  EXPECT_EQ(group.answers({1, 2}, "done"), (Answers{"aa", "aa"}));
+  group.end(0);
+  EXPECT_EQ(end_of(one), 0);
+  EXPECT_EQ(end_of(two), 0);
+}
+
+// Accepts one, reads what it says, and says this.
+struct Saying {
+  Saying(const char* address, std::vector<std::string> texts) : socket(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    inet_pton(AF_INET, address, &at.sin_addr);
+    socklen_t size = sizeof(at);
+    bind(socket, reinterpret_cast<sockaddr*>(&at), size);
+    listen(socket, 1);
+    getsockname(socket, reinterpret_cast<sockaddr*>(&at), &size);
+    port = std::to_string(ntohs(at.sin_port));
+    thread = std::thread([this, all = std::move(texts)] {
+      const int met = accept(socket, nullptr, nullptr);
+      char hello[1024];
+      static_cast<void>(read(met, hello, sizeof(hello)));
+      for (const std::string& text : all) {
+        static_cast<void>(write(met, text.data(), text.size()));
+        usleep(50000);
+      }
+      close(met);
+    });
+  }
+  ~Saying() {
+    thread.join();
+    close(socket);
+  }
+  Saying(const Saying&) = delete;
+  Saying& operator=(const Saying&) = delete;
+  int socket;
+  std::string port;
+  std::thread thread;
+};
+
+TEST_F(RankGroups, hear_who_is_lost_behind_whatever_else_was_said) {
+  const std::string welcome = "here\nwelcome\n";
+  const std::pair<std::string, std::string> cases[] = {{"here\nlost node7 burns\n", "node7 burns"},
+                                                       {"here\nhere\n", "rank 0 is gone"},
+                                                       {"measure\nhere\nlost x\n", "x"},
+                                                       {"", "rank 0 is gone"}};
+  for (const auto& [text, why] : cases) {
+    const Saying zero("127.0.0.1", {welcome, text});
+    RankPlace at = place(1, 2);
+    at.meeting = "127.0.0.1:" + zero.port;
+    RankMember member(at, facts(1), 10);
+    std::string found;
+    for (int i = 0; i < 100 && found.empty(); ++i) {
+      found = member.why_lost();
+      usleep(10000);
+    }
+    EXPECT_EQ(found, why) << text;
+  }
+}
+
+// As in a container beside that of rank 0: one kernel, and not one network.
+TEST_F(RankGroups, meet_where_rank_0_is_not_this_host) {
+  const Saying zero("127.0.0.2", {"here\nwelcome\n"});
+  std::ofstream(folder_ / "meeting") << R"({"host":"127.0.0.2","port":")" << zero.port << R"(","boot":")"
+                                     << facts(1).boot << R"(","job":"this"})";
+  EXPECT_NO_THROW(RankMember(place(1, 2), facts(1), 10));
+}
+
+// A file that an earlier launch left, whose port somebody else has now.
+TEST_F(RankGroups, leave_who_says_nothing_for_rank_0) {
+  const Listening stranger;
+  std::ofstream(folder_ / "meeting") << R"({"host":"localhost","port":")" << stranger.port
+                                     << R"(","boot":"","job":"this"})";
+  const pid_t one = start([&] { return serve(1, 2, 8); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  RankGroup group(place(0, 2), facts(0), 8);
+  group.end(0);
+  EXPECT_EQ(end_of(one), 0);
+}
+
+TEST_F(RankGroups, that_find_somebody_else_say_so) {
+  const Listening stranger;
+  RankPlace at = place(1, 2);
+  at.meeting = "localhost:" + stranger.port;
+  try {
+    const RankMember member(at, facts(1), 0.5);
+    FAIL() << "met nobody";
+  } catch (const EnvironmentError& error) {
+    EXPECT_TRUE(says(error.what(), "rank 1 reached somebody at localhost:")) << error.what();
+  }
 }
 
 }  // namespace
