@@ -10,12 +10,13 @@ from documents.traversal import ALGORITHMS, PEERS_GRAPHS, WEBS
 from grainscope_report.model import Row
 
 GOAL = 0.9  # of the peer's link, which interleaved edges are to be read at
-GRAPHS = PEERS_GRAPHS | WEBS
+GRAPHS = PEERS_GRAPHS | WEBS | {"web23_38": "web 23 of 38 links"}
 WALK = "merged_aligned"
 # The same edges in the GPU's own memory; where the pair of a graph did not run them, by one GPU of the kind
 # that did.
 OWN = (
     "two-h200-paper-pull.json.gz",
+    "two-h200-webs-38.json.gz",
     "two-h100-kron24.json.gz",
     "h100-paper-webs.json.gz",
     "h100-paper-pr.json.gz",
