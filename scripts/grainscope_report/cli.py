@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any, TextIO
 
 from grainscope_report import resources
@@ -80,11 +81,17 @@ def _run(argv: Sequence[str] | None) -> int:
         return int(end.code or EXIT_OK)
     except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
         # Numbers and words that no run has, but that the format does not rule out.
-        raise _unusable(arguments, error) from error
+        wrong, paths = _wrong(arguments)
+        raise wrong or _unusable(paths, error) from error
+    except (AttributeError, LookupError) as error:
+        # A fault of this program, unless a file lacks what every run has.
+        if wrong := _wrong(arguments)[0]:
+            raise wrong from error
+        raise
 
 
-def _unusable(arguments: argparse.Namespace, error: Exception) -> ReportError:
-    """Of what was given, the file that is off the format or contradicts itself, and in what; else all."""
+def _wrong(arguments: argparse.Namespace) -> tuple[ReportError | None, list[Path]]:
+    """In what a file that was given is off the format or contradicts itself; else which files may be."""
     # Help and usage errors need not wait for these.
     from grainscope_report import loading, reader, refusing
 
@@ -96,10 +103,13 @@ def _unusable(arguments: argparse.Namespace, error: Exception) -> ReportError:
             try:
                 refusing.require_right(reader.parse(found, document))
             except ReportError as wrong:
-                return wrong
+                return wrong, paths
             except refusing.UNUSABLE:
-                paths = [path]
-                break
+                return None, [path]
+    return None, paths
+
+
+def _unusable(paths: Sequence[Path], error: Exception) -> ReportError:
     names = some([str(path) for path in paths], MOST_NAMED) or "a file"
     return ReportError(
         f"{'one of ' * (len(paths) > 1)}{names} holds values that nothing can be made of ({error}): it was "

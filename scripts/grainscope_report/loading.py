@@ -167,6 +167,8 @@ _TAR_AT = 257
 _LONGEST = 1 << 32  # no result is so long
 JOURNAL = "journal.jsonl"
 RESULT = "result.json"
+RESULTS = (RESULT, f"{RESULT}.gz")
+FILES = (".json", ".json.gz", ".tar.gz", ".tgz")  # as which a run lies in a folder of several
 DIGEST = '{"context":'  # how a digest begins, whose first line is not all of it
 LONG = 30  # digits that a message need not repeat
 # A double ends at 1.8e308: only what has such a number may, of all digits made zeros and without a plus.
@@ -251,13 +253,22 @@ def locate(path: Path) -> Path:
 
 
 def runs_in(path: Path) -> list[Path]:
-    """The file or run directory itself, or the run directories in a folder of repeated runs."""
+    """The file or run directory itself, or what runs a folder of repeated ones holds, packed or not.
+
+    A run there is a run directory, a bundle or a file by its name; one that cannot be read is refused when it
+    is read.
+    """
     with _readable(path):
-        if not path.is_dir() or is_bundle(path) or any((path / name).is_file() for name in (RESULT, JOURNAL)):
+        if not path.is_dir() or is_run(path):
             return [path]
-        # One that is not finished is refused when it is read.
-        runs = {run.parent for name in (RESULT, JOURNAL) for run in path.glob(f"*/{name}")}
-        return sorted(runs) or [path]
+        return sorted(
+            each for each in path.iterdir() if (is_run(each) if each.is_dir() else each.name.endswith(FILES))
+        ) or [path]
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is that of one run, be it unfinished, packed or a bundle."""
+    return is_bundle(folder) or any((folder / name).is_file() for name in (*RESULTS, JOURNAL))
 
 
 @contextmanager
@@ -272,18 +283,22 @@ def _located(path: Path) -> Path:
     if path.is_dir() and is_bundle(path):
         return path
     if path.is_dir():
-        if (path / RESULT).is_file():
-            return path / RESULT
+        if result := _result_in(path):
+            return result
         if (path / JOURNAL).is_file():
             raise ReportError(_unfinished(path))
         raise ReportError(
             f"{path} is a directory without {RESULT}: give the directory of a run (`--out DIR`)"
         )
     if path.name == JOURNAL and path.is_file():
-        if (path.parent / RESULT).is_file():
-            raise ReportError(f"{path} is the journal of a finished run: give {path.parent / RESULT}")
+        if result := _result_in(path.parent):
+            raise ReportError(f"{path} is the journal of a finished run: give {result}")
         raise ReportError(_unfinished(path.parent))
     return path
+
+
+def _result_in(folder: Path) -> Path | None:
+    return next((folder / name for name in RESULTS if (folder / name).is_file()), None)
 
 
 def _unfinished(directory: Path) -> str:
@@ -296,9 +311,10 @@ def _unfinished(directory: Path) -> str:
     )
 
 
-def quoted(path: Path) -> str:
-    """A path as it stands in a command that can be pasted."""
-    return shlex.quote(str(path))
+def quoted(path: Path | str) -> str:
+    """A path as it stands in a command that can be pasted; one that begins as a flag does is none."""
+    said = shlex.quote(str(path))
+    return f"./{said}" if said.startswith("-") else said
 
 
 def raw(path: Path) -> bytes:

@@ -7,7 +7,7 @@ import fnmatch
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
@@ -37,7 +37,8 @@ PASSING = (
     "run.id", "run.started", "run.ended", "run.wall_s", "run.counts.*", "run.complete", "run.why_incomplete",
     "host", "load.*", "*.uuid", "*.serial", "*pci_bus_id", "memory.available*", "memory.nodes*.free*",
     "*_usage_bytes", "*memory_used_bytes", "*clock_mhz", "*clock_event_reasons*", "*.temperature*",
-    "*.power*_w", "*throttle*", "memory.*free*", "run.seed",
+    "*.power*_w", "*throttle*", "memory.*free*", "memory.huge_pages.reserved", "*_now_khz",
+    "run.seed",
 )  # fmt: skip
 # What decides most numbers comes first, in this order.
 FIRST = (
@@ -378,17 +379,30 @@ def visits_apart(rows: Iterable[Row], what: str = "", often: float = 0.0) -> Ite
 def set_up_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether contexts of one machine agree in what is known to move its times and can be set otherwise.
 
-    That is driver, CPUs, clocks, limits. What only one of them tells, as of a GPU that CUDA was not shown, is
-    no difference.
+    That is driver, CPUs, clocks, limits.
     """
-    mine, theirs = (
-        {name: {*value.split(", ")} - {"-"} for name, value in facts(each).items()} for each in (one, other)
-    )
-    return all(
-        mine[name] <= theirs[name] or theirs[name] <= mine[name]
-        for name in mine.keys() & theirs.keys()
-        if Difference(name, None, None).cause in SETUP
-    )
+    return not set_apart(one, other, SETUP)
+
+
+def set_apart(
+    one: Mapping[str, Any], other: Mapping[str, Any], causes: Container[str] = CAUSES
+) -> list[Difference]:
+    """The facts about these causes in which two contexts differ, but for what passes.
+
+    What only one of them tells, as of a GPU that CUDA was not shown, is no difference.
+    """
+
+    def told(value: str | None) -> set[str]:
+        return {*(value or "").split(", ")} - {"-", "unknown"}
+
+    mine, theirs = facts(one), facts(other)
+    return [
+        each
+        for each in differences(mine, theirs)
+        if each.cause in causes
+        and None not in (each.base, each.new)
+        and not (told(each.base) <= told(each.new) or told(each.new) <= told(each.base))
+    ]
 
 
 def machine_of(context: Mapping[str, Any]) -> str:
@@ -406,11 +420,23 @@ def identity(context: Mapping[str, Any]) -> tuple[str, ...]:
     return machine_of(context), str(kind_of(context)[1]), *models
 
 
+def object_of(report: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A part of a machine report; empty where it is not told, or nonsense."""
+    found = report.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def objects_of(report: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """The same of several."""
+    found = report.get(name)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, (list, tuple)) else []
+
+
 def hides_nodes(context: Mapping[str, Any]) -> bool:
     """Whether it is a virtual machine with one node, which does not tell which node of its host is near."""
     environment = context["environment"]
-    nodes = (environment.get("memory") or {}).get("nodes") or ()
-    return len(nodes) == 1 and (environment.get("kernel") or {}).get("virtual_machine") is True
+    nodes = objects_of(object_of(environment, "memory"), "nodes")
+    return len(nodes) == 1 and object_of(environment, "kernel").get("virtual_machine") is True
 
 
 def spoken_fact(fact: str, value: str | None) -> str:

@@ -27,6 +27,7 @@ RATES = ("gb_s", "_per_s")
 # Rates over a time of their own: of a larger grid, of copies and walks that were tried, of one stage.
 OWN_TIME = {"full_gb_s", "segments_copied_gb_s", "segments_read_gb_s", "gather_gb_s"}
 SAME = 1e-6
+DIGITS, MOST_PLACES = 4, 9  # that numbers are shown with
 PLACES = ("local", "unknown", "remote")
 
 
@@ -37,18 +38,17 @@ class Unit:
     name: str
     scale: float
 
-    def text(self, value: float) -> str:
+    def text(self, value: float, digits: int = DIGITS) -> str:
         """A value, given in the file's own unit, in this one."""
-        said = self.number(value)
+        said = self.number(value, digits)
         return said if self.name in ("1", "count") else f"{said} {self.name}"
 
-    def number(self, value: float) -> str:
+    def number(self, value: float, digits: int = DIGITS) -> str:
         """The same without the unit's name."""
         shown = value / self.scale
-        places = (
-            0 if shown == 0 or not math.isfinite(shown) else max(0, 3 - math.floor(math.log10(abs(shown))))
-        )
-        said = f"{shown:.{min(places, 9)}f}"
+        known = shown != 0 and math.isfinite(shown)
+        places = max(0, digits - 1 - math.floor(math.log10(abs(shown)))) if known else 0
+        said = f"{shown:.{min(places, MOST_PLACES + digits - DIGITS)}f}"
         return said.rstrip("0").rstrip(".") if "." in said else said
 
 

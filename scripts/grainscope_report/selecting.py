@@ -43,7 +43,7 @@ class Where:
     @property
     def text(self) -> str:
         """`transfer/memcpy with path pinned_to_gpu and bytes 1048576`."""
-        said = [f"{axis} {' or '.join(map(_plain, values))}" for axis, values in self.axes.items()]
+        said = [f"{axis} {' or '.join(map(as_written, values))}" for axis, values in self.axes.items()]
         return self.family + (f" with {' and '.join(said)}" if said else "")
 
 
@@ -77,7 +77,7 @@ def why_none(wanted: Where, cases: Sequence[Case]) -> str:
         kept = [case for case in left if _has(case, axis, values)]
         if not kept:
             found = sorted({case.axes[axis] for case in left if axis in case.axes}, key=_order)
-            asked = " or ".join(map(_plain, values))
+            asked = " or ".join(map(as_written, values))
             if not found:
                 names = sorted({name for case in left for name in case.axes})
                 return f"rows of {wanted.family} have no axis {axis}; they have {_some(names)}"
@@ -131,7 +131,8 @@ def _value(axis: str, said: Value) -> Value:
     return found if axis in SIZES and isinstance(said, str) and (found := size(said)) is not None else said
 
 
-def _plain(value: Value) -> str:
+def as_written(value: Value) -> str:
+    """A value as a flag and a rule may have it: `64`, `268435456`."""
     return value if isinstance(value, str) else f"{value:g}" if value < 1e6 else f"{value:.0f}"
 
 
@@ -140,7 +141,7 @@ def _order(value: Value) -> tuple:
 
 
 def _some(values: Sequence[Value]) -> str:
-    return some(list(map(_plain, values)), _SHOWN)
+    return some(list(map(as_written, values)), _SHOWN)
 
 
 def name_pattern(text: str) -> re.Pattern[str]:

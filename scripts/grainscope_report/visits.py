@@ -24,7 +24,6 @@ import gzip
 import hashlib
 import json
 import math
-import shlex
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +37,7 @@ from typing import Any, NamedTuple
 
 from grainscope_report import families, loading, uncertainty
 from grainscope_report.errors import ReportError
-from grainscope_report.loading import load
+from grainscope_report.loading import load, quoted
 from grainscope_report.machine import machine_of
 from grainscope_report.statistics import median_ranks
 from grainscope_report.uncertainty import (
@@ -485,9 +484,10 @@ def type_b_tables(paths: Iterable[Path]) -> list[TypeB]:
 
 
 def _of_folder(path: Path) -> TypeB:
-    runs = sorted({*path.glob("*.json"), *path.glob("*.json.gz"), *path.glob(f"**/{loading.RESULT}")})
-    if not runs:
-        command = f"grainscope repeat 3 --out {shlex.quote(str(path))}"
+    deeper = (folder for folder in path.glob("*/**") if loading.is_run(folder))
+    runs = sorted({*loading.runs_in(path), *deeper})
+    if runs == [path] and not loading.is_run(path):
+        command = f"grainscope repeat 3 --out {quoted(path)}"
         raise ReportError(f"{path} holds no runs: `{command}` makes them")
     try:
         return TypeB(type_b_text(type_b_table([run for each in runs for run in read(each)])).encode())

@@ -177,6 +177,7 @@ _COLOUR = r"\x1b\[(?:0|1|2|31|33)m"
 _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 _PLAIN = re.compile(_CONTROLS)
 _BUT_COLOURS = re.compile(f"({_COLOUR})|{_CONTROLS}")
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # With these a spreadsheet begins a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 INDENT = "  "
@@ -202,6 +203,11 @@ def in_markdown(text: str) -> str:
 def markdown_row(cells: Iterable[str]) -> str:
     """A line of a Markdown table."""
     return f"| {' | '.join(map(in_markdown, cells))} |"
+
+
+def in_xml(text: object) -> str:
+    """Text without the characters that XML cannot hold."""
+    return _NOT_XML.sub("�", str(text))
 
 
 def in_csv(value: object) -> object:

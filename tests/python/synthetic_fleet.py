@@ -10,7 +10,7 @@ import gzip
 import json
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from multiprocessing import Pool
@@ -125,6 +125,17 @@ def write(folder: Path, node: int, *arguments, **more) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(digest_of(node, *arguments, **more))
     return path
+
+
+def altered(nodes: Path, node: int | str, alter: Callable[[dict, list], None]) -> None:
+    """Writes the digest of a node, or of a folder, again, with what `alter` makes of its context and rows."""
+    folder = node if isinstance(node, str) else f"node-{node:05}"
+    path = nodes / folder / sources.DIGEST
+    head, *rows = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
+    alter(head["context"], rows)
+    head["rows"] = len(rows)
+    lines = (json.dumps(line, sort_keys=True, separators=(",", ":")) for line in (head, *rows))
+    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), 1))
 
 
 def planted(node: int) -> dict[str, object]:

@@ -109,6 +109,18 @@ def test_one_bad_visit_does_not_fail_whichever_it_is(check, at):
     assert [round(found["value"], 6) for found in one["measurements"]] == rates
 
 
+@pytest.mark.parametrize("beyond", [1e-3, 1e-5, 1e-7])
+def test_a_value_just_beyond_its_limit_does_not_read_as_the_limit(check, beyond):
+    rule = COPY.partition("unit")[0] + 'metric = "cv"\nupper = '
+    _, _, document = check(f"{rule}1e-9\n", machine())
+    value = of(document, "to-gpu")[0]["measurements"][0]["value"]
+    status, said, document = check(f"{rule}{value / (1 + beyond)!r}\n", machine())
+    assert status == 1
+    [expected, got] = re.search(r"expected at most (\S+); got (\S+)\n", said).groups()
+    assert float(got) > float(expected)
+    assert of(document, "to-gpu")[0]["message"] == f"{got} is above the upper limit {expected}"
+
+
 def test_a_value_fails_only_with_its_whole_interval(check):
     assert check(RUN + COPY, machine([49.0, 49.5, 49.9, 50.3, 51.0]))[0] == 0
     status, said, document = check(RUN + COPY, machine([44.0, 44.5, 44.9, 45.3, 46.0]))
@@ -617,7 +629,7 @@ def test_rows_relative_to_the_link_to_theory_and_to_a_reference(check, tmp_path)
 
 def test_the_share_of_the_link_is_of_what_was_asked_where_rows_came_from_a_cache(check):
     file = machine([])
-    axes = {"memory": "pinned", "row": 1024, "rows": BIG // 1024, "span": BIG}
+    axes = {"memory": "pinned", "order": "as_asked", "row": 1024, "rows": BIG // 1024, "span": BIG}
     row = file.add("reach/gather", axes, SITE, BIG / 55.2e9, bytes=BIG)
     row["link_fraction"], row["counters"] = 0.8, {"link_gb_s": 0.8 * 55.2}
     rule = '[[rule]]\nid = "to-gpu"\nwhere = { family = "reach/gather" }\nunit = "%"\nlower = 99.9\n'

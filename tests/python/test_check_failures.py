@@ -37,6 +37,11 @@ THEORY = '[[rule]]\nid = "link"\nlink = "host_to_gpu"\nrelative_to = "theoretica
 FAR = COPY.replace(', locality = "local"', "") + "every_gpu = false\n"
 NOTHING = "nothing in the file tells"
 VERSION = f"{NOTHING}: the suite that measured (version 0.1.0, commit 1a2b3c4d5e)"
+# What a run may have been started with; a part of a run is no other run, and a filter is of its own cases.
+OWN = [
+    "--benchmark_filter=memcpy", "--preset=acceptance", "--axis=bytes=256MiB", "--axis=graph=file:a b",
+    "--shard=1/2", "--benchmark_repetitions=5",
+]  # fmt: skip
 MANY = RUN + COPY + COPY.replace("to-gpu", "small").replace("256MiB", "1MiB")
 
 
@@ -94,8 +99,28 @@ def one_node(**run) -> File:
 def untold(file: File) -> File:
     """Links of which the machine tells neither generation nor width."""
     for link in file.links:
-        for name in ("generation", "width", "theoretical_gb_s"):
+        for name in ("generation", "width", "nvlinks", "theoretical_gb_s"):
             link.pop(name, None)
+    return file
+
+
+def crowded(file: File, *ids: str) -> File:
+    """The file of a machine whose CPUs others took, with these findings of its report."""
+    for row in file.rows:
+        for visit in row["visits"]:
+            visit |= {"visit_s": 1.0, "stolen_s": 0.5}
+    warnings = file.context["environment"]["warnings"]
+    warnings += [HOT | {"id": name, "finding": f"it is {name}", "remedy": f"mend {name}"} for name in ids]
+    return file
+
+
+def linked(metric: str, value: int) -> File:
+    """A crowded machine whose links have this of one thing that is negotiated."""
+    file = crowded(machine(gpus=1 + (metric == "nvlinks")), "load.average")
+    if metric == "nvlinks":
+        file.peer_link(0, 1, 390.0)
+    for link in file.links:
+        link |= {metric: value} if metric in link else {}
     return file
 
 
@@ -171,11 +196,31 @@ NODES = [
     Kind("node.ecc", ruled("ecc = true"), machine,
          "on", "the machine does not tell", "no row reads it", "nvidia-smi -q -d ECC", 5),
 ]  # fmt: skip
+NEGOTIATED = '[[rule]]\nid = "link"\nlink = "{0}"\nmetric = "{1}"\nlower = {2}\nevery_gpu = false\n'
+WIDE, NEW = (NEGOTIATED.format("host_to_gpu", *of) for of in (("width", 16), ("generation", 5)))
+NVLINKS = NEGOTIATED.format("to_peer", "nvlinks", 18)
 VALUES = [
+    Kind("link", WIDE, lambda: linked("width", 8),
+         "at least 16", "8", "the card or its riser sits badly", "sudo lspci"),
+    Kind("link", WIDE, lambda: crowded(linked("width", 8), "gpu.link_width"),
+         "at least 16", "8", "it is gpu.link_width", "mend gpu.link_width"),
+    Kind("link", NEW, lambda: linked("generation", 4),
+         "at least 5", "4", "the card or its riser sits badly", "sudo lspci"),
+    Kind("link", NVLINKS, lambda: linked("nvlinks", 17),
+         "at least 18", "17", "an NVLink of one of the GPUs", "nvidia-smi nvlink --status"),
     Kind("to-gpu", RUN + COPY, lambda: machine([40.0] * VISITS), COPIES, "40 GB/s", NOTHING, PART),
     Kind("to-gpu", RUN + COPY, lambda: machine([70.0] * VISITS), COPIES, "70 GB/s", NOTHING, PART),
     Kind("peak", PEAK, lambda: machine(peak=40.0), "at least 52 GB/s", "40 GB/s", NOTHING,
          "grainscope --preset acceptance --out again"),
+    Kind("to-gpu", COPY, lambda: spoilt(machine([40.0] * VISITS), flags=OWN), COPIES, "40 GB/s", NOTHING,
+         "grainscope --preset acceptance --axis=bytes=256MiB '--axis=graph=file:a b' "
+         "--benchmark_repetitions=5 --benchmark_filter='^transfer/memcpy/"),
+    Kind("to-gpu", COPY, lambda: spoilt(machine([40.0]), flags=OWN), COPIES, "40 GB/s", NOTHING,
+         "grainscope --preset acceptance --axis=bytes=256MiB '--axis=graph=file:a b' "
+         "--benchmark_filter='^transfer/memcpy/"),
+    Kind("peak", PEAK, lambda: spoilt(machine(peak=40.0), flags=OWN), "at least 52 GB/s", "40 GB/s", NOTHING,
+         "grainscope --preset acceptance --benchmark_filter=memcpy --axis=bytes=256MiB "
+         "'--axis=graph=file:a b' --benchmark_repetitions=5 --out again"),
     Kind("to-gpu", COPY.replace("upper = 63.0\n", ""), lambda: machine([25.0, 12.0, 30.0, 40.0, 60.0]),
          "at least 50 GB/s", "30 GB/s", NOTHING, PART, 5),
     Kind("to-gpu", MANY, short_of_visits, "5 visits to the row", "3", f"{NOTHING}: the run", PART),
@@ -194,9 +239,15 @@ ABSENT = [
          COPIES, "no row", "the run was started with --axis=bytes=256MiB", WHOLE),
     Kind("small", MANY, lambda: spoilt(machine(), complete=False, why_incomplete="interrupted by signal 2"),
          COPIES, "no row", "the run ended before it came to it: interr", "grainscope --resume DIR; then"),
+    Kind("small", MANY.removeprefix(RUN), lambda: spoilt(machine(), flags=[*OWN, "--max-bytes=1GiB"]),
+         COPIES, "no row", "--axis=bytes=256MiB",
+         "grainscope --preset acceptance --axis=bytes=1048576 '--axis=graph=file:a b' "
+         "--benchmark_repetitions=5 --out DIR"),
     Kind("to-gpu", RUN + COPY, lambda: machine(gpus=2), COPIES, "no row", VERSION, LIST),
     Kind("to-gpu", RUN + COPY, lambda: spoilt(machine(gpus=2), flags=["--gpu=0"]),
          COPIES, "no row", "the run was started with --gpu=0", WHOLE),
+    Kind("to-gpu", RUN + COPY, lambda: crowded(machine(gpus=2), "gpu.hidden"),
+         COPIES, "no row", "it is gpu.hidden", "mend gpu.hidden; then grainscope --preset"),
     Kind("small", MANY, lambda: spoilt(machine(), filter="memcpy", flags=["--benchmark_filter=memcpy"]),
          COPIES, "no row", "the run was started so: --benchmark_filter=m", WHOLE, 5),
     Kind("peak", PEAK, lambda: without_links(machine()), "at least 52 GB/s", "no link", VERSION, LIST),
@@ -204,6 +255,8 @@ ABSENT = [
          "at least 52 GB/s", "no link", "a container or a batch system keeps", "numactl --show; then"),
     Kind("link", THEORY, lambda: untold(machine()),
          "at least 0.85", "no value", "the machine did not tell the link's generation", "sudo lspci"),
+    Kind("link", NVLINKS, lambda: untold(linked("nvlinks", 18)),
+         "at least 18", "no value", "the machine did not tell how many NVLinks", "nvidia-smi nvlink"),
     Kind("to-gpu", SHARE + 'relative_to = "link"\n', lambda: without_links(machine()),
          "at least 0.9", "no value", "no copy peak of that link was measured", PART),
     Kind("to-gpu", SHARE + 'relative_to = "theoretical"\n', lambda: untold(machine()),

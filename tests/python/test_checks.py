@@ -128,6 +128,8 @@ FAULTS = [
         "says gpu:3, its case has 0",
     ),
     (lambda row: row["case"]["axes"].update(offset=64), "name", "says offset:32, its case has 64"),
+    (lambda row: row["case"]["axes"].pop("offset"), "name", "has offset:32, and its case has no offset"),
+    (lambda row: row["case"]["axes"].pop("access"), "name", "has 'merged', and no axis of its case is that"),
     (replaced(name="transfer/memcpy/read"), "name", "of another family than its case, 'transfer/zero_copy'"),
     (replaced(real_time=8008000.0), "real_time", "is 8008000.0, median_s is 8000000.0 ns"),
     (replaced(time_unit="us"), "real_time", "median_s is 8000.0 us"),
@@ -163,7 +165,7 @@ def test_a_question_is_asked_once_at_a_site():
     """Under another name, too."""
     document = good().document()
     row = document["benchmarks"][0]
-    document["benchmarks"].append(row | {"name": row["name"].replace("/read", "/read/again")})
+    document["benchmarks"].append(row | {"name": row["name"].replace("gpu:0/numa:0", "numa:0/gpu:0")})
     document["context"]["run"]["counts"]["ok"] += 1
     [problem] = contradictions(document)
     assert problem.path == "$.benchmarks"

@@ -1,5 +1,6 @@
 """Comparisons: verdicts, joining by question, and which files may be compared."""
 
+import gzip
 import json
 from collections import Counter
 from collections.abc import Collection
@@ -254,6 +255,42 @@ def test_a_folder_counts_each_run_once_and_all_of_what_was_read(tmp_path, capsys
     (tmp_path / "base" / "3" / "journal.jsonl").write_text("{}\n")
     assert main(["compare", base, str(new)]) == 2
     assert "holds an unfinished run" in capsys.readouterr().err
+
+
+def packed(result: Path, out: Path) -> None:
+    out.parent.mkdir(exist_ok=True)
+    out.write_bytes(gzip.compress(result.read_bytes()))
+    result.unlink()
+
+
+def as_bundle(result: Path, out: Path) -> None:
+    raw = result.with_name("raw.gz")
+    packed(result, raw)
+    assert main(["export", "bundle", str(raw), "-o", str(out)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [
+        ("1/result.json.gz", packed),
+        ("1.json.gz", packed),
+        ("1", as_bundle),
+        ("1.tar.gz", as_bundle),
+        ("1.json", Path.rename),
+    ],
+)
+def test_a_folder_counts_packed_runs_too(tmp_path, capsys, name, pack):
+    for run in range(2):
+        file = node(seed=run)
+        file.context["run"]["id"] = f"base {run}"
+        file.write(tmp_path / "base" / "0" / "result.json" if run == 0 else tmp_path / "run.json")
+    pack(tmp_path / "run.json", tmp_path / "base" / name)
+    new = node("node-b", 9).write(tmp_path / "new.json")
+    capsys.readouterr()
+    found = compared(capsys, str(tmp_path / "base"), str(new))
+    assert len(found["base"]["files"]) == 2
+    if (folder := tmp_path / "base" / name).parent.name == "1":
+        assert main(["summary", str(folder.parent)]) == 0
 
 
 def test_a_folder_of_several_machines_is_no_side(tmp_path, capsys):

@@ -273,7 +273,6 @@ def test_stored_runs_have_timelines_of_one_gpu_and_of_two_by_one_process_and_by_
         ("acceptance/h200-i.json.gz", 1, None),
         ("acceptance/h200-j.json.gz", 1, None),
         ("acceptance/h200-k.json.gz", 1, None),
-        ("h200-acceptance.json.gz", 1, None),
         ("h200-power.json.gz", 1, None),
         ("acceptance/two-h200-3.json.gz", 1, None),
         ("acceptance/two-h200-3.json.gz", 2, None),

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 
@@ -303,6 +304,28 @@ def test_nodes_and_runs(tmp_path):
     assert "the reference: between-node variance not seen, one node was measured" in document["warnings"]
 
 
+def test_nodes_need_the_sizes_alone_that_the_workload_asks_for(tmp_path, capsys):
+    def of_nodes(sizes: str) -> str:
+        return along(sizes).replace('["X.json"]', '["n0.json", "n1.json"]')
+
+    files = {
+        "r": sized(1.0, "node-r"),
+        "n0": sized(2.0, "node-0"),
+        "n1": sized(2.0, "node-1", (4 * MIB, 16 * MIB)),
+    }
+    files["n1"].context["environment"]["driver"]["version"] = "470.1"
+    status, document = evaluate(tmp_path, of_nodes('"4MiB" = 0.5, "8MiB" = 0.5'), **files)
+    assert (status, candidate(document, "X")["nodes"]) == (0, 2)
+    assert candidate(document, "X")["time"]["value"] == pytest.approx(0.5)
+    for size in ("1MiB", "2MiB"):
+        capsys.readouterr()
+        assert evaluate(tmp_path, of_nodes(f'"{size}" = 0.5, "8MiB" = 0.5'), **files)[0] == 3
+        said = capsys.readouterr().err
+        assert re.search(r"n1.json has no row transfer/memcpy/\S*/bytes:1048576 and another node of X ", said)
+        assert re.search(r"as in \S*n0.json; the environments differ in driver.version 470.1 / 580.159", said)
+        assert "r.json" not in said
+
+
 @pytest.mark.parametrize("count", [2, 3])
 def test_nodes_differ_alike_in_rates_and_times(tmp_path, count):
     """A slower node has lower rates and longer times: these never make up for each other."""
@@ -351,6 +374,42 @@ def test_nodes_with_other_numbers_of_gpus_have_no_price_of_a_gpu(tmp_path, capsy
     assert evaluate(tmp_path, text, **files)[0] == 2
     assert "nodes of candidate 'X' have 1 to 2 GPUs: give `gpus`" in capsys.readouterr().err
     assert evaluate(tmp_path, text.replace("price_node", "gpus = 2\nprice_node"), **files)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"gpus": [{"name": "NVIDIA H200"}]}, f"with GPU {GPU} and .*n1.json with GPU NVIDIA H200: give"),
+        ({"gpus": []}, f"with GPU {GPU} and .*n1.json with GPU none: give"),
+        ({"cpu": {"model": "AMD EPYC", "caches": []}}, "with CPU .*Xeon.* and .*n1.json with CPU AMD EPYC: "),
+    ],
+)
+def test_machines_of_two_kinds_are_no_one_candidate(tmp_path, capsys, changed, says):
+    text = workload(candidates="X").replace('["X.json"]', '["n0.json", "n1.json"]')
+    files = {f"n{at}": machine(1.0 + at, 1.0, f"node-{at}") for at in range(2)}
+    files["n1"].context["environment"] |= changed
+    assert evaluate(tmp_path, text, **files) == (3, {})
+    assert re.search(rf"X has runs on machines of two kinds, .*n0.json {says}", capsys.readouterr().err)
+    of_the_reference = workload(candidates="X").replace('"r.json"', '["n0.json", "n1.json"]')
+    assert evaluate(tmp_path, of_the_reference, X=machine(**X), **files) == (3, {})
+    assert "the reference has runs on machines of two kinds" in capsys.readouterr().err
+
+
+def test_runs_of_one_candidate_on_different_set_ups_are_warned_of(tmp_path):
+    text = workload(candidates="X").replace('["X.json"]', '["n0.json", "n1.json", "n2.json", "n3.json"]')
+    files = {f"n{at}": machine(1.0, 1.0, f"node-{at}", driver=("580.1", "470.1")[at > 1]) for at in range(4)}
+    for at, file in enumerate(files.values()):
+        of = {"power_limit_mw": 700_000 - at // 2 * 100_000, "sm_clock_mhz": 345 + at, "ecc": True}
+        file.context["environment"]["gpus"][0]["nvml"] = of
+    status, document = evaluate(tmp_path, text, **files)
+    [said] = [one for one in document["warnings"] if "set-ups" in one]
+    assert status == 0
+    assert re.fullmatch(
+        r"X: \S*n0.json and \S*n2.json, \S*n3.json are of different set-ups \(driver 580.1 / 470.1; GPU "
+        r"power limit 700 W / 600 W\), and what is predicted is of both: measure alike, or make two "
+        "candidates of them",
+        said,
+    )
 
 
 def test_a_machine_is_the_same_whichever_gpu_is_listed_first(tmp_path):

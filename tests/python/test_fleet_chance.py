@@ -40,10 +40,12 @@ def history(runs: int, values: list[float], b: str = "NULL"):
     """The runs of a machine: values by family and run, known to 0.2 % within a run; `b` by `run`."""
     connection = duckdb.connect()
     started = """place AS run, DATE '2026-11-01' + CAST(place AS INTEGER) AS started, 'm' AS machine,
-        'n' AS node, '1' AS driver, '1' AS firmware, '1' AS kernel, '1' AS version, '1' AS "commit" """
+        'n' AS node, '1' AS driver, '1' AS firmware, '1' AS kernel, '1' AS version, '1' AS "commit",
+        '{}' AS environment"""
     table(connection, "runs", started, [0.0] * runs)
     cases = f"""place % {runs} AS run, 'f' || (place // {runs}) AS family, 'gated' AS clock, 0 AS gpu,
-        family AS question, '' AS site, exp(x) AS median_s, CAST(NULL AS DOUBLE) AS operation_s,
+        family AS question, 1 AS version, '{{}}' AS site, exp(x) AS median_s,
+        CAST(NULL AS DOUBLE) AS operation_s,
         CAST(0.002 AS DOUBLE) AS a, CAST({b} AS DOUBLE) AS b,
         if(b IS NULL, NULL, CAST(8 AS DOUBLE)) AS b_freedom, 'ok' AS status, 'measured' AS label"""
     table(connection, "cases", cases, values)

@@ -1,6 +1,5 @@
 """Nodes that a screen names though none of their times is slow: cut off, without rows, short of GPUs."""
 
-import gzip
 import json
 import re
 import shutil
@@ -11,7 +10,8 @@ import pytest
 
 import synthetic_fleet
 from grainscope_report.cli import main
-from grainscope_report.fleet import sources, store
+from grainscope_report.fleet import store
+from synthetic_fleet import altered
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install duckdb")
 FAMILIES = frozenset({"transfer/memcpy", "host/memcpy"})
@@ -22,16 +22,6 @@ def fleet(folder: Path, nodes: int) -> Path:
     for node in range(nodes):
         synthetic_fleet.write(folder, node, families=FAMILIES, level=1)
     return folder
-
-
-def altered(nodes: Path, node: int | str, alter) -> None:
-    """Writes the digest of a node, or of a folder, again, with what `alter` makes of its context and rows."""
-    folder = node if isinstance(node, str) else f"node-{node:05}"
-    path = nodes / folder / sources.DIGEST
-    head, *rows = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
-    alter(head["context"], rows)
-    lines = (json.dumps(line, sort_keys=True, separators=(",", ":")) for line in (head, *rows))
-    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), 1))
 
 
 def with_gpus(count: int):

@@ -61,6 +61,22 @@ def test_memory_that_others_touch_or_read_too_makes_no_wall_and_no_remedy(tmp_pa
     assert [wall.memory for wall in reach.walls_of(result)] == ["host_alloc"]
 
 
+@pytest.mark.parametrize("axis", ["order", "row", "rows", "span"])
+def test_a_row_that_does_not_say_what_it_gathers_makes_no_wall_and_is_refused(tmp_path, capsys, axis):
+    file = walls(4.0, 42.0)
+    for row in file.rows[:3]:
+        del row["case"]["axes"][axis]
+    path = file.write(tmp_path / "r.json")
+    for command in (["summary"], ["summary", "--json"], ["summary", "--full"], ["matrix"]):
+        assert main([*command, str(path)]) == 0
+    result = read(path)
+    assert [wall.memory for wall in reach.walls_of(result)] == ["managed_host"]
+    assert reach.remedy(result) is None
+    capsys.readouterr()
+    assert main(["validate", str(path)]) == 1
+    assert "case.axes: lacks one of order, row, rows and span" in capsys.readouterr().out
+
+
 def test_the_screen_of_a_run_has_the_sentence(tmp_path, capsys):
     assert main(["summary", str(walls(4.0, 42.0).write(tmp_path / "r.json"))]) == 0
     assert "managed memory on the host 42.0" in " ".join(capsys.readouterr().out.split())

@@ -170,6 +170,83 @@ def test_what_is_no_shard_of_the_run_is_refused(tmp_path, capsys, context, says)
     assert not out.exists()
 
 
+# What a machine may be set up by, and what it tells of the moment.
+POLICY = {"cpus": "0-15", "governor": "performance", "scaling_max_khz": 3_500_000, "slowest_now_khz": 800_000}
+NVML = {"ecc": True, "power_limit_mw": 700_000, "sm_clock_max_mhz": 1980, "sm_clock_mhz": 345}
+POOL = {"page_bytes": 2 * MIB, "total": 0, "free": 0, "reserved": 0}
+SET_UP = {
+    "kernel": {"release": "6.8.0", "clock_source": "tsc"},
+    "cpu": {"model": "A CPU", "caches": [], "microcode": "0x1", "frequency_policies": [POLICY]},
+    "memory": {"numa_balancing": 0, "transparent_huge": "madvise", "huge_pages": [POOL]},
+    "gpus": [{"name": "NVIDIA H100 80GB HBM3", "nvml": NVML}],
+}
+
+
+def of_set_up(folder: Path, index: int, where: str = "", value: object = None) -> Path:
+    """A shard's file with what a machine is set up by, one thing of it otherwise."""
+    environment = json.loads(json.dumps(SET_UP))
+    *names, last = where.split("/")
+    part = environment
+    for name in names:
+        part = part[name]
+        part = part[0] if isinstance(part, list) else part
+    if where:
+        part[last] = value
+    return shard(folder, index, **{f"environment__{name}": value for name, value in environment.items()})
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "says"),
+    [
+        ("kernel/release", "6.9.0", "kernel (kernel.release) is 6.9.0, not 6.8.0"),
+        ("cpu/microcode", "0x2", "microcode (cpu.microcode) is 0x2, not 0x1"),
+        (
+            "cpu/frequency_policies/governor",
+            "powersave",
+            "CPU clocks and governor (cpu.frequency_policies.gov",
+        ),
+        ("cpu/frequency_policies/scaling_max_khz", 2_000_000, "scaling_max_khz) is 2000000, not 3500000"),
+        ("memory/numa_balancing", 1, "NUMA balancing (memory.numa_balancing) is 1, not 0"),
+        ("memory/transparent_huge", "never", "huge pages (memory.transparent_huge) is never, not madvise"),
+        ("memory/huge_pages/total", 512, "huge pages (memory.huge_pages.total) is 512, not 0"),
+        ("gpus/nvml/ecc", False, "GPU ECC (gpus.nvml.ecc) is no, not yes"),
+        (
+            "gpus/nvml/power_limit_mw",
+            500_000,
+            "GPU power limit (gpus.nvml.power_limit_mw) is 500 W, not 700 W",
+        ),
+        (
+            "gpus/nvml/sm_clock_max_mhz",
+            1500,
+            "GPU clocks (gpus.nvml.sm_clock_max_mhz) is 1500 MHz, not 1980 MHz",
+        ),
+    ],
+)
+def test_shards_of_a_machine_that_was_set_up_otherwise_are_refused(tmp_path, capsys, where, value, says):
+    out = tmp_path / "merged.json"
+    shards = [of_set_up(tmp_path, 1), of_set_up(tmp_path, 2, where, value)]
+    assert main(["merge", *map(str, shards), "-o", str(out)]) == 3
+    assert says in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        ("cpu/frequency_policies/slowest_now_khz", 3_000_000),
+        ("memory/huge_pages/free", 5),
+        ("memory/huge_pages/reserved", 5),
+        ("memory/available", {"meminfo_bytes": 10**9}),
+        ("gpus/nvml/sm_clock_mhz", 1980),
+        ("gpus/nvml/temperature_c", 70),
+        ("gpus/nvml/ecc", None),
+        ("load", {"average_1": 9.0}),
+    ],
+)
+def test_shards_of_another_hour_are_one_run(tmp_path, where, value):
+    assert merged(tmp_path, of_set_up(tmp_path, 1), of_set_up(tmp_path, 2, where, value))
+
+
 def test_a_missing_shard_is_named(tmp_path, capsys):
     assert main(["merge", str(shard(tmp_path, 1, count=3)), "-o", str(tmp_path / "merged.json")]) == 3
     assert "shard 2/3, 3/3 is missing" in capsys.readouterr().err

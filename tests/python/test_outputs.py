@@ -80,6 +80,16 @@ def test_a_backend_that_is_not_there_does_not_matter(small, tmp_path):
     assert (tmp_path / "r.html").stat().st_size > 1000
 
 
+def test_a_command_to_paste_names_no_file_that_begins_as_a_flag_does(small, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("-x.json").write_bytes((small / "result.json" if small.is_dir() else small).read_bytes())
+    assert main(["summary", "./-x.json"]) == 0
+    words = capsys.readouterr().out.split()
+    assert "./-x.json" in words
+    assert "-x.json" not in words
+    assert main(["summary", "./-x.json", "--full"]) == 0
+
+
 @pytest.mark.parametrize("own", ["journal.jsonl", "result.json", "fleet.jsonl.gz"])
 def test_no_command_writes_over_a_file_of_a_run(small, tmp_path, capsys, own):
     folder = tmp_path / "other"
@@ -122,6 +132,35 @@ def test_a_link_stays_a_link(small, tmp_path):
         assert main(["export", "csv", str(small), "-o", str(tmp_path / "link.csv")]) == 0
         assert (tmp_path / "link.csv").is_symlink()
         assert (tmp_path / "rows.csv").read_text().startswith("file,")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["report", "{small}", "-o"],
+        ["export", "csv", "{small}", "-o"],
+        ["export", "digest", "{small}", "-o"],
+        ["merge", "{small}", "-o"],
+        ["check", "{small}", "--any-run", "--rules", "pcie5", "--junit"],
+        ["evaluate", "--init"],
+    ],
+    ids=" ".join,
+)
+def test_a_link_that_leads_to_itself_is_neither_written_nor_replaced(small, tmp_path, capsys, command):
+    (tmp_path / "one").symlink_to(tmp_path / "two")
+    (tmp_path / "two").symlink_to(tmp_path / "one")
+    given = [word.format(small=small) for word in command]
+    assert main([*given, str(tmp_path / "one")]) == 2
+    said = capsys.readouterr().err
+    assert "one cannot be written (Too many levels of symbolic links): choose another place" in said
+    assert (tmp_path / "one").is_symlink()
+    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
+
+
+def test_a_link_that_leads_to_itself_is_no_run(small, tmp_path, capsys):
+    (tmp_path / "one").symlink_to(tmp_path / "one")
+    assert main(["compare", str(small), str(tmp_path / "one")]) == 2
+    assert said_once(capsys.readouterr().err, "one cannot be read (Too many levels of symbolic links)")
 
 
 @pytest.mark.parametrize("out", ["/", "{folder}/" + "x" * 300 + ".html"])

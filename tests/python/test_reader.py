@@ -18,7 +18,7 @@ from grainscope_report.errors import ReportError
 from grainscope_report.machine import caches, concerns, together
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, SCHEMA_VERSION, Case
 from grainscope_report.model import File as FileRecord
-from planted import departures, spoiled
+from planted import SITE, departures, spoiled
 from synthetic import MIB, File
 
 
@@ -586,6 +586,10 @@ def kernel(value: object) -> Callable[[dict], object]:
     return lambda document: document["context"]["environment"].update(kernel=value)
 
 
+def memory(value: object) -> Callable[[dict], object]:
+    return lambda document: document["context"]["environment"].update(memory=value)
+
+
 def grain(value: object) -> Callable[[dict], object]:
     return lambda document: row(document, "grain/pieces")["case"]["axes"].update(grain=value)
 
@@ -621,6 +625,7 @@ ODD = {
     ),
     "kernel list": ("h100", kernel([1]), "environment.kernel: is an array of 1, not of type object"),
     "kernel number": ("h100", kernel(5), "environment.kernel: is 5, not of type object"),
+    "memory number": ("h100", memory(5), ""),
     "sms": ("learning", fewer_sms, "the GPU has -1"),
     "no grain": ("linked", grain(0), "nothing can be reckoned"),
     "grain below": ("linked", grain(-5), "case.axes: has grain of -5, which no run was asked for"),
@@ -674,6 +679,31 @@ def test_values_that_nothing_can_be_made_of_are_said_with_their_file(tmp_path, c
     right = spoiled(path, lambda document: document["context"]["environment"]["cpu"].update(model=[1]))
     assert main(["summary", str(right)]) == 2
     assert f"{path} holds values that nothing can be made of (" in last_said(capsys)
+
+
+def test_a_row_that_lacks_an_axis_which_its_name_has_is_blamed_and_no_fault_of_ours(tmp_path, capsys):
+    file = File(gpus=("NVIDIA H200",))
+    axes = {"path": "host_to_gpu", "method": "kernel", "page": 4096, "pages": 16, "locality": "local"}
+    file.add("shape/pages", axes, SITE, 1e-3, bytes=1 << 16)
+    path = file.write(tmp_path / "result.json")
+    assert main(["dispatch", str(path)]) == 0
+    spoiled(path, lambda document: document["benchmarks"][0]["case"]["axes"].pop("page"))
+    capsys.readouterr()
+    assert main(["dispatch", str(path)]) == 2
+    assert f"{path} contradicts itself (1 problem, first $.benchmarks[0].name: has page:4096" in last_said(
+        capsys
+    )
+
+
+@pytest.mark.parametrize("fault", [AttributeError, KeyError])
+def test_a_fault_of_ours_with_a_file_that_is_right_is_not_laid_on_the_file(tmp_path, monkeypatch, fault):
+    def broken(_: object) -> int:
+        raise fault("ours")
+
+    path = node().write(tmp_path / "result.json")
+    monkeypatch.setattr("grainscope_report.commands.summary.run_summary", broken)
+    with pytest.raises(fault):
+        main(["summary", str(path)])
 
 
 def test_nesting_too_deep_for_a_comparison_is_said_with_the_files(tmp_path, capsys):

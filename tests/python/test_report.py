@@ -9,6 +9,7 @@ import resource
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from markupsafe import escape
@@ -355,6 +356,25 @@ def say_everywhere(text: str) -> Callable[[dict], None]:
                 row["reason"] = f"because {text}"
 
     return change
+
+
+# What XML cannot hold, of which an SVG is made, beside what it can.
+ODD_LETTERS = "\x01\x0b\ufffe \u4e00"
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_pictures_are_whole_whatever_letters_a_machine_s_names_have(small, tmp_path):
+    def named(document: dict) -> None:
+        say_everywhere(ODD_LETTERS)(document)
+        document["context"]["environment"]["gpus"][0]["name"] = f"GPU {ODD_LETTERS}"
+
+    path = spoil(small, named)
+    assert "<svg" in written(tmp_path, path)
+    assert main(["plot", path, "-o", str(tmp_path / "plots"), "--format", "svg"]) == 0
+    pictures = [*(tmp_path / "plots").glob("*.svg")]
+    assert pictures
+    for picture in pictures:
+        ElementTree.parse(picture)
 
 
 COMMANDS = (

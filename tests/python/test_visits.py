@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -19,6 +20,7 @@ import pytest
 import documents
 from documents import worth
 from grainscope_report import reader, uncertainty, visits
+from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
 from grainscope_report.visits import Measured, Visit
 from stored import PROJECT, TOGETHER
@@ -729,3 +731,16 @@ def test_a_folder_of_runs_and_a_file_are_tables(tmp_path: Path):
     assert table.sha256 == uncertainty.at_hand().sha256
     with pytest.raises(ReportError, match="holds no runs"):
         visits.type_b_tables([tmp_path / "."] if not kept.unlink() else [])
+
+
+def test_a_folder_of_runs_has_packed_ones_and_bundles_too(tmp_path: Path, monkeypatch):
+    result = File().write(tmp_path / "a" / "result.json").read_bytes()
+    read: list[Path] = []
+    monkeypatch.setattr(visits, "read", lambda path: read.append(path) or [])
+    (tmp_path / "b" / "deeper").mkdir(parents=True)
+    for name in ("b/deeper/result.json.gz", "c.json.gz"):
+        (tmp_path / name).write_bytes(gzip.compress(result))
+    assert main(["export", "bundle", str(tmp_path / "a"), "-o", str(tmp_path / "d")]) == 0
+    with suppress(ReportError):  # of no run there is no table
+        visits.type_b_tables([tmp_path])
+    assert [str(path.relative_to(tmp_path)).split("/")[0] for path in read] == ["a", "b", "c.json.gz", "d"]

@@ -4,13 +4,12 @@ A value beyond a limit may be explained by what was read around its row and by t
 is not there by its reason, by how the run was started, and by how it ended.
 """
 
-import shlex
 from collections.abc import Collection
 from typing import NamedTuple
 
 from grainscope_report.acceptance import node_rules
 from grainscope_report.acceptance.rules import LINK, POWERSAVE, REFERENCE, THEORETICAL, Rule
-from grainscope_report.loading import JOURNAL, RESULT
+from grainscope_report.loading import JOURNAL, RESULT, quoted
 from grainscope_report.machine import LONGEST_FILTER, concerns
 from grainscope_report.model import Result, Row
 from grainscope_report.units import cut, plural
@@ -27,6 +26,8 @@ EXPLAIN = (
     "memory.numa_balancing", "kernel.iommu", "memory.transparent_huge", "memory.nodes_unknown",
     "gpu.node_unknown", "kernel.clock_source", "gpu.mig",
 )  # fmt: skip
+NVLINKS = "nvlinks"
+NEGOTIATED = ("generation", "width", NVLINKS)  # metrics of a link that are set before anything is measured
 CONFINED = "a container or a batch system keeps the run on the memory of one node (`cpuset.mems`)"
 # Flags by which a run of a whole preset may lack its cases, a GPU, a node, or visits.
 OF_CASES = ("--min-bytes", "--max-bytes", "--graph", "--gpu-memory", "--transfer", "--gpu", "--numa")
@@ -71,12 +72,12 @@ def resume(result: Result) -> str:
     """The command that goes on with a run."""
     folder = result.path.parent
     here = result.path.name == RESULT and (folder / JOURNAL).is_file()
-    return f"grainscope --resume {shlex.quote(str(folder)) if here else 'DIR'}"
+    return f"grainscope --resume {quoted(folder) if here else 'DIR'}"
 
 
 def listed(result: Result, status: str) -> str:
     """The command that shows all rows of a status, with their reasons."""
-    return f"grainscope-report list {shlex.quote(str(result.path))} --status {status}"
+    return f"grainscope-report list {quoted(result.path)} --status {status}"
 
 
 def started_with(result: Result, names: tuple[str, ...], axes: Collection[str] = ()) -> str:
@@ -113,6 +114,12 @@ def of_nowhere(result: Result, names: tuple[str, ...], axes: Collection[str] = (
     return Cause(said, f"grainscope --preset {result.run.preset} --benchmark_list_tests")
 
 
+def of_hidden(result: Result) -> Cause | None:
+    """Why a GPU of the machine has no row or link, where CUDA did not show it to the run."""
+    found = [concern for concern in concerns(result) if concern.id == "gpu.hidden"]
+    return Cause(found[0].finding, found[0].remedy) if found and result.run.complete else None
+
+
 def of_one_node(result: Result) -> str:
     """Why GPUs were measured with the memory of one node alone, or not with that of the nearest."""
     flags = started_with(result, OF_NODES)
@@ -123,6 +130,8 @@ def of_nothing(result: Result, rule: Rule, row: Row | None) -> Cause:
     """Why a row or a link has no value."""
     if row and not row.ok:
         return Cause(row.reason or NO_REASON, listed(result, row.status))
+    if rule.metric == NVLINKS:
+        return Cause("the machine did not tell how many NVLinks joined the two", node_rules.NVLINKED)
     if row is None or rule.relative_to == THEORETICAL:
         said = "the machine did not tell the link's generation and width while it carried a copy"
         return Cause(said, node_rules.LINKED)
@@ -135,6 +144,18 @@ def of_nothing(result: Result, rule: Rule, row: Row | None) -> Cause:
         return Cause(said, "on the reference, too, measure all that the rules ask for")
     said = f"rows of {row.case.family} have no {rule.metric}, or this machine does not count it"
     return Cause(said, f"grainscope --explain={row.case.family}")
+
+
+def of_negotiated(result: Result, metric: str) -> Cause:
+    """Why a link has less of `NEGOTIATED` than it should: what else the machine does has no part in that."""
+    if metric == NVLINKS:
+        return Cause(
+            "an NVLink of one of the GPUs, or of the switch between them, is down", node_rules.NVLINKED
+        )
+    warned = {concern.id: concern for concern in concerns(result)}
+    known = [warned[name] for name in node_rules.EXPLAIN[f"link_{metric}"] if name in warned]
+    said = "; ".join(concern.finding for concern in known) or node_rules.SLOT
+    return Cause(said, known[0].remedy if known else node_rules.LINKED)
 
 
 def of_missing_visits(result: Result) -> Cause:

@@ -19,15 +19,23 @@ import math
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grainscope_report import families, metrics, selecting, statistics
 from grainscope_report.acceptance import causes, node_rules
 from grainscope_report.acceptance.rules import LINK, REFERENCE, THEORETICAL, Allowance, Rule, RuleSet
 from grainscope_report.errors import ReportError
-from grainscope_report.machine import LONGEST_FILTER, VISITS_APART, concerns, spoken_site
+from grainscope_report.machine import (
+    LONGEST_FILTER,
+    VISITS_APART,
+    concerns,
+    object_of,
+    objects_of,
+    spoken_site,
+)
 from grainscope_report.model import Link, Result, Row
+from grainscope_report.toml_file import Value
 from grainscope_report.uncertainty import (
     Uncertainty,
     at_hand,
@@ -40,6 +48,7 @@ from grainscope_report.uncertainty import (
 )
 from grainscope_report.units import cut, some
 
+FILTER, VISITS = "--benchmark_filter", "--benchmark_repetitions"
 PASSED, FAILED, MISSING, NOT_APPLICABLE = "passed", "failed", "missing", "not applicable"
 UNDECIDED = "not decided"
 UNTOLD = "the machine does not tell"
@@ -268,9 +277,7 @@ def _of_run(name: str, text: str, wrong: str, then: str, cause: str = "", status
 
 
 def _node_list(result: Result) -> list[Mapping]:
-    memory = result.environment.raw.get("memory")
-    nodes = memory.get("nodes") if isinstance(memory, Mapping) else None
-    return [one for one in nodes if isinstance(one, Mapping)] if isinstance(nodes, list) else []
+    return objects_of(object_of(result.environment.raw, "memory"), "nodes")
 
 
 def _nodes(result: Result) -> int:
@@ -399,24 +406,52 @@ def _of_rows(result: Result, rule: Rule, rules: RuleSet, reference: Result | Non
     if not rows:
         why = selecting.why_none(rule.where, [row.case for row in measured])
         cause = causes.of_nowhere(result, causes.OF_CASES, rule.where.axes)
-        return [_nowhere(rule, "", why, cause, _again(result, rules))]
+        return [_nowhere(rule, "", why, cause, _again(result, rules, rule))]
     expected = _Reference(reference, rule) if rule.relative_to == REFERENCE else None
     found = [_case(result, rule, row, rules, expected) for row in rows]
     gpus = {row.case.site["gpu"] for row in rows if "gpu" in row.case.site}
-    return found + (_missing_gpus(result, rule, gpus, "no such row", _again(result, rules)) if gpus else [])
+    return found + (
+        _missing_gpus(result, rule, gpus, "no such row", _again(result, rules, rule)) if gpus else []
+    )
 
 
-def _again(result: Result, rules: RuleSet) -> str:
-    """The command whose run is all that the rules ask for."""
+def _again(result: Result, rules: RuleSet, rule: Rule | None = None) -> str:
+    """The command whose run is all that the rules ask for, or this one of them.
+
+    Of rules without a preset it is the run itself without what may cut off their rows, and with the rule's
+    values on axes.
+    """
     preset, visits = rules.run.preset or result.run.preset, rules.run.visits or 0
-    more = f" --benchmark_repetitions={visits}" if visits > OWN_VISITS.get(preset, 0) else ""
+    more = f" {VISITS}={visits}" if visits > OWN_VISITS.get(preset, 0) else ""
+    if not rules.run.preset:
+        wanted = rule.where.axes if rule and rule.where else {}
+        without = (*causes.OF_CASES, *([FILTER] if rule else []), *([VISITS] if visits else []))
+        more = _own_flags(result, without, wanted) + more
     return f"grainscope --preset {preset}{more} --out DIR"
+
+
+def _own_flags(
+    result: Result, without: Collection[str] = (), wanted: Mapping[str, Sequence[Value]] | None = None
+) -> str:
+    """The flags that a run was started with beside its preset, to be pasted, but for its part and for some.
+
+    On `wanted` axes these values stand in place of those that the run asked for.
+    """
+    found = []
+    for flag in result.run.flags:
+        name, _, value = flag.partition("=")
+        axis = value.partition("=")[0]
+        if name == "--axis" and wanted and axis in wanted:
+            flag = f"{name}={axis}={','.join(map(selecting.as_written, wanted[axis]))}"
+        if name not in ("--preset", "--shard", *without):
+            found.append(f" {shlex.quote(flag)}")
+    return "".join(dict.fromkeys(found))
 
 
 def _missing_gpus(result: Result, rule: Rule, there: set[int], why: str, then: str) -> list[Judged]:
     everyone = range(len(result.environment.gpu_names)) if rule.every_gpu else ()
     missing = [gpu for gpu in everyone if gpu not in there]
-    cause = causes.of_nowhere(result, causes.OF_GPUS)
+    cause = causes.of_hidden(result) or causes.of_nowhere(result, causes.OF_GPUS)
     came = "no link" if rule.link else "no row"
     if not there and not missing:
         return [_nowhere(rule, "", why, cause, then, came)]
@@ -599,7 +634,8 @@ def _decided(result: Result, value: _Value, level: float) -> Judged:
     status = PASSED if not wrong else MISSING if value.value is None and _all_missing(value) else FAILED
     if not wrong and (wrong := _contradiction(value, min(half, _half(value.usual, level)), got)):
         status = UNDECIDED
-    judged = replace(_judged(rule, value.what, status, wrong, value.measurements), got=got)
+    judged = _judged(rule, value.what, status, wrong, value.measurements)
+    judged = replace(judged, got=got, limits=rule.limits.beside(value.value if got else None))
     return judged if status == PASSED else replace(judged, **_explained(result, value))
 
 
@@ -624,13 +660,14 @@ def _all_missing(value: _Value) -> bool:
 
 def _explained(result: Result, value: _Value) -> dict[str, str]:
     """What may be the cause of a value beyond its limit, and the next command."""
-    again = f"grainscope --preset {result.run.preset} --out again"
+    again = f"grainscope --preset {result.run.preset}{_own_flags(result)} --out again"
     if value.row:
         name = re.sub(r"([][.^$*+?(){}|\\])", r"\\\1", value.row.name)
         only = shlex.quote(f"^{name}$")
         enough = OWN_VISITS["acceptance"]
-        visits = f" --benchmark_repetitions={enough}" if value.row.ok and len(value.row.visits) == 1 else ""
-        again = f"grainscope --preset {result.run.preset} --benchmark_filter={only}{visits} --out again"
+        visits = f" {VISITS}={enough}" if value.row.ok and len(value.row.visits) == 1 else ""
+        own = _own_flags(result, without=(FILTER, *([VISITS] if visits else [])))
+        again = f"grainscope --preset {result.run.preset}{own} {FILTER}={only}{visits} --out again"
     if value.value is None:
         cause = causes.of_nothing(result, value.rule, value.row)
         return {"cause": cause.said, "remedy": cause.next, "again": again, "came": "no value"}
@@ -639,6 +676,9 @@ def _explained(result: Result, value: _Value) -> dict[str, str]:
         there, asked = (sum(one.value is not None for one in value.measurements), len(value.measurements))
         came = {"expected": f"{asked} visits to the row", "came": str(there)}
         return {"cause": cause.said, "remedy": cause.next, "again": again} | came
+    if value.rule.link and value.rule.metric in causes.NEGOTIATED:
+        cause = causes.of_negotiated(result, value.rule.metric)
+        return {"cause": cause.said, "remedy": cause.next, "again": again}
     found = causes.of_value(result, value.row)[:2]
     if found:
         cause = "; ".join(dict.fromkeys(part.said for part in found))
@@ -661,7 +701,7 @@ def _judged(
         status,
         message,
         measured,
-        rule.limits.text,
+        rule.limits.beside(None),
         rule.limits.unit.name,
         rule.source,
     )

@@ -22,6 +22,7 @@ from grainscope_report.units import some
 PERFORMANCE = "sudo cpupower frequency-set --governor performance"
 THROTTLED = "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"
 LINKED = "sudo lspci -vv | grep -e LnkCap: -e LnkSta:"
+NVLINKED = "nvidia-smi nvlink --status"
 MEMORY = "nvidia-smi -q -d ECC,ROW_REMAPPER"
 OF_CPUS = ("governor", "cpu_mhz")
 SPEEDS = "cpupower frequency-info"
@@ -91,7 +92,7 @@ def verdicts(result: Result, rules: NodeRules) -> Iterator[Verdict]:
             links = [(link.gpu, getattr(link, what)) for link in result.links if link.peer is None]
             found = [((gpu,), value) for gpu, value in links if value is not None] + _told(read, key)
             low = {gpus: f"it was {min(few):g}" for gpus, few in _blamed(found, lambda one: one < least)}
-            cause = "; ".join(warned[one] for one in _EXPLAIN[key] if one in warned) or SLOT
+            cause = "; ".join(warned[one] for one in EXPLAIN[key] if one in warned) or SLOT
             text = f"The {what} of the GPUs' links under load"
             told = [gpus for gpus, _ in found]
             yield _verdict(key, text, low, told, f"at least {least}", cause, LINKED, count)
@@ -113,7 +114,7 @@ def verdicts(result: Result, rules: NodeRules) -> Iterator[Verdict]:
 
 
 # Findings of the machine report that explain a value, and are more than the value itself.
-_EXPLAIN = {
+EXPLAIN = {
     "cpu_mhz": ("cpu.frequency_cap",),
     "gpu_sm_mhz": ("gpu.slowdown", "gpu.clocks", "gpu.clocks_set"),
     "gpu_memory_mhz": ("gpu.slowdown", "gpu.clocks", "gpu.clocks_set"),
@@ -182,7 +183,7 @@ def _cpu_clock(
 ) -> Verdict:
     read = numbers(states, "cpu_mhz")
     slow = "the CPUs' governor is powersave" if POWERSAVE in governors(result) else ""
-    capped = [warned[one] for one in _EXPLAIN["cpu_mhz"] if one in warned]
+    capped = [warned[one] for one in EXPLAIN["cpu_mhz"] if one in warned]
     cause = slow or "; ".join(capped) or "a cap on the CPUs' frequency, heat, or a power profile of the host"
     said = _middle(read, least) if read else None
     return Verdict("cpu_mhz", "The CPU's clock", said, f"at least {least:g} MHz", cause, PERFORMANCE)
@@ -196,7 +197,7 @@ def _gpu_clock(
     slow = {gpu for gpus in wrong for gpu in gpus}
     held = Counter(name for gpus, name in _reasons(read) if name != IDLE and (slow & {*gpus} or not gpus))
     found = [f"clocks were held down ({name}): {_why_held(name)}" for name, _ in held.most_common(2)]
-    found = found or [warned[one] for one in _EXPLAIN[key] if one in warned]
+    found = found or [warned[one] for one in EXPLAIN[key] if one in warned]
     limits, cause = f"at least {least:g} MHz", "; ".join(found) or CLOCKS_SET
     return _verdict(key, text, wrong, by_gpu, limits, cause, THROTTLED, count)
 

@@ -22,6 +22,7 @@ from grainscope_report.uncertainty import Uncertainty
 from grainscope_report.units import plural
 
 SETS = PACKAGE / "acceptance" / "sets"
+MOST_DIGITS = 12
 LINK, THEORETICAL, REFERENCE = "link", "theoretical", "reference"
 PRESETS = ("smoke", "quick", "full", "paper", "acceptance")
 # What a run knows of a link, beside its peak.
@@ -51,22 +52,34 @@ class Limits:
 
         The interval reaches by the factor exp(half) to either side; what is said has that of exp(shown).
         """
+        digits, said = self.digits(value), self.around(value, shown)
         if self.lower is not None and not value * math.exp(half) >= self.lower:
-            return f"{self.around(value, shown)} is below the lower limit {self.unit.text(self.lower)}"
+            return f"{said} is below the lower limit {self.unit.text(self.lower, digits)}"
         if self.upper is not None and not value * math.exp(-half) <= self.upper:
-            return f"{self.around(value, shown)} is above the upper limit {self.unit.text(self.upper)}"
+            return f"{said} is above the upper limit {self.unit.text(self.upper, digits)}"
         return ""
+
+    def digits(self, value: float) -> int:
+        """As many as show that a value is no limit, which it may lie just beyond."""
+        limits = [limit for limit in (self.lower, self.upper) if limit not in (None, value)]
+        number = self.unit.number
+        enough = (
+            digits
+            for digits in range(metrics.DIGITS, MOST_DIGITS)
+            if all(number(value, digits) != number(limit, digits) for limit in limits)
+        )
+        return next(enough, MOST_DIGITS)
 
     def around(self, value: float, half: float) -> str:
         """`49.9 GB/s ± 3.7 %`."""
-        factor = math.exp(half)
-        return metrics.with_error(self.unit.text(value), Estimate(value, value / factor, value * factor))
+        factor, said = math.exp(half), self.unit.text(value, self.digits(value))
+        return metrics.with_error(said, Estimate(value, value / factor, value * factor))
 
-    @property
-    def text(self) -> str:
-        """`at least 50 GB/s, 54.7 GB/s expected`."""
-        said = [] if self.lower is None else [f"at least {self.unit.text(self.lower)}"]
-        said += [] if self.upper is None else [f"at most {self.unit.text(self.upper)}"]
+    def beside(self, value: float | None) -> str:
+        """`at least 50 GB/s, 54.7 GB/s expected`, with as many digits as a value beside it has."""
+        digits = metrics.DIGITS if value is None else self.digits(value)
+        said = [] if self.lower is None else [f"at least {self.unit.text(self.lower, digits)}"]
+        said += [] if self.upper is None else [f"at most {self.unit.text(self.upper, digits)}"]
         said += [] if self.target is None else [f"{self.unit.text(self.target)} expected"]
         return ", ".join(said)
 

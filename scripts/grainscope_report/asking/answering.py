@@ -4,7 +4,6 @@ which is faster, and how many times.
 """
 
 import math
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,8 @@ from grainscope_report.commands import files, summary
 from grainscope_report.comparison import document, verdicts
 from grainscope_report.figures import parts
 from grainscope_report.fits import shape
-from grainscope_report.machine import Machine, spoken_site
+from grainscope_report.loading import quoted
+from grainscope_report.machine import Machine, object_of, objects_of, spoken_site
 from grainscope_report.model import Result, Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, format_interval, plural, some
@@ -209,7 +209,7 @@ def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
         return Answer((head, out.wrap(_no_crossover(asked), "")), known=known_ways)
     dropped = [f"{asked.dropped_text}."] if asked.dropped else []
     said = [*sentences(asked), *dropped, *asked.notes, *asked.held_on_the_host]
-    path = shlex.quote(str(machine.result.path))
+    path = quoted(machine.result.path)
     full = f"`{files.program()} summary {path} --full`"
     notes = [head, *(out.wrap(note, "") for note in said)]
     under = [*asked.left_out, *asked.basis, *asked.from_caches] if table else []
@@ -294,7 +294,7 @@ def _why_not_both(asked: Asked, place: str, number: str) -> str:
 
 def _nodes(result: Result) -> Sequence[Mapping]:
     """The machine's NUMA nodes, where the run says."""
-    return (result.environment.raw.get("memory") or {}).get("nodes") or ()
+    return objects_of(object_of(result.environment.raw, "memory"), "nodes")
 
 
 def _differences(
@@ -341,7 +341,7 @@ def _known_how_well(asked: Asked, out: Terminal) -> Iterator[str]:
 
 def _list(asked: Asked) -> str:
     """The command that shows every row of the file."""
-    return f"`{files.program()} list {shlex.quote(str(asked.machine.result.path))}`"
+    return f"`{files.program()} list {quoted(asked.machine.result.path)}`"
 
 
 def _grid(asked: Asked, out: Terminal) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 import math
 import re
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
@@ -13,7 +12,7 @@ from typing import Any
 from grainscope_report import families, machine, metrics, naming, reader, selecting, uncertainty
 from grainscope_report.buying.workload import Component, Gates, Workload
 from grainscope_report.errors import NotComparableError, ReportError
-from grainscope_report.loading import load, load_environment
+from grainscope_report.loading import load, load_environment, quoted
 from grainscope_report.machine import concerns
 from grainscope_report.model import MODEL, Case, Counts, Result, Row
 from grainscope_report.selecting import Where
@@ -61,6 +60,7 @@ Axes = tuple[tuple[str, Value], ...]
 Skip = tuple[Axes, str]  # a question, and why it was skipped, less the numbers
 Questions = list[dict[str, Value]]
 Points = tuple[tuple[tuple[tuple[str, Row], ...], ...], ...]  # by node and site, each run's id and row
+Uneven = tuple[Row, Result, Result]  # a row, and runs of nodes that lack it and that have it
 
 
 class LackingError(NotComparableError):
@@ -133,7 +133,27 @@ def _machine(
         hosts[result.run.id] = shared
         cases += there
         results.append(result)
+    _one_kind(name, results)
     return Machine(name, _nodes(results), tuple(cases), hosts)
+
+
+def _one_kind(name: str, results: Sequence[Result]) -> None:
+    """Refuses runs on other models of GPUs or CPUs: one time of all would be that of none."""
+    for one, other in ((results[0], other) for other in results[1:]):
+        models = {
+            "GPU": [" and ".join(sorted({*each.environment.gpu_names})) or "none" for each in (one, other)],
+            "CPU": [
+                each.environment.cpu_model and uncertainty.kind_of(each.context.raw)[1]
+                for each in (one, other)
+            ],
+        }
+        for what, (mine, theirs) in models.items():
+            if mine and theirs and mine != theirs:
+                raise NotComparableError(
+                    f"{name} has runs on machines of two kinds, {one.path} with {what} {mine} and "
+                    f"{other.path} with {what} {theirs}: give the files of one kind only, and those of the "
+                    "other to a candidate of its own"
+                )
 
 
 def counted_together(every: Sequence[Machine]) -> Iterator[list[Machine]]:
@@ -227,7 +247,7 @@ def differences(one: Result, other: Result) -> str:
         return "the environments are the same"
     said = [f"{each.fact} {each.base or '-'} / {each.new or '-'}" for each in found[:MOST_DIFFERENCES]]
     more = len(found) - len(said)
-    paths = " ".join(shlex.quote(str(result.path)) for result in (one, other))
+    paths = " ".join(quoted(result.path) for result in (one, other))
     rest = f"; and {more} more (`grainscope-report env diff {paths}`)" if more else ""
     return f"the environments differ in {'; '.join(said)}{rest}"
 
@@ -246,6 +266,7 @@ def cautions(named: Machine, said: Collection[str] = ()) -> Iterator[str]:
     """
     if len(named.nodes) == 1:
         yield "between-node variance not seen, one node was measured"
+    yield from _set_up_apart(named.results)
     for result in named.results:
         if result.run.visits == 1 and {row.label for row in result.rows} != {"modelled"}:
             yield (
@@ -257,6 +278,25 @@ def cautions(named: Machine, said: Collection[str] = ()) -> Iterator[str]:
         for concern in concerns(result):
             if concern.severity in ("severe", "warning"):
                 yield f"{'severe: ' if concern.severity == 'severe' else ''}{concern.finding}"
+
+
+def _set_up_apart(results: Sequence[Result]) -> Iterator[str]:
+    """Sentences on the runs of a machine that were not set up as its first one, alike ones together."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for other in results[1:]:
+        found = machine.set_apart(results[0].context.raw, other.context.raw, machine.SETUP)
+        said = "; ".join(
+            f"{each.cause} {machine.spoken_fact(each.fact, each.base)} / "
+            f"{machine.spoken_fact(each.fact, each.new)}"
+            for each in found
+        )
+        alike[said].append(str(other.path))
+    for said, paths in alike.items():
+        if said:
+            yield (
+                f"{results[0].path} and {', '.join(paths)} are of different set-ups ({said}), and what is "
+                "predicted is of both: measure alike, or make two candidates of them"
+            )
 
 
 def may_pass(broken: Sequence[str]) -> bool:
@@ -278,7 +318,7 @@ class Way:
 
     `how` are the axes in which ways of the machine differ. `lost` are the sizes that were skipped or failed
     at some site or in some run, by one such row each: there the way does not stand for the machine.
-    `left_out` are such rows that do not count against it.
+    `left_out` are such rows that do not count against it. `uneven` are the sizes that only some nodes have.
     """
 
     axes: Axes
@@ -286,6 +326,7 @@ class Way:
     points: Mapping[float | None, Points]
     lost: Mapping[float | None, Row] = field(default_factory=dict, repr=False)
     left_out: tuple[Row, ...] = field(default=(), repr=False)
+    uneven: Mapping[float | None, Uneven] = field(default_factory=dict, repr=False)
 
     @property
     def by(self) -> Axes:
@@ -299,8 +340,8 @@ class Way:
 
     @property
     def known(self) -> Set[float | None]:
-        """Sizes with rows, be they lost."""
-        return self.points.keys() | self.lost.keys()
+        """Sizes with rows, be they lost or of some nodes alone."""
+        return self.points.keys() | self.lost.keys() | self.uneven.keys()
 
     def around(self, size: float | None, among: Set[float | None] | None = None) -> dict[float | None, float]:
         """The sizes on either side of this one, or itself, with their shares of a line in log-log.
@@ -324,6 +365,10 @@ class Way:
     def lacking(self, size: float | None, among: Set[float | None] | None = None) -> Row | None:
         """A row that this size needs and that was skipped or failed."""
         return next((self.lost[at] for at in self.around(size, among) if at in self.lost), None)
+
+    def unlike(self, size: float | None, among: Set[float | None] | None = None) -> Uneven | None:
+        """What this size needs and only some nodes have."""
+        return next((self.uneven[at] for at in self.around(size, among) if at in self.uneven), None)
 
     def rows(self, at: float | None) -> list[Row]:
         """The rows of a measured size."""
@@ -369,7 +414,7 @@ def ways(
         _way(machine, axes, varying, dict(sorted(points.items(), key=_size)), skips)
         for axes, points in found.items()
     ]
-    return [way for way in made if way.points or way.lost]
+    return [way for way in made if way.known]
 
 
 def _way(
@@ -385,12 +430,14 @@ def _way(
         if (bad := next((row for row in rows if not row.ok and _counts(row, skips)), None))
     }
     measured = {at: [row for row in rows if row.ok] for at, rows in points.items() if at not in lost}
+    there = {at: _points(machine, rows) for at, rows in measured.items() if rows}
     return Way(
         axes,
         tuple(one for one in axes if one[0] in varying),
-        {at: _points(machine, rows) for at, rows in measured.items() if rows},
+        {at: nodes for at, nodes in there.items() if all(nodes)},
         lost,
         tuple(row for at, rows in measured.items() if rows for row in points[at] if not row.ok),
+        {at: _uneven(machine, nodes) for at, nodes in there.items() if not all(nodes)},
     )
 
 
@@ -554,7 +601,7 @@ def _said(axis: str, values: Collection[Value | None]) -> str:
 
 
 def _points(machine: Machine, rows: Sequence[Row]) -> Points:
-    """By node and site the runs' rows, in the order of the files; nodes without such a row are refused."""
+    """By node and site the runs' rows, in the order of the files; nothing of a node without such a row."""
     here = {id(row) for row in rows}
     nodes = []
     for results in machine.nodes:
@@ -564,12 +611,22 @@ def _points(machine: Machine, rows: Sequence[Row]) -> Points:
                 if id(row) in here:
                     sites[tuple(sorted(row.case.site.items()))].append((result.run.id, row))
         nodes.append(tuple(map(tuple, sites.values())))
-    if not all(nodes):
-        lacking = machine.nodes[nodes.index(())][0]
-        raise NotComparableError(
-            f"{lacking.path} has no row {rows[0].name} and another node of {machine.name} has: measure alike"
-        )
     return tuple(nodes)
+
+
+def _uneven(machine: Machine, nodes: Points) -> Uneven:
+    """A row that some nodes have, and the first runs of one that lacks it and of one that has it."""
+    has = next(at for at, sites in enumerate(nodes) if sites)
+    return nodes[has][0][0][1], machine.nodes[nodes.index(())][0], machine.nodes[has][0]
+
+
+def why_unlike(machine: Machine, uneven: Uneven) -> str:
+    """The sentence on what only some nodes of a machine have, with what these nodes differ in."""
+    row, lacking, has = uneven
+    return (
+        f"{lacking.path} has no row {row.name} and another node of {machine.name} has: measure alike, as in "
+        f"{has.path}; {differences(lacking, has)}"
+    )
 
 
 def known_sizes(found: Sequence[Way]) -> Set[float | None]:
@@ -636,10 +693,10 @@ def _hardware(result: Result, gates: Gates) -> Iterator[str]:
     if gates.gpus is not None and count < gates.gpus:
         yield f"gpus: {result.path} has {count}, {gates.gpus} are needed"
     if gates.gpu_memory is not None:
-        sizes = [(gpu.get("cuda") or {}).get("total_memory_bytes") for gpu in raw["gpus"]]
+        sizes = [machine.object_of(gpu, "cuda").get("total_memory_bytes") for gpu in raw["gpus"]]
         yield from _enough("gpu_memory", f"a GPU of {result.path}", sizes, gates.gpu_memory)
     if gates.host_memory is not None:
-        sizes = [(raw.get("memory") or {}).get("total_bytes")]
+        sizes = [machine.object_of(raw, "memory").get("total_bytes")]
         yield from _enough("host_memory", str(result.path), sizes, gates.host_memory)
 
 

@@ -469,6 +469,8 @@ class Predictor:
             raise LackingError(
                 f"{machine.name} lacks rows of {name!r}: {bad.name} was {bad.status}: {bad.reason}"
             )
+        if not found and (uneven := next((one for way in there if (one := way.unlike(size, among))), None)):
+            raise NotComparableError(machines.why_unlike(machine, uneven))
         if not found:
             whose = self.reference.name if candidate is not self.reference else ""
             said = machines.out_of_range(candidate, self.workload.components[at], among, size, whose)
@@ -481,7 +483,7 @@ class Predictor:
     ) -> Estimates | None:
         """The quantity at a size, between two measured sizes on a line in log-log."""
         around = way.around(size, among)
-        if not around or way.lacking(size, among):
+        if not around or way.lacking(size, among) or way.unlike(size, among):
             return None
         found = [(part, self._measured(machine, way, at, one)) for one, part in around.items()]
         if len(found) == 1:

@@ -1,11 +1,11 @@
 """The verdict in sentences and tables, made once from the data, and as Markdown and one HTML page."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
 from grainscope_report import naming
+from grainscope_report.loading import quoted
 from grainscope_report.units import cut, format_interval, format_percent, plural, significant, some
 from grainscope_report.writing import in_markdown, markdown_row
 
@@ -260,7 +260,7 @@ def _what_decides(document: dict[str, Any]) -> Iterator[str]:
         yield (
             f"To decide, repeat the run on {_and(machines)}, then judge with what these runs differ by: "
             f"`grainscope repeat 3 --out DIR` on each, and `grainscope-report evaluate "
-            f"{shlex.quote(document['workload']['file'])}{' --type-b DIR' * len(machines)}`."
+            f"{quoted(document['workload']['file'])}{' --type-b DIR' * len(machines)}`."
         )
     if any(one["what"] == SPREAD for one in document["unknown"]):
         yield "Choose a `metric` that follows the time of the row, or leave it open."

@@ -30,7 +30,7 @@ from grainscope_report.metrics import Unit
 from grainscope_report.model import Result
 from grainscope_report.typed import Problem
 from grainscope_report.units import plural, some
-from grainscope_report.writing import Terminal, json_text, terminal
+from grainscope_report.writing import Terminal, in_xml, json_text, terminal
 
 # What became of the rules.
 
@@ -40,7 +40,6 @@ MOST_LINES = 30
 TEXT_ONLY = ("got", "cause", "remedy", "again", "expected", "came")
 NAMED = 6  # things of one cause that are named in its sentence
 SHADES = {"ACCEPTED": "bold", "NOT ACCEPTED": "red", "NOT DECIDED": "yellow"}
-_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
@@ -222,7 +221,7 @@ def _together(there: Sequence[Judged], out: Terminal) -> Iterator[str]:
 
 def _whole(command: str) -> str:
     """A command without the filter that asks for one row."""
-    return re.sub(r" --benchmark_filter='[^']*'", "", command)
+    return re.sub(r" --benchmark_filter='\^[^']*\$'", "", command)
 
 
 def _headline(judged: Judged, out: Terminal, told: str | None = None, name: str = "") -> str:
@@ -355,12 +354,12 @@ def _suite(top: ElementTree.Element, report: Report) -> Counter:
         errors=sum(judgement.status == UNDECIDED for judgement in report.judged),
     )
     suite = ElementTree.SubElement(
-        top, "testsuite", name=_xml(result.path), hostname=_xml(result.host or "unknown"),
-        timestamp=_xml(result.date), time="0", **{name: str(count) for name, count in counts.items()},
+        top, "testsuite", name=in_xml(result.path), hostname=in_xml(result.host or "unknown"),
+        timestamp=in_xml(result.date), time="0", **{name: str(count) for name, count in counts.items()},
     )  # fmt: skip
     properties = ElementTree.SubElement(suite, "properties")
     for name, said in (("machine", machine.provenance_line(result)), ("run", result.run.id)):
-        ElementTree.SubElement(properties, "property", name=name, value=_xml(said))
+        ElementTree.SubElement(properties, "property", name=name, value=in_xml(said))
     for judgement in report.judged:
         _testcase(suite, judgement)
     return counts
@@ -369,24 +368,19 @@ def _suite(top: ElementTree.Element, report: Report) -> Counter:
 def _testcase(suite: ElementTree.Element, judged: Judged) -> None:
     name = f"{judged.rule} [{judged.what}]" if judged.what else judged.rule
     case = ElementTree.SubElement(
-        suite, "testcase", classname="grainscope.acceptance", name=_xml(name), time="0"
+        suite, "testcase", classname="grainscope.acceptance", name=in_xml(name), time="0"
     )
     if judged.status in BROKEN or judged.status == UNDECIDED:
         kind = "error" if judged.status == UNDECIDED else "failure"
-        found = ElementTree.SubElement(case, kind, type=judged.status, message=_xml(judged.message))
+        found = ElementTree.SubElement(case, kind, type=judged.status, message=in_xml(judged.message))
         limits = f" ({judged.limits})" if judged.limits else ""
         source = f"\nsource of the limit: {judged.source}" if judged.source else ""
         more = "".join(f"\n{line}" for line in explained(judged))
-        found.text = _xml(f"{judged.text}{limits}{source}{more}")
+        found.text = in_xml(f"{judged.text}{limits}{source}{more}")
     if judged.status == NOT_APPLICABLE:
-        ElementTree.SubElement(case, "skipped", message=_xml(judged.message))
+        ElementTree.SubElement(case, "skipped", message=in_xml(judged.message))
     if judged.measurements:
-        ElementTree.SubElement(case, "system-out").text = _xml(f"every visit: {values(judged)}")
-
-
-def _xml(text: object) -> str:
-    """Text without the characters that XML cannot hold."""
-    return _NOT_XML.sub("�", str(text))
+        ElementTree.SubElement(case, "system-out").text = in_xml(f"every visit: {values(judged)}")
 
 
 SHOWN = 20

@@ -1,7 +1,6 @@
 """`grainscope-report evaluate`: which machine to buy for a workload, and how sure that is."""
 
 import argparse
-import shlex
 from pathlib import Path
 
 from grainscope_report import visits
@@ -10,6 +9,7 @@ from grainscope_report.commands import files, plot
 from grainscope_report.commands.files import write
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_UNDECIDED, ReportError
 from grainscope_report.figures import table
+from grainscope_report.loading import quoted
 from grainscope_report.model import Result
 from grainscope_report.writing import json_text, terminal
 
@@ -123,7 +123,7 @@ def _init(path: Path) -> int:
     if path.exists():
         raise ReportError(f"{path} is there already: give --init another FILE")
     write(path, workload.START)
-    command = f"grainscope-report evaluate {shlex.quote(str(path))}"
+    command = f"grainscope-report evaluate {quoted(path)}"
     print(f"{path}: name your machines' files in it, then `{command}`")
     return EXIT_OK
 

@@ -11,7 +11,6 @@ numbers are alike, and a step ends where the next one begins.
 
 import argparse
 import json
-import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +24,8 @@ from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, EXIT_OK, ReportError
 from grainscope_report.fleet import sources
 from grainscope_report.groups.gnn import STAGES, mini_batches
-from grainscope_report.machine import cpu, machines
+from grainscope_report.loading import quoted
+from grainscope_report.machine import cpu, machines, set_apart, spoken_fact
 from grainscope_report.model import Ends, Level, Link, Result, Row, Stage, ends
 from grainscope_report.others import beside, reading
 from grainscope_report.others.beside import Import
@@ -93,7 +93,7 @@ def _row(result: Result, row: Row, said: str, numbers: Iterator[int]) -> Iterato
             begun, ended = plural(len(stage.begin_s), "step"), len(stage.end_s)
             raise ReportError(
                 f"{result.path}: in {row.name} {begun} of {stage.lane} began and {ended} ended: see all with "
-                f"`grainscope-report validate {shlex.quote(str(result.path))}`"
+                f"`grainscope-report validate {quoted(result.path)}`"
             )
     for gpu in sorted({stage.gpu for stage in row.timeline}, key=lambda gpu: -1 if gpu is None else gpu):
         process = next(numbers)
@@ -503,11 +503,21 @@ def _require_one_run(files: Sequence[Loaded]) -> None:
                 raise NotOneRunError(
                     f"{path} is no shard of the same run as {first}: {what} {found!r}, not {expected[what]!r}"
                 )
+        if apart := set_apart(document["context"], other["context"]):
+            said = "; ".join(
+                f"{each.cause} ({each.fact}) is {spoken_fact(each.fact, each.new)}, not "
+                f"{spoken_fact(each.fact, each.base)}"
+                for each in apart
+            )
+            raise NotOneRunError(
+                f"{path} was not measured as {first} was: {said}: that is known to move times, so set the "
+                "machine up as it was and run that shard again, or compare the two by themselves"
+            )
     for path, one in files:
         if not one["context"]["run"]["complete"]:
             raise NotOneRunError(
                 f"{path} is not complete ({one['context']['run']['why_incomplete']}): "
-                f"finish it with `grainscope --resume {shlex.quote(str(path.parent))}`"
+                f"finish it with `grainscope --resume {quoted(path.parent)}`"
             )
     _require_same_graphs(files)
     _require_all_shards(files)
@@ -638,9 +648,9 @@ def add_merge(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "merge",
         help="put the shards of one run together",
         description="Makes one result file of all shards of a run (`grainscope --shard I/N`): same machine, "
-        "version, preset, filter and flags, each shard once and complete. Rows stand family by family, those "
-        "of the shards in turn; each link's peak is the best that a shard measured, and shares of it are of "
-        "that one.",
+        "set-up, version, preset, filter and flags, each shard once and complete. Rows stand family by "
+        "family, those of the shards in turn; each link's peak is the best that a shard measured, and shares "
+        "of it are of that one.",
         epilog="Exit status: 0 written, 2 a file cannot be read or written, 3 the files are no shards of one "
         "run.",
     )

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import errno
 import gzip
 import os
 import shlex
@@ -169,7 +170,10 @@ def write(path: Path, content: str | bytes) -> int:
             path.write_bytes(data)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path.resolve(), data)
+            target = Path(os.path.realpath(path))
+            if target.is_symlink():  # one that leads nowhere, but to itself
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            _replace(target, data)
     except OSError as error:
         raise ReportError(f"{path} cannot be written ({error.strerror}): choose another place") from None
     return len(data)

@@ -3,7 +3,6 @@
 import argparse
 import difflib
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
 from grainscope_report.families import BYTES, HEADLINES, Best
 from grainscope_report.groups import contention, grain, reach, traversal_answers
-from grainscope_report.loading import JOURNAL, RESULT
+from grainscope_report.loading import JOURNAL, RESULT, quoted
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Link, Result, Row
 from grainscope_report.naming import name, number
 from grainscope_report.units import cut, format_bytes, format_percent, format_rate, format_time, plural
@@ -388,10 +387,10 @@ def _skipped(run: Analysis) -> Iterator[str]:
 
 def _next(result: Result, odd: str, out: Terminal) -> Part:
     """The next commands, the most useful first, not wrapped: they are there to be copied."""
-    path, program = shlex.quote(str(result.path)), files.program()
+    path, program = quoted(result.path), files.program()
     said = [("everything", f"{program} summary {path} --full")]
     if not result.run.complete and result.path.name == RESULT and (result.path.parent / JOURNAL).is_file():
-        said.append(("the rest of the run", f"grainscope --resume {shlex.quote(str(result.path.parent))}"))
+        said.append(("the rest of the run", f"grainscope --resume {quoted(result.path.parent)}"))
     elif any(row.status == "failed" for row in result.rows):
         said.append(("what failed", f"{program} list {path} --status failed"))
     elif odd:

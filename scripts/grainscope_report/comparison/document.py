@@ -2,7 +2,6 @@
 
 import json
 import math
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -30,6 +29,7 @@ from grainscope_report.comparison.verdicts import (
     Row,
     Unmatched,
 )
+from grainscope_report.loading import quoted
 from grainscope_report.machine import letter, spoken_fact
 from grainscope_report.units import cut, format_percent, format_rate, format_time, some
 from grainscope_report.writing import Column, Section, csv_text, json_text
@@ -114,7 +114,7 @@ def undecided(against: Against, comparison: Comparison) -> str:
     if why == verdicts.A_SITE:
         return (
             f"a GPU or node of the new machine fell behind its others; `{files.program()} summary "
-            f"{shlex.quote(str(against.new.paths[0]))}` names it."
+            f"{quoted(against.new.paths[0])}` names it."
         )
     said = f"whatever changed is smaller than these runs can show; {share(comparison.threshold)} or less"
     visits = [one.visits for one in against.power]
@@ -141,7 +141,7 @@ def unknown_type_b(against: Against, comparison: Comparison) -> str:
         )
     names = _letters(against, comparison, lambda answer: not answer.b)
     where = _unknown_machines(against, comparison)
-    paths = " ".join(shlex.quote(str(side.paths[0])) for side in (comparison.base, against.new))
+    paths = " ".join(quoted(side.paths[0]) for side in (comparison.base, against.new))
     return (
         f"what runs on the machine{'' if where == ONE_MACHINE else 's'} of {names} differ by (type B) is "
         "not known; this would: "
@@ -388,7 +388,7 @@ def _differences(comparison: Comparison, most: int | None, brief: bool = False) 
 
 def _env_diff(comparison: Comparison) -> str:
     """The command that shows in what the base and the first of the others differ."""
-    paths = (shlex.quote(str(side.paths[0])) for side in comparison.sides[:2])
+    paths = (quoted(side.paths[0]) for side in comparison.sides[:2])
     return f"`{files.program()} env diff {' '.join(paths)}`"
 
 

@@ -395,8 +395,8 @@ def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> li
     return sides
 
 
-def _located(runs: Sequence[Path]) -> list[Path]:
-    return [loading.locate(run).resolve() for run in runs]
+def _located(runs: Sequence[Path]) -> list[str]:
+    return [os.path.realpath(loading.locate(run)) for run in runs]
 
 
 def _of_folder(path: Path, runs: Sequence[Side]) -> Side:

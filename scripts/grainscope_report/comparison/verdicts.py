@@ -15,7 +15,6 @@ Source: Rosner, Percentage points for a generalized ESD many-outlier procedure, 
 
 import itertools
 import math
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from grainscope_report import naming, statistics, uncertainty
 from grainscope_report.comparison import sides as sides_of
 from grainscope_report.comparison.sides import MEASURED, Answer, Answers, Question, Side
 from grainscope_report.errors import NotComparableError
+from grainscope_report.loading import quoted
 from grainscope_report.machine import LONGEST_FILTER, Difference, differences
 from grainscope_report.uncertainty import Uncertainty, student_above
 from grainscope_report.units import cut, plural
@@ -540,7 +540,7 @@ def _warned_of_sites(new: Side, pairs: Sequence[Pair], given: Sequence[Verdict])
     said = (
         f"in {plural(len(behind), 'question')} of {new.paths[0]} the middle one of its sites is the same and "
         f"one fell behind it, by up to {math.exp(max(behind)):.2f} times: see "
-        f"`grainscope-report summary {shlex.quote(str(new.paths[0]))}`"
+        f"`grainscope-report summary {quoted(new.paths[0])}`"
     )
     return replace(new, warnings=(said, *new.warnings))
 

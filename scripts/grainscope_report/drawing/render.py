@@ -35,6 +35,7 @@ from grainscope_report.figures.model import (
     TablePanel,
 )
 from grainscope_report.machine import concerns
+from grainscope_report.writing import in_xml
 
 FORMATS = ("svg", "png", "pdf")
 MOST_LINES = 46  # of tables in a picture
@@ -124,7 +125,8 @@ def save(page: Page, kind: str, text: str = "path") -> bytes:
             page.savefig(out, format="rgba", dpi=style.DPI)
             return in_few_colours(out.getvalue(), page)
         page.savefig(out, format=kind, dpi=style.DPI, metadata=METADATA[kind])
-    return out.getvalue()
+    # Names of a file may hold what XML cannot.
+    return in_xml(out.getvalue().decode()).encode() if kind == "svg" else out.getvalue()
 
 
 def in_few_colours(pixels: bytes, page: Page) -> bytes:

@@ -1,11 +1,12 @@
 """What a data set says of its nodes: which are slow at what, links that trained down, software, drift.
 
-The logarithm of each time is compared with the median of its question over nodes of that kind, and averaged
-over the questions of a family on one clock: rows on two clocks are not compared. A node is slow where its
-average over its last run is further above that of nodes with its software than chance makes one in a thousand
-nodes, whatever it is tested for. What chance makes is known by type A and B, and better the more nodes there
-are (uncertainty.moderate). Everything but the last step is done by the engine, which needs no more memory for
-more nodes: medians of questions are those of at most 500.
+The logarithm of each time is compared with the median of its question and site over nodes of that kind: GPU k
+with GPU k of the others. It is averaged over the questions of a family on one clock that nearly all nodes
+have: rows on two clocks are not compared. A node is slow where its average over its last run is further above
+that of nodes with its software than chance makes one in a thousand nodes, whatever it is tested for. What
+chance makes is known by type A and B, and better the more nodes there are (uncertainty.moderate). Everything
+but the last step is done by the engine, which needs no more memory for more nodes: medians of questions are
+those of at most 500.
 Sources: Rousseeuw and Croux, Alternatives to the median absolute deviation, J. Am. Stat. Assoc. 88 (1993).
 """
 
@@ -39,7 +40,14 @@ STRAY_DAYS = 7
 CLOCK_S = 5.0
 QUANTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
 _NORMAL = NormalDist().inv_cdf
+NEARLY_ALL = 0.9
 Labels = Callable[[str, str], str]  # of a machine and its node
+
+
+def nearly_all(count: str) -> str:
+    """In SQL, how many of so many are nearly all: one may be missing, and of many a tenth."""
+    return f"least({count} - 1, {NEARLY_ALL} * {count})"
+
 
 _CHOSEN = """
 CREATE TEMP TABLE chosen AS
@@ -48,16 +56,21 @@ SELECT run, kind, machine, node, started, CAST(date AS VARCHAR) AS date,
   row_number() OVER (PARTITION BY kind, machine ORDER BY started DESC, run) AS back,
   count(*) OVER (PARTITION BY kind, machine) AS runs
 FROM runs"""
-_TIMED = "status = 'ok' AND label = 'measured' AND median_s > 0"
+TIMED = "status = 'ok' AND label = 'measured' AND median_s > 0 AND coalesce(operation_s, median_s) > 0"
+# A question that few nodes have is compared with hardly more than these nodes: in it, each is as fast as the
+# others. So those count that nearly all nodes have which measured a family on a clock and GPU at all.
 _USUAL = f"""
 CREATE TEMP TABLE usual AS
-WITH few AS (SELECT run, kind, row_number() OVER (PARTITION BY kind ORDER BY machine) AS place
+WITH few AS (SELECT run, kind, row_number() OVER (PARTITION BY kind ORDER BY machine) AS place,
+    least({FEWEST_NODES}, count(*) OVER (PARTITION BY kind)) AS fewest
   FROM chosen WHERE back = 1)
-SELECT kind, question, family, clock, y, dense_rank() OVER (ORDER BY kind, family, clock) AS part
-FROM (SELECT c.kind, question, any_value(family) AS family, any_value(clock) AS clock,
+SELECT kind, question, site, family, clock, y, dense_rank() OVER (ORDER BY kind, family, clock) AS part
+FROM (SELECT c.kind, question, site, any_value(family) AS family, any_value(clock) AS clock,
+    any_value(gpu) AS gpu, count(*) AS n, any_value(fewest) AS fewest,
     median(ln(coalesce(operation_s, median_s))) AS y
-  FROM cases c JOIN few ON few.run = c.run AND few.place <= {SAMPLED} WHERE {_TIMED}
-  GROUP BY c.kind, question)"""
+  FROM cases c JOIN few ON few.run = c.run AND few.place <= {SAMPLED} WHERE {TIMED}
+  GROUP BY c.kind, question, site)
+QUALIFY n >= greatest(fewest, {nearly_all("max(n) OVER (PARTITION BY kind, family, clock, gpu)")})"""
 # Kinds, families, clocks and software are few: the engine compares their places in the alphabet.
 _NUMBERED = """
 CREATE TYPE word AS ENUM (SELECT DISTINCT word FROM (SELECT unnest([kind, family, clock]) AS word FROM usual
@@ -69,7 +82,9 @@ CREATE TEMP TABLE effect AS
 WITH each AS (SELECT run, part, gpu, CAST(count(*) AS INTEGER) AS questions,
     avg(ln(coalesce(operation_s, median_s)) - y) AS x, coalesce(sum(a * a), 0) / count(*) ** 2 AS a2,
     avg(coalesce(b, 0)) ** 2 AS b2, coalesce(min(b_freedom), 1e9) AS b_freedom
-  FROM cases JOIN usual USING (kind, question) WHERE {_TIMED} GROUP BY run, part, gpu),
+  FROM cases c JOIN usual u ON u.kind = c.kind AND u.question = c.question
+    AND u.site IS NOT DISTINCT FROM c.site
+  WHERE {TIMED} GROUP BY run, part, gpu),
   parts AS (SELECT DISTINCT part, CAST(kind AS word) AS kind, CAST(family AS word) AS family,
     CAST(clock AS word) AS clock FROM usual)
 SELECT * EXCLUDE (part) FROM each JOIN parts USING (part)"""
@@ -78,11 +93,14 @@ _NODES = f"""
 CREATE TEMP TABLE nodes AS
 WITH last AS (SELECT e.*, machine, node, started, software FROM effect e JOIN chosen c USING (run)
     WHERE back = 1),
-  alike AS (SELECT kind, family, clock, software, count(DISTINCT machine) AS n, median(x) AS x
+  alike AS (SELECT kind, family, clock, gpu, software, count(DISTINCT machine) AS n, median(x) AS x
     FROM last GROUP BY ALL),
-  every AS (SELECT kind, family, clock, median(x) AS x FROM last GROUP BY ALL)
-SELECT l.*, l.x - if(alike.n >= {FEWEST_NODES}, alike.x, every.x) AS far
-FROM last l JOIN alike USING (kind, family, clock, software) JOIN every USING (kind, family, clock)"""
+  every AS (SELECT kind, family, clock, gpu, median(x) AS x FROM last GROUP BY ALL)
+SELECT l.*, l.x - if(a.n >= {FEWEST_NODES}, a.x, e.x) AS far
+FROM last l JOIN alike a ON a.kind = l.kind AND a.family = l.family AND a.clock = l.clock
+    AND a.gpu IS NOT DISTINCT FROM l.gpu AND a.software = l.software
+  JOIN every e ON e.kind = l.kind AND e.family = l.family AND e.clock = l.clock
+    AND e.gpu IS NOT DISTINCT FROM l.gpu"""
 # Whatever a fifth of the nodes do, the spread is that of the others; tails may be longer than normal ones.
 _SPREADS = f"""
 WITH middle AS (SELECT kind, family, clock, median(far) AS m, median(a2) AS a2 FROM nodes GROUP BY ALL)
@@ -104,14 +122,14 @@ _LINKS = f"""
 WITH each AS (SELECT c.kind, c.machine, c.node, unnest(r.links) AS link
     FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
   flat AS (SELECT kind, machine, node, link.* FROM each),
-  usual AS (SELECT kind, direction, peer IS NULL AS host, mode(width) AS width, mode(generation) AS
-    generation,
+  usual AS (SELECT kind, direction, gpu, peer, mode(width) AS width, mode(generation) AS generation,
     mode(nvlinks) AS nvlinks, median(peak_gb_s) AS peak, count(DISTINCT machine) AS n FROM flat GROUP BY ALL),
   told AS (SELECT f.*, u.peak, u.n,
-    if(u.n >= {FEWEST_NODES}, u.width, coalesce(f.most_width, u.width)) AS width_due,
+    coalesce(greatest(f.most_width, if(u.n >= {FEWEST_NODES}, u.width, NULL)), u.width) AS width_due,
     if(u.n >= {FEWEST_NODES}, u.generation, coalesce(f.most_generation, u.generation)) AS generation_due,
     u.nvlinks AS nvlinks_due
-    FROM flat f JOIN usual u ON u.kind = f.kind AND u.direction = f.direction AND u.host = (f.peer IS NULL))
+    FROM flat f JOIN usual u ON u.kind = f.kind AND u.direction = f.direction AND u.gpu = f.gpu
+      AND u.peer IS NOT DISTINCT FROM f.peer)
 SELECT kind, machine, node, gpu, peer, any_value(width), any_value(generation), any_value(nvlinks),
   any_value(width_due), any_value(generation_due), any_value(nvlinks_due), min(peak_gb_s), any_value(peak)
 FROM told WHERE width < width_due OR generation < generation_due OR nvlinks < nvlinks_due
@@ -168,6 +186,11 @@ FROM nodes JOIN limits USING (kind, family, clock) GROUP BY kind, family, clock 
 _NAMES = """
 SELECT node, count(DISTINCT machine) FROM chosen GROUP BY node HAVING count(DISTINCT machine) > 1 ORDER BY
   node"""
+# Without a GPU a host's name alone tells machines apart; folders of one node may have that name.
+_FOLDERS = """
+SELECT node, count(*), count(DISTINCT regexp_extract(source, '([^/]*)/[^/]*$', 1)) AS folders FROM runs
+WHERE gpus = 0 AND NOT contains('/' || replace(source, ':', '/'), '/' || node || '/')
+GROUP BY node, machine HAVING folders > 1 ORDER BY node"""
 # Runs that skip something else than most: rows that have a time in most others are looked for in these alone.
 # What is skipped has no clock, so questions of it are of their own.
 _APART = f"""
@@ -191,13 +214,15 @@ SELECT run, count(*), min(family || ': ' || reason)
 FROM skipped JOIN timed USING (kind, row) WHERE 2 * times > n GROUP BY run"""
 # Commits are named by seven digits or more: one whose digits another begins with is the same.
 _COMMIT = r"""regexp_replace("commit", '^([0-9a-f]{7})[0-9a-f]*', '\1')"""
+_TOLD_ELSEWHERE = r"'--(preset|shard)=\S+', '', 'g'"  # of flags: by a column, and as parts of a run
 # A run with fewer GPUs than others has lost some, unless a later run of its node has more, and its own too.
 # One without any has where it has a driver, or its node had some before: a login node has none to lose.
 _UUIDS = "({}.environment ->> '$.gpus[*].uuid')"
 _ODD = f"""
-WITH last AS (SELECT r.*, trim(concat_ws(' ', preset, regexp_replace(flags, '--preset=\\S+', ''))) AS asked,
+WITH last AS (SELECT r.*, trim(concat_ws(' ', preset, regexp_replace(flags, {_TOLD_ELSEWHERE}))) AS asked,
     max(version || ' ' || "commit") OVER (PARTITION BY version, {_COMMIT}) AS suite,
-    epoch(r.started) AS began FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
+    epoch(r.started) AS began, regexp_extract(flags, '--shard=(\\S+)', 1) AS shard
+    FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
   usual AS (SELECT kind, mode(asked) AS asked, mode(suite) AS suite, median(began) AS began, count(*) AS n,
     map_values(histogram(asked)) AS asks, map_values(histogram(suite)) AS suites,
     any_value(gpu) AS gpu, any_value(gpus) AS gpus, any_value(cpu) AS cpu FROM last GROUP BY kind),
@@ -214,12 +239,13 @@ WITH last AS (SELECT r.*, trim(concat_ws(' ', preset, regexp_replace(flags, '--p
     HAVING (any_value(l.gpus) > 0 OR any_value(l.driver) <> '' OR count(o.run) > 0)
       AND coalesce(max(o.started) < l.started, true))
 SELECT l.machine, l.node, l.source, l.run, epoch(l.ended) - l.began, l.wall_s, l.started, l.asked, u.asked,
-  l.suite, u.suite, l.began - u.began, u.n, u.asks, u.suites, l.complete, l.gpus, short.gpus, short.n
+  l.suite, u.suite, l.began - u.began, u.n, u.asks, u.suites, l.complete, l.gpus, short.gpus, short.n,
+  l.shard
 FROM last l JOIN usual u USING (kind) LEFT JOIN short USING (run)
 WHERE u.n >= {OFTEN} AND (l.asked <> u.asked OR l.suite <> u.suite
     OR abs(l.began - u.began) > {STRAY_DAYS * DAY_S})
   OR epoch(l.ended) < l.began OR epoch(l.ended) - l.began < l.wall_s - {CLOCK_S} OR l.started > ?
-  OR NOT l.complete OR short.n > 0 OR list_contains(?, l.run)
+  OR NOT l.complete OR l.shard <> '' OR short.n > 0 OR list_contains(?, l.run)
 ORDER BY l.kind, l.node, l.run"""
 _FAILED = """
 SELECT c.kind, c.machine, c.node, count(*), any_value(x.family), any_value(x.reason)
@@ -467,13 +493,22 @@ def _odd(connection: Any, labels: Labels) -> Iterator[Refused]:
         if count > max(2, nodes / 2):
             continue
         yield Refused(node, f"is the name of {count} machines, which are kept apart", kept=True)
+    for node, count, folders in _all(connection, _FOLDERS):
+        why = (
+            f"is the host of {count} runs in {folders} folders, of which the last alone is looked at: "
+            "without a GPU only the host's name tells machines apart. Where these are several nodes, give "
+            "each a host name of its own and measure them again"
+        )
+        yield Refused(node, why, kept=True)
     now = (datetime.now(UTC) + timedelta(hours=1)).replace(tzinfo=None)
     connection.execute(_APART)
     some = _all(connection, "FROM apart LIMIT 1")  # of none the engine would still read all rows
     skipped = {run: told for run, *told in _all(connection, _SKIPPED)} if some else {}
     found = _all(connection, _ODD, now, list(skipped))
     for machine, node, source, run, took, wall, started, *beside in found:
-        asked, usual, suite, usual_suite, apart, count, *counts, complete, gpus, gpus_due, others = beside
+        asked, usual, suite, usual_suite, apart, count, *counts, complete, gpus, gpus_due, others, shard = (
+            beside
+        )
         why = []
         if others:
             has, of = (plural(gpus, "GPU"), "GPU and CPU") if gpus else ("no GPU", "CPU")
@@ -481,6 +516,8 @@ def _odd(connection: Any, labels: Labels) -> Iterator[Refused]:
                        f"it may have lost {gpus_due - gpus}")  # fmt: skip
         if not complete:
             why.append("ended before its run was complete: `grainscope --resume` goes on with it")
+        if shard:
+            why.append(_in_part(shard))
         if run in skipped:
             rows, one = skipped[run]
             why.append(f"skips {plural(rows, 'row')} that most nodes of its kind have ({one})")
@@ -498,6 +535,15 @@ def _odd(connection: Any, labels: Labels) -> Iterator[Refused]:
         if count >= OFTEN and suite != usual_suite:
             why.append(f"is of GrainScope {suite}, {_of_most(usual_suite, counts[1])}")
         yield Refused(labels(machine, node), f"{'; '.join(why)} (run {run}, {source})", kept=True)
+
+
+def _in_part(shard: str) -> str:
+    """What a run is of which there are these parts: `1,3/4`."""
+    there, _, count = shard.partition("/")
+    missing = [str(at) for at in range(1, int(count) + 1) if str(at) not in there.split(",")]
+    parts = f"part{'s' if ',' in there else ''} {there.replace(',', ', ')}"
+    flag = f"`--shard {missing[0]}/{count}`" + (" and so on" if len(missing) > 1 else "")
+    return f"is {parts} of {count} of a run: give the others, too, or measure them by {flag}"
 
 
 def _of_most(usual: str, counts: Sequence[int]) -> str:

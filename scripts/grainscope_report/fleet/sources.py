@@ -174,9 +174,11 @@ def _in(path: Path) -> Iterator[Source | Refused]:
 
 
 def _below(top: Path) -> Iterator[Source | Refused]:
+    """The runs in a folder, and in those that links in it lead to; each folder once."""
     empty = True
-    for folder, folders, names in os.walk(top):
-        folders.sort()
+    roots = [top.resolve()]
+    for folder, folders, names in os.walk(top, followlinks=True):
+        folders[:] = [name for name in sorted(folders) if _is_new(Path(folder) / name, roots)]
         here, there = Path(folder), {name for name in names if (Path(folder) / name).is_file()}
         if MARK in there:
             folders.clear()
@@ -186,10 +188,10 @@ def _below(top: Path) -> Iterator[Source | Refused]:
         if loading.is_bundle(here):
             yield Source(str(here))
         elif DIGEST in there:
-            told = run == RESULT and _of_another_run(here)
+            told = _of_another_run(here / run, here / DIGEST) if run else ""
             if told:
                 yield Refused(str(here / DIGEST), told, kept=True)
-            yield Source(str(here / (RESULT if told else DIGEST)))
+            yield Source(str(here / run if run and told else here / DIGEST))
         elif run:
             yield Source(str(here / run))
         elif JOURNAL in there:
@@ -207,17 +209,46 @@ def _below(top: Path) -> Iterator[Source | Refused]:
         yield Refused(str(top), EMPTY)
 
 
-def _of_another_run(folder: Path) -> str:
-    """Why the digest in a folder is not of the result file beside it; nothing where it is."""
+def _is_new(folder: Path, roots: list[Path]) -> bool:
+    """Whether a folder is to be looked into: a link is where it leads to none of `roots`, in or above one."""
+    if not folder.is_symlink():
+        return True
     try:
-        with gzip.open(folder / DIGEST) as file:
+        target = folder.resolve()
+    except (OSError, RuntimeError):  # a ring of links
+        return False
+    if any(target.is_relative_to(root) or root.is_relative_to(target) for root in roots):
+        return False
+    roots.append(target)
+    return True
+
+
+def _of_another_run(result: Path, digest: Path) -> str:
+    """Why a digest is not of the result file beside it; nothing where it is."""
+    broken = (OSError, EOFError, ValueError, LookupError, TypeError, zlib.error)
+    try:
+        with gzip.open(digest) as file:
             run = json.loads(file.readline())["context"]["run"]["id"]
-        with (folder / RESULT).open("rb") as file:
+    except broken:
+        return f"cannot be read; {result.name} beside it is taken"
+    try:
+        ours = json.dumps(run).encode() in _end_of(result)
+    except broken:
+        return ""
+    return "" if ours else f"is of the run {run}, which {result.name} beside it is not of; that is taken"
+
+
+def _end_of(result: Path) -> bytes:
+    """The end of a result file, in which its run is named."""
+    if result.name == RESULT:
+        with result.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _AT_THE_END))
-            ours = json.dumps(run).encode() in file.read()
-    except (OSError, EOFError, ValueError, LookupError, TypeError, zlib.error):
-        return f"cannot be read; {RESULT} beside it is taken"
-    return "" if ours else f"is of the run {run}, which {RESULT} beside it is not of; that is taken"
+            return file.read()
+    end = b""
+    with gzip.open(result) as file:
+        while piece := file.read(_AT_THE_END):
+            end = (end + piece)[-_AT_THE_END:]
+    return end
 
 
 def _of_archive(path: Path) -> Iterator[Source | Refused]:

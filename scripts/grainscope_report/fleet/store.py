@@ -12,12 +12,16 @@ of a fleet measure is the same from node to node, so a question is taken apart w
 texts that few rows differ in are enumerations, which are written without a look at each.
 """
 
+import errno
+import fcntl
+import glob
 import itertools
 import json
 import os
 import re
 import shlex
 import shutil
+import sys
 import tempfile
 import time
 import uuid
@@ -32,18 +36,18 @@ from functools import lru_cache
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
 from grainscope_report import errors, refusing, uncertainty
 from grainscope_report.errors import ReportError
-from grainscope_report.fleet import sources
+from grainscope_report.fleet import sources, wholes
 from grainscope_report.fleet.sources import MARK, Refused, Source, Taken
 from grainscope_report.machine import identity
 
 # DuckDB, the engine.
 
 INSTALL = "python3 -m pip install duckdb"
-MEMORY = {"taking in": "400MB", "asking": "1GB"}
+MEMORY = {"taking in": "400MB", "asking": "1GB", "knowing": "200MB"}
 
 
 def engine() -> Any:
@@ -71,9 +75,15 @@ def quoted(text: object) -> str:
     return "'" + str(text).replace("'", "''") + "'"
 
 
+def literal(path: Path) -> str:
+    """A path to read as SQL has it: its letters stand for themselves, and are no pattern."""
+    return quoted(glob.escape(str(path)))
+
+
 # What a process makes of a batch of runs: files of one date and one kind of machine each.
 
 TABLES = ("cases", "runs")
+PARQUET_MARK = b"PAR1"  # at both ends of a file
 PARQUET = "FORMAT parquet, COMPRESSION zstd, DICTIONARY_SIZE_LIMIT 200"
 # Rows are many beside runs and questions, which the engine does not see in a file of them. What it knows of
 # values would make columns of some files required, and schemas differ.
@@ -103,7 +113,7 @@ SELECT *, hash("case", label, clock) AS key FROM (
     coalesce(array_to_string(flags, ' '), '') AS flags
   FROM read_json(@path@, format='newline_delimited', maximum_object_size=4194304, columns={_LINE}))
 WHERE is_row AND status IN ('ok', 'skipped', 'failed')
-  AND (status <> 'ok' OR isfinite(median_s) AND median_s > 0)"""
+  AND (status <> 'ok' OR isfinite(median_s) AND median_s > 0 AND coalesce(operation_s, median_s) > 0)"""
 # A question has one number in every data set, whoever measured it.
 _ASKED = """
 SELECT *, CAST(md5_number_lower(concat_ws(' ', label, family, version, clock, axes)) >> 1 AS BIGINT)
@@ -255,7 +265,7 @@ class _Writer:
         """Writes rows and runs of a part; what is wrong with them, if anything is."""
         heads = part.path.with_suffix(".heads")
         heads.write_text("".join(f"{json.dumps(head)}\n" for head in part.heads.values()), encoding="utf-8")
-        file = f"read_json({quoted(heads)}, format='newline_delimited', columns={_RUN})"
+        file = f"read_json({literal(heads)}, format='newline_delimited', columns={_RUN})"
         texts = ("node", "run", "driver")
         off = (engine().DataError, engine().InvalidInputException)
         try:
@@ -265,7 +275,7 @@ class _Writer:
             return "a context that is off the format"
         visits, count = _VISITS[part.whole]
         lines = (
-            _LINES.replace("@path@", quoted(part.path)).replace("@visits@", visits).replace("@count@", count)
+            _LINES.replace("@path@", literal(part.path)).replace("@visits@", visits).replace("@count@", count)
         )
         query = _CASES.replace("@kind@", quoted(kind))
         whole = sum(part.counts.values())
@@ -427,16 +437,32 @@ def is_store(path: Path) -> bool:
 def create(path: Path) -> None:
     """Makes a folder a data set, unless it is one; refuses one that holds anything else."""
     engine()
-    if is_store(path):
-        _of_this_format(path)
-        return
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise ReportError(f"{path} is there and is no data set of a fleet: choose a new or empty folder")
     try:
+        # Another process may have made it one meanwhile.
+        if path.exists() and (not path.is_dir() or any(path.iterdir())) and not is_store(path):
+            raise ReportError(f"{path} is there and is no data set of a fleet: choose a new or empty folder")
         path.mkdir(parents=True, exist_ok=True)
-        (path / MARK).write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")
+        with (path / MARK).open("a", encoding="utf-8") as mark:
+            _hold(path, mark, fcntl.LOCK_EX)
+            if not os.fstat(mark.fileno()).st_size:
+                mark.write(json.dumps({"format": FORMAT}) + "\n")
     except OSError as error:
         raise ReportError(f"{path} cannot be written ({error.strerror}): choose another place") from None
+    _of_this_format(path)
+
+
+def _hold(path: Path, mark: IO[str], how: int) -> None:
+    """Keeps processes that write apart from all others until `mark` is closed.
+
+    On a file system without locks nothing is kept apart, and a reader takes one of what is there twice.
+    """
+    try:
+        fcntl.flock(mark, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"{path} is in use by another process: waiting until that ends", file=sys.stderr)
+        fcntl.flock(mark, how)
+    except OSError:
+        pass
 
 
 def _of_this_format(path: Path) -> None:
@@ -452,52 +478,92 @@ def _of_this_format(path: Path) -> None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """A connection with the data set's tables as views; ReportError where nothing is in it."""
+    """A connection with the data set's tables, a row a run; ReportError where nothing is in it."""
     add = f"`grainscope-report store add {shlex.quote(str(path))} RUN`"
     if not is_store(path):
         raise ReportError(f"{path} is no data set of a fleet: {add} makes one")
-    _of_this_format(path)
-    if not any((path / "runs").rglob("*.parquet")):
-        raise ReportError(f"{path} is an empty data set: add runs with {add}")
-    spill = Path(tempfile.mkdtemp(prefix="grainscope-fleet-"))
-    connection = connected("asking", len(os.sched_getaffinity(0)), spill)
-    try:
-        for table in TABLES:
-            connection.execute(f"CREATE VIEW {table} AS SELECT * FROM {_parquet(path / table)}")
-        yield connection
-    except engine().OutOfMemoryException:
-        raise ReportError(
-            f"{path} has more nodes than can be looked at in {MEMORY['asking']} of memory and the free space "
-            f"of {spill.parent}: set TMPDIR to a larger one"
-        ) from None
-    except engine().Error as error:
-        said = str(error).splitlines()[0]
-        raise ReportError(
-            f"{path} cannot be read as a data set ({said}): make it again from its runs"
-        ) from None
-    finally:
-        connection.close()
-        shutil.rmtree(spill, ignore_errors=True)
+    with (path / MARK).open(encoding="utf-8") as mark:
+        _hold(path, mark, fcntl.LOCK_SH)
+        _of_this_format(path)
+        files = _files(path)
+        if not files:
+            raise ReportError(f"{path} is an empty data set: add runs with {add}")
+        spill = Path(tempfile.mkdtemp(prefix="grainscope-fleet-"))
+        connection = connected("asking", len(os.sched_getaffinity(0)), spill)
+        try:
+            wholes.make_tables(connection, *(_parquet(path / table, files) for table in TABLES))
+            yield connection
+        except engine().OutOfMemoryException:
+            raise ReportError(
+                f"{path} has more nodes than can be looked at in {MEMORY['asking']} of memory and the free "
+                f"space of {spill.parent}: set TMPDIR to a larger one"
+            ) from None
+        except engine().Error as error:
+            _refuse_damaged(path)
+            said = str(error).splitlines()[0]
+            raise ReportError(
+                f"{path} cannot be read as a data set ({said}): make it again from its runs"
+            ) from None
+        finally:
+            connection.close()
+            shutil.rmtree(spill, ignore_errors=True)
 
 
-def _parquet(folder: Path) -> str:
+def _files(path: Path) -> list[Path]:
+    """The files of a table, below its folder: those of runs, which are written last."""
+    top = path / "runs"
+    return sorted(file.relative_to(top) for file in top.glob("*/*/*.parquet"))
+
+
+def _parquet(folder: Path, files: Iterable[Path]) -> str:
     types = "{'date': DATE, 'kind': VARCHAR}"
-    pattern = quoted(f"{folder}/*/*/*.parquet")
-    return f"read_parquet({pattern}, hive_partitioning=true, hive_types={types}, union_by_name=true)"
+    names = f"[{', '.join(literal(folder / file) for file in files)}]"
+    return (
+        f"read_parquet({names}, hive_partitioning=true, hive_types={types}, union_by_name=true, "
+        "filename=true)"
+    )
+
+
+def _refuse_damaged(path: Path) -> None:
+    """Raises ReportError where a file is there in part; the engine says less of it."""
+    for file in _files(path):
+        for table in TABLES:
+            part = path / table / file
+            if not _is_whole(part):
+                other = path / TABLES[1 - TABLES.index(table)] / file
+                raise ReportError(
+                    f"{part} is missing, cut off or no Parquet file: delete it and {other}, and add their "
+                    "runs again"
+                )
+
+
+def _is_whole(part: Path) -> bool:
+    try:
+        with part.open("rb") as file:
+            begin = file.read(len(PARQUET_MARK))
+            file.seek(-len(PARQUET_MARK), os.SEEK_END)
+            return begin == file.read() == PARQUET_MARK
+    except OSError:
+        return False
 
 
 def add(path: Path, given: Iterable[Source | Refused], processes: int | None = None) -> Added:
     """Takes runs into the data set; those that it has already are counted and left, unless they went on."""
     create(path)
     done = Added()
-    with _staging(path) as staging, _Seen(path, staging) as seen:
+    with (path / MARK).open("a", encoding="utf-8") as mark:
+        _hold(path, mark, fcntl.LOCK_EX)
         try:
-            for batch in _staged(_batches(given, done), staging, processes):
-                _commit(path, batch, staging, seen, done)
-        except engine().Error as error:
-            said = str(error).splitlines()[0]
+            with _staging(path) as staging, _Seen(path, staging) as seen:
+                for batch in _staged(_batches(given, done), staging, processes):
+                    _commit(path, batch, staging, seen, done)
+        except (OSError, engine().Error) as error:
+            _refuse_damaged(path)
+            full = os.strerror(errno.ENOSPC)
+            said = full if full in str(error) else str(error).splitlines()[0]
             raise ReportError(
-                f"{path} cannot be written ({said}); what was taken in before is kept"
+                f"{path} cannot be written ({said}): make room there, or choose another folder (TMPDIR where "
+                "none was named); what was taken in before is kept"
             ) from None
     return done
 
@@ -579,20 +645,19 @@ def _result(future: "Future[Batch]") -> Batch:
 
 
 class _Seen:
-    """Which runs a data set has, on disk, so that their number takes no memory."""
+    """Which runs a data set has, on disk beyond MEMORY, so that their number takes no more."""
 
     def __init__(self, path: Path, staging: Path) -> None:
         self._path, self._staging = path, staging
-        self._connection = engine().connect(str(staging / "seen.duckdb"))
-        self._connection.execute("SET memory_limit='200MB'; SET threads=1")
+        self._connection = connected("knowing", 1, staging / "seen")
         self._connection.execute(
             "CREATE TABLE seen"
             "(run VARCHAR, source VARCHAR, cases BIGINT, complete BOOLEAN, ended VARCHAR, now BOOLEAN)"
         )
-        if any((path / "runs").rglob("*.parquet")):
+        if files := _files(path):
             self._connection.execute(
                 f"INSERT INTO seen SELECT run, source, 0, complete, strftime(ended, {quoted(MOMENT)}), false "
-                f"FROM {_parquet(path / 'runs')}"
+                f"FROM {_parquet(path / 'runs', files)} ORDER BY complete, ended"
             )
 
     def __enter__(self) -> "_Seen":
@@ -622,18 +687,18 @@ class _Seen:
         some = f"[{', '.join(map(quoted, runs))}]"
         with closing(connected("taking in", 1, self._staging / "spill")) as connection:
             connection.execute(AS_WRITTEN)
+            files = _files(self._path)
             for table in TABLES:
-                pattern = quoted(f"{self._path / table}/*/*/*.parquet")
                 with_them = f"""
                     SELECT filename, bool_and(list_contains({some}, run))
-                    FROM read_parquet({pattern}, filename=true, union_by_name=true)
+                    FROM {_parquet(self._path / table, files)}
                     GROUP BY filename HAVING bool_or(list_contains({some}, run))"""
                 for name, whole in connection.execute(with_them).fetchall():
                     if whole:
                         Path(name).unlink()
                         continue
                     rest = self._staging / f"{uuid.uuid4().hex}.parquet"
-                    others = f"FROM read_parquet({quoted(name)}, hive_partitioning=false)"
+                    others = f"FROM read_parquet({literal(Path(name))}, hive_partitioning=false)"
                     connection.execute(
                         f"COPY (SELECT * {others} WHERE NOT list_contains({some}, run)) "
                         f"TO {quoted(rest)} ({PARQUET})"

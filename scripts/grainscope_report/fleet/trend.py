@@ -1,8 +1,8 @@
 """The history of a machine: where the time of a family steps, and all of it as OpenMetrics text.
 
-Each run's times are compared with the machine's own medians and averaged by family and clock, as nodes of a
-fleet are (fleet/screening.py); what a run is known by are its uncertainties of type A and B. Where type B is
-unknown all runs count alike, and how far they are known is what they scatter by (fleet/changes.py).
+Each run's times are compared with the machine's own medians and averaged by family, clock and card, as nodes
+of a fleet are (fleet/screening.py); what a run is known by are its uncertainties of type A and B. Where type
+B is unknown all runs count alike, and how far they are known is what they scatter by (fleet/changes.py).
 Source: OpenMetrics, a cloud-native, highly scalable metrics protocol, version 1.0 (text format).
 """
 
@@ -19,6 +19,7 @@ from grainscope_report import uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.fleet import changes
 from grainscope_report.fleet.document import CHANGE, FAMILY, of_change, of_families, of_family, of_gpu
+from grainscope_report.fleet.screening import TIMED, nearly_all
 from grainscope_report.units import format_change, plural
 from grainscope_report.writing import Column, Section
 
@@ -27,20 +28,41 @@ FEWEST_ALONE = 8  # where type B is unknown: in fewer even a step of ten times t
 ROWS_AT_A_TIME = 10_000
 _OF_NODE = "(? IS NULL OR node = ? OR machine = ?)"
 
-_POINTS = """
+# A series is of a family's version, a clock and a card, whatever number the card has among a run's GPUs.
+# It has the runs with the question that most have. Of questions it has those that nearly all of these runs
+# have: of others one side of a change may have none. What gaps do to the level of a question is taken out.
+_POINTS = f"""
 WITH mine AS (SELECT run, started, ['driver ' || coalesce(driver, 'unknown'),
       'firmware ' || coalesce(firmware, 'unknown'), 'kernel ' || coalesce(kernel, 'unknown'),
-      'GrainScope ' || version || ' ' || "commit"] AS software
+      'GrainScope ' || version || ' ' || "commit"] AS software, CAST(environment AS JSON) AS environment
     FROM runs WHERE machine = ?),
-  timed AS (SELECT c.run, family, clock, gpu, question, site, ln(coalesce(operation_s, median_s)) AS y, a, b,
-      b_freedom
-    FROM cases c WHERE run IN (SELECT run FROM mine) AND status = 'ok' AND label = 'measured' AND median_s >
-      0),
-  usual AS (SELECT question, site, median(y) AS m FROM timed GROUP BY question, site HAVING count(*) > 1)
-SELECT family, clock, gpu, started, timed.run, any_value(software), avg(y - m), count(*),
-  sqrt(sum(coalesce(a, 0) ** 2)) / count(*), avg(b), min(b_freedom)
-FROM timed JOIN usual USING (question, site) JOIN mine ON mine.run = timed.run
-GROUP BY family, clock, gpu, started, timed.run ORDER BY family, clock, gpu, started, timed.run"""
+  cards AS (SELECT run, CAST(one ->> '$.cuda.ordinal' AS INTEGER) AS gpu, any_value(one ->> '$.uuid') AS card
+    FROM (SELECT run, unnest(CAST(environment -> '$.gpus' AS JSON[])) AS one FROM mine) GROUP BY ALL),
+  timed AS (SELECT c.run, started, family, c.gpu, clock, coalesce(k.card, CAST(c.gpu AS VARCHAR)) AS card,
+      ln(coalesce(operation_s, median_s)) AS y, a, b, b_freedom,
+      hash(family, version, clock, coalesce(k.card, CAST(c.gpu AS VARCHAR))) AS series,
+      hash(question, regexp_replace(site, '"(gpu|peer)":[0-9]+', '', 'g'),
+        coalesce(p.card, site ->> '$.peer')) AS asked
+    FROM (SELECT run, family, version, clock, gpu, question, site, median_s, operation_s, a, b, b_freedom,
+        TRY_CAST(site ->> '$.peer' AS INTEGER) AS peer
+      FROM cases WHERE run IN (SELECT run FROM mine) AND {TIMED}) c
+    JOIN mine USING (run) LEFT JOIN cards k ON k.run = c.run AND k.gpu = c.gpu
+    LEFT JOIN cards p ON p.run = c.run AND p.gpu = c.peer),
+  counted AS (SELECT *, count(*) OVER (PARTITION BY series, asked) AS n,
+      max(started) OVER (PARTITION BY series, asked) AS newest FROM timed),
+  most AS (SELECT series, arg_max(asked, (n, newest, asked)) AS asked FROM counted GROUP BY series),
+  with_it AS (SELECT DISTINCT series, run FROM timed JOIN most USING (series, asked)),
+  among AS (SELECT timed.* FROM timed JOIN with_it USING (series, run)),
+  runs_of AS (SELECT series, count(DISTINCT run) AS runs FROM among GROUP BY series HAVING runs > 1),
+  shared AS (SELECT among.* FROM among JOIN runs_of USING (series)
+    QUALIFY count(*) OVER (PARTITION BY series, asked) >= greatest(2, {nearly_all("runs")})),
+  far AS (SELECT *, y - median(y) OVER (PARTITION BY series, asked) AS x FROM shared),
+  left_over AS (SELECT *, x - avg(x) OVER (PARTITION BY series, run) AS r FROM far),
+  level AS (SELECT *, x - avg(r) OVER (PARTITION BY series, asked) AS v FROM left_over)
+SELECT series, any_value(family), any_value(clock), any_value(card), started, level.run, any_value(gpu),
+  any_value(software), avg(v), count(*), sqrt(sum(coalesce(a, 0) ** 2)) / count(*), avg(b), min(b_freedom)
+FROM level JOIN mine USING (run, started)
+GROUP BY series, started, level.run ORDER BY 2, 3, 4, series, started, level.run"""
 _OF_CASES = f"""
 WITH chosen AS (SELECT run, machine FROM runs WHERE {_OF_NODE})
 SELECT node, kind, machine, family, version, clock, axes AS "case", site, started, @value@ AS value
@@ -66,10 +88,11 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Point:
-    """A run's time of a family over the machine's usual one, as a logarithm."""
+    """A run's time of a family over the machine's usual one, as a logarithm; `gpu` is the card's number."""
 
     started: datetime
     run: str
+    gpu: int | None
     software: tuple[str, ...]
     value: float
     questions: int
@@ -82,10 +105,12 @@ class Series:
 
     family: str
     clock: str
-    gpu: int | None
+    card: str | None
     points: tuple[Point, ...]
     freedom: float
     steps: tuple[changes.Step, ...]
+
+    gpu = property(lambda self: self.points[-1].gpu)
 
 
 @dataclass(frozen=True)
@@ -119,10 +144,10 @@ def of(connection: Any, node: str | None, threshold: float) -> Trend:
     """The history of a node; without a name of the only one."""
     machine, name = _machine(connection, node)
     groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
-    for family, clock, gpu, *row in connection.execute(_POINTS, [machine]).fetchall():
-        groups[family, clock, gpu].append(tuple(row))
+    for series, family, clock, card, *row in connection.execute(_POINTS, [machine]).fetchall():
+        groups[series, family, clock, card].append(tuple(row))
     found = []
-    for key, rows in groups.items():
+    for (_, *key), rows in groups.items():
         points, freedom = _known(rows)
         values, known = zip(*((point.value, point.uncertainty) for point in points), strict=True)
         found.append(Series(*key, points, freedom, tuple(changes.find(values, known, len(groups), freedom))))
@@ -136,9 +161,9 @@ def _known(rows: list[tuple[Any, ...]]) -> tuple[tuple[Point, ...], float]:
     others = [b for b in bs if b is not None]
     usual = median(others) if others else 0.0
     points = []
-    for started, run, software, value, count, a, b, _ in rows:
+    for started, run, gpu, software, value, count, a, b, _ in rows:
         known = math.hypot(a, usual if b is None else b)
-        points.append(Point(started, run, tuple(software), value, count, max(known, 1e-6)))
+        points.append(Point(started, run, gpu, tuple(software), value, count, max(known, 1e-6)))
     exact = math.inf if others else 0.0
     return tuple(points), min((one for one in freedoms if one is not None), default=exact)
 
@@ -210,10 +235,12 @@ def _known_to(one: Series) -> str:
 def _step(one: Series, step: changes.Step) -> tuple[str, ...]:
     before, after = one.points[step.at - 1], one.points[step.at]
     pairs = zip(before.software, after.software, strict=True)
-    changed = ", ".join(f"{was} → {now.split(' ', 1)[-1]}" for was, now in pairs if was != now)
+    changed = [f"{was} → {now.split(' ', 1)[-1]}" for was, now in pairs if was != now]
+    if before.gpu != after.gpu:
+        changed.append(f"GPU {before.gpu} → {after.gpu}")
     return (
         *of_family(one), of_gpu(one.gpu), f"{after.started:%Y-%m-%d %H:%M}", *of_change(step),
-        _between(one, step), changed or "nothing that is recorded",
+        _between(one, step), ", ".join(changed) or "nothing that is recorded",
     )  # fmt: skip
 
 
@@ -225,7 +252,13 @@ def as_json(trend: Trend) -> dict[str, Any]:
         "node": trend.node,
         "runs": trend.runs,
         "series": [
-            {"family": one.family, "clock": one.clock, "gpu": one.gpu, "type_b_known": one.freedom > 0}
+            {
+                "family": one.family,
+                "clock": one.clock,
+                "gpu": one.gpu,
+                "card": one.card,
+                "type_b_known": one.freedom > 0,
+            }
             | {
                 "points": [
                     vars(point)

@@ -24,6 +24,7 @@ from grainscope_report.statistics import Estimate, rate_gb_s
 from grainscope_report.units import format_bytes, format_count, format_error
 
 FAMILY = "reach/gather"
+ASKED = {"order", "row", "rows", "span"}  # axes that say what a row gathers
 ORDERS = ("as_asked", SORTED)
 # A rate this near the copy peak fills the link, as far as a kernel can.
 FULL = 0.8
@@ -130,11 +131,17 @@ def walls_of(result: Result, memories: Sequence[str] = MEMORY) -> list[Wall]:
     """The walls of a run, one for each of these kinds of memory and each site."""
     found: dict[tuple[str, Site], list[Row]] = defaultdict(list)
     for row in result.of(FAMILY):
-        if row.case.axes.get("memory") in memories and row.measured and row.bytes and as_usual(row.case.axes):
+        if row.case.axes.get("memory") in memories and _asks_as_usual(row):
             key = (str(row.case.axes.get("memory")), row.case.site_key)
             found[key].append(row)
     keys = sorted(found, key=lambda key: (MEMORY.index(key[0]), key[1]))
     return [_wall(result, memory, site, found[memory, site]) for memory, site in keys]
+
+
+def _asks_as_usual(row: Row) -> bool:
+    """Whether a row was measured as usual and says what it gathers; `validate` refuses one that does not."""
+    axes = row.case.axes
+    return bool(row.measured and row.bytes and as_usual(axes) and axes.keys() >= ASKED)
 
 
 def _wall(result: Result, memory: str, site: Site, rows: Sequence[Row]) -> Wall:
@@ -259,7 +266,7 @@ def remedy(result: Result) -> Remedy | None:
     near = [
         row
         for row in select(result.of(FAMILY), {"order": "as_asked", "locality": NEAREST})
-        if row.measured and row.bytes and as_usual(row.case.axes)
+        if _asks_as_usual(row)
     ]
     by_memory: dict[str, dict[tuple[float, float, float], Rows]] = defaultdict(dict)
     for row in near:

@@ -15,7 +15,7 @@ from grainscope_report.families import Best, Pairs
 from grainscope_report.figures import parts
 from grainscope_report.figures.model import DiagramPanel, Entry, Figure, Flow, Joint, Place, Said
 from grainscope_report.figures.parts import grouped
-from grainscope_report.machine import Machine
+from grainscope_report.machine import Machine, object_of, objects_of
 from grainscope_report.metrics import Cell, Pair, matrix
 from grainscope_report.model import Link, Result
 from grainscope_report.statistics import Estimate
@@ -69,12 +69,12 @@ class Survey:
 
     def report(self, topic: str) -> Mapping[str, Any]:
         """A part of the environment report as the file has it."""
-        return _object(self.result.environment.raw, topic)
+        return object_of(self.result.environment.raw, topic)
 
     @cached_property
     def nodes(self) -> dict[int, Mapping[str, Any]]:
         """What the report says of each node, and nodes that only rows name."""
-        listed = _objects(self.report("memory"), "nodes")
+        listed = objects_of(self.report("memory"), "nodes")
         told = {node["id"]: node for node in listed if _count(node, "id") is not None}
         measured = {pair[0] for rates in (self.to_gpu, self.from_gpu) for pair in rates}
         measured |= {node for pair in self.between_nodes for node in pair}
@@ -83,8 +83,8 @@ class Survey:
     @cached_property
     def gpus(self) -> dict[int, Mapping[str, Any]]:
         """What the report says of each GPU by CUDA's number; where CUDA has none of them, by its place."""
-        listed = _objects(self.result.environment.raw, "gpus")
-        numbers = [_count(_object(gpu, "cuda"), "ordinal") for gpu in listed]
+        listed = objects_of(self.result.environment.raw, "gpus")
+        numbers = [_count(object_of(gpu, "cuda"), "ordinal") for gpu in listed]
         if all(at is None for at in numbers):
             numbers = list(range(len(listed)))
         told = {at: gpu for at, gpu in zip(numbers, listed, strict=True) if at is not None}
@@ -172,7 +172,9 @@ class Survey:
 
     def nvlinks(self, gpu: int) -> list[Mapping[str, Any]]:
         """The GPU's NVLinks that are up."""
-        return [link for link in _objects(_object(self.gpus[gpu], "nvml"), "nvlinks") if link.get("active")]
+        return [
+            link for link in objects_of(object_of(self.gpus[gpu], "nvml"), "nvlinks") if link.get("active")
+        ]
 
     def joined(self, one: int, two: int) -> Joined:
         """What joins two GPUs, by the report, else by what the run says of the pair."""
@@ -189,7 +191,7 @@ class Survey:
         if (link := self.peer_link(one, two)) and link.nvlinks:
             return Joined("nvlink", link.nvlinks)
         said = self._said.get(frozenset((one, two)), set())
-        told = all(_object(self.gpus[end], "nvml").get("nvlinks") is not None for end in (one, two))
+        told = all(object_of(self.gpus[end], "nvml").get("nvlinks") is not None for end in (one, two))
         if spoken := next((kind for kind in ("nvlink", "pcie") if kind in said), None):
             return Joined(spoken)
         return Joined("none" if told else "")
@@ -201,20 +203,10 @@ class Survey:
 
     def refused(self, one: int, two: int) -> bool:
         """Whether a GPU cannot address the other's memory."""
-        told = _objects(self.result.environment.raw, "peers")
+        told = objects_of(self.result.environment.raw, "peers")
         return any(
             (peer.get("from"), peer.get("to"), peer.get("access")) == (one, two, False) for peer in told
         )
-
-
-def _object(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = of.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def _objects(of: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    found = of.get(name)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, (list, tuple)) else []
 
 
 def _count(of: Mapping[str, Any], name: str) -> int | None:
@@ -322,7 +314,7 @@ def _link(survey: Survey, gpu: int, near: int | None) -> str:
     each = next(
         (f", specified {link.theoretical_gb_s:.1f}" for link in measured if link.theoretical_gb_s), ""
     )
-    chips = _count(_object(survey.gpus[gpu], "nvml"), "c2c_links")
+    chips = _count(object_of(survey.gpus[gpu], "nvml"), "c2c_links")
     to_cpu = sum(link.get("remote_type") == "cpu" for link in survey.nvlinks(gpu))
     for count, name in ((chips, "NVLink-C2C"), (to_cpu, "NVLink")):
         if count:

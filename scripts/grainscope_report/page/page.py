@@ -5,7 +5,6 @@ What it says is worked out here; `report.html` lays it out and escapes what come
 
 import base64
 import hashlib
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.fits import shape
 from grainscope_report.groups import topology
 from grainscope_report.groups.transfer import Path
+from grainscope_report.loading import quoted
 from grainscope_report.machine import (
     LINK_NAMES,
     LINK_RIGHT,
@@ -163,7 +163,7 @@ def _concerns(machine: Machine) -> Iterator[Concern]:
             "contradiction", "severe",
             f"the file contradicts itself ({count} problem{'s' * (count > 1)}, first {first})",
             "some numbers of this report are wrong",
-            f"see all with `grainscope-report validate {shlex.quote(str(result.path))}`",
+            f"see all with `grainscope-report validate {quoted(result.path)}`",
         )  # fmt: skip
     failed = naming.counted_reasons(row.reason for row in result.rows if row.status == "failed")
     if failed:
