@@ -313,8 +313,8 @@ def _unfinished(directory: Path) -> str:
 
 def quoted(path: Path | str) -> str:
     """A path as it stands in a command that can be pasted; one that begins as a flag does is none."""
-    said = shlex.quote(str(path))
-    return f"./{said}" if said.startswith("-") else said
+    said = str(path)
+    return shlex.quote(f"./{said}" if said.startswith("-") else said)
 
 
 def raw(path: Path) -> bytes:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -80,14 +81,17 @@ def test_a_backend_that_is_not_there_does_not_matter(small, tmp_path):
     assert (tmp_path / "r.html").stat().st_size > 1000
 
 
-def test_a_command_to_paste_names_no_file_that_begins_as_a_flag_does(small, tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize("name", ["-x.json", "-x y.json"])
+def test_a_command_to_paste_names_no_file_that_begins_as_a_flag_does(
+    small, tmp_path, capsys, monkeypatch, name
+):
     monkeypatch.chdir(tmp_path)
-    Path("-x.json").write_bytes((small / "result.json" if small.is_dir() else small).read_bytes())
-    assert main(["summary", "./-x.json"]) == 0
-    words = capsys.readouterr().out.split()
-    assert "./-x.json" in words
-    assert "-x.json" not in words
-    assert main(["summary", "./-x.json", "--full"]) == 0
+    Path(name).write_bytes((small / "result.json" if small.is_dir() else small).read_bytes())
+    assert main(["summary", f"./{name}"]) == 0
+    words = shlex.split(capsys.readouterr().out.partition("\nNext\n")[2])
+    assert f"./{name}" in words
+    assert name not in words
+    assert main(["summary", f"./{name}", "--full"]) == 0
 
 
 @pytest.mark.parametrize("own", ["journal.jsonl", "result.json", "fleet.jsonl.gz"])
