@@ -117,8 +117,8 @@ std::string answer_beside(WorkerProcess& one, const std::vector<WorkerProcess*>&
       }
     }
   };
-  for (double left_s = patience_s; left_s > 0 && !one.has_answered(std::min(kLook_s, left_s));
-       left_s -= kLook_s) {
+  const auto looks = static_cast<int>(std::ceil(patience_s / kLook_s));
+  for (int look = 0; look < looks && !one.has_answered(kLook_s); ++look) {
     ask_who_is_over(0);  // whom this one may wait for on its GPU, and for ever
   }
   if (!one.has_answered(0)) {
