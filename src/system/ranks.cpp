@@ -732,6 +732,7 @@ RankMember::RankMember(const RankPlace& place, const RankFacts& own, double limi
   const double until_s = steady_now_s() + limit_s;
   const std::string who = "rank " + std::to_string(own.rank);
   bool connected = false;
+  bool met = false;
   for (unsigned tried = 0;; ++tried) {
     if (Socket socket = connect_to_rank_0(place, own, tried % 2 != 0); socket.get() >= 0) {
       connected = true;
@@ -740,10 +741,10 @@ RankMember::RankMember(const RankPlace& place, const RankFacts& own, double limi
       // Once rank 0 has been met, what ends the waiting is its silence: its limit began at another time.
       // Until then it says at once that it is there, and who is silent may be somebody else.
       double patience_s = std::min(limit_s / 4, until_s - steady_now_s());
-      bool met = false;
+      bool here = false;
       std::optional<std::string> line;
       while ((line = connection_->read(patience_s)) && *line == kHere) {
-        met = true;
+        here = met = true;
         patience_s = limit_s;
       }
       if (line && line->starts_with(kRefused)) {
@@ -752,17 +753,18 @@ RankMember::RankMember(const RankPlace& place, const RankFacts& own, double limi
       if (line && *line == kWelcome) {
         return;
       }
-      if (met && !line && !connection_->ended()) {
+      if (here && !line && !connection_->ended()) {
         throw EnvironmentError("rank 0 at " + place.meeting + " has said nothing to " + who + " for " +
                                format_seconds(limit_s));
       }
     }
     if (steady_now_s() >= until_s) {
       throw EnvironmentError(
-          connected ? who + " reached somebody at " + place.meeting + " within " + format_seconds(limit_s) +
-                          ", but not rank 0: is its port another program's, or is it of an earlier launch?"
-                    : who + " did not reach rank 0 at " + place.meeting + " within " +
-                          format_seconds(limit_s) + ": was it started, and may this node connect there?");
+          met         ? who + " met rank 0 at " + place.meeting + ", which has gone before all were there"
+          : connected ? who + " reached somebody at " + place.meeting + " within " + format_seconds(limit_s) +
+                            ", but not rank 0: is its port another program's, or is it of an earlier launch?"
+                      : who + " did not reach rank 0 at " + place.meeting + " within " +
+                            format_seconds(limit_s) + ": was it started, and may this node connect there?");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }

@@ -604,6 +604,18 @@ TEST_F(RankGroups, leave_who_says_nothing_for_rank_0) {
   EXPECT_EQ(end_of(one), 0);
 }
 
+TEST_F(RankGroups, whose_rank_0_goes_before_all_are_there_say_so) {
+  const Saying zero("127.0.0.1", {"here\n"});
+  RankPlace at = place(1, 2);
+  at.meeting = "127.0.0.1:" + zero.port;
+  try {
+    const RankMember member(at, facts(1), 0.5);
+    FAIL() << "began";
+  } catch (const EnvironmentError& error) {
+    EXPECT_TRUE(says(error.what(), ", which has gone before all were there")) << error.what();
+  }
+}
+
 TEST_F(RankGroups, that_find_somebody_else_say_so) {
   const Listening stranger;
   RankPlace at = place(1, 2);
