@@ -1045,7 +1045,7 @@ SamplingPlan plan(double ci_target, double budget_s, std::size_t warmups) {
 
 const PresetSampling& sampling_of(Preset preset) {
   // 64 trials are what the GAP benchmark suite asks for; with them one visit to each case takes hours, a
-  // third of which would go to some twenty rows that walk for seconds from each source. One visit tells a row
+  // quarter of which would go to some thirty rows that walk for long from each source. One visit tells a row
   // to some percent, however exact it is in itself, so `paper` asks no more of it than `quick`.
   static const PresetSampling smoke{
       {.ci_target = 0.1, .budget_s = 0.05, .max_samples = 64, .warmups = 1}, 1, 2};

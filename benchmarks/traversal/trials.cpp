@@ -278,10 +278,7 @@ void Trials::certify_waiting() {
 
 Verdict Trials::certify_waiting_ranks() {
   const Csr& csr = graph_.csr();
-  const Verdict verdict{
-      ranks_.size() == 1 ? graph::certify_pr(csr, graph_.in_edges(), std::span<const float>(ranks_.front()))
-                         : graph::certify_pr(csr, graph_.in_edges(), ranks_),
-      csr.edges(), csr.vertices()};
+  const Verdict verdict{graph::certify_pr(csr, graph_.in_edges(), ranks_), csr.edges(), csr.vertices()};
   graph_.certified().keep(Algorithm::pr, 0, waiting_.back().digest, verdict);
   waiting_.clear();
   ranks_.clear();

@@ -516,10 +516,16 @@ Socket connect_to_rank_0(const RankPlace& place, const RankFacts& own, bool from
   if (!meeting || meeting->job != place.job) {
     return Socket();
   }
-  const bool near = meeting->boot == own.boot;
-  Socket socket = connect_to(near && !from_afar ? "localhost" : meeting->host, meeting->port);
-  return socket.get() >= 0 || !near ? std::move(socket)
-                                    : connect_to(from_afar ? "localhost" : meeting->host, meeting->port);
+  std::vector<std::string> hosts{meeting->host};
+  if (meeting->boot == own.boot) {
+    hosts.insert(from_afar ? hosts.end() : hosts.begin(), "localhost");
+  }
+  for (const std::string& host : hosts) {
+    if (Socket socket = connect_to(host, meeting->port); socket.get() >= 0) {
+      return socket;
+    }
+  }
+  return Socket();
 }
 
 }  // namespace

@@ -459,14 +459,15 @@ TEST_F(RankGroups, meet_by_address_and_let_strangers_go) {
 
 // Listens, and says nothing.
 struct Listening {
-  Listening() : socket(::socket(AF_INET6, SOCK_STREAM, 0)) {
-    sockaddr_in6 address{};
-    address.sin6_family = AF_INET6;
+  explicit Listening(const char* host = "127.0.0.1") : socket(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    inet_pton(AF_INET, host, &address.sin_addr);
     socklen_t size = sizeof(address);
     bind(socket, reinterpret_cast<sockaddr*>(&address), size);
     listen(socket, 1);
     getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-    port = std::to_string(ntohs(address.sin6_port));
+    port = std::to_string(ntohs(address.sin_port));
   }
   ~Listening() { close(socket); }
   Listening(const Listening&) = delete;
@@ -532,16 +533,8 @@ TEST_F(RankGroups, wait_again_for_who_left) {
 }
 
 // Accepts one, reads what it says, and says this.
-struct Saying {
-  Saying(const char* address, std::vector<std::string> texts) : socket(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    inet_pton(AF_INET, address, &at.sin_addr);
-    socklen_t size = sizeof(at);
-    bind(socket, reinterpret_cast<sockaddr*>(&at), size);
-    listen(socket, 1);
-    getsockname(socket, reinterpret_cast<sockaddr*>(&at), &size);
-    port = std::to_string(ntohs(at.sin_port));
+struct Saying : Listening {
+  Saying(const char* host, std::vector<std::string> texts) : Listening(host) {
     thread = std::thread([this, all = std::move(texts)] {
       const int met = accept(socket, nullptr, nullptr);
       char hello[1024];
@@ -553,14 +546,7 @@ struct Saying {
       close(met);
     });
   }
-  ~Saying() {
-    thread.join();
-    close(socket);
-  }
-  Saying(const Saying&) = delete;
-  Saying& operator=(const Saying&) = delete;
-  int socket;
-  std::string port;
+  ~Saying() { thread.join(); }
   std::thread thread;
 };
 
