@@ -15,7 +15,9 @@ SETS = ("nvlink", "pcie5")
 # What keeps a run with a GPU from being accepted by `--any-run`, and why.
 EXCEPTIONS = {
     # The interval of its one visit is 31.6 to 55.2 GB/s; eleven more such runs of the machine pass.
-    ("smaller/h100-turns-whole-4.json.gz", "pcie5", "pinned-256MiB-to-gpu"): "not decided"
+    ("smaller/h100-turns-whole-4.json.gz", "pcie5", "pinned-256MiB-to-gpu"): "not decided",
+    # Beside another part of `paper` on the other GPU of the pair: one visit, of 1 to 2 % less than is asked.
+    ("h200-paper-2of12.json.gz", "pcie5", "kernel-copy-from-gpu"): "not decided",
 }
 
 
