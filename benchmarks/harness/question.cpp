@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 #include <string_view>
+#include <tuple>
 
 #include "embedded/words.hpp"
 #include "grainscope/core/error.hpp"
@@ -30,6 +31,7 @@ const char* const kBy = "by";      // what a word is about: who works
 const char* const kEnds = "ends";  // where bytes lie
 const char* const kHostMemory = "host memory";
 const char* const kPeer = "peer";
+const char* const kGpu = "gpu";
 const char* const kGraph = "graph";
 
 bool has(const Texts& all, const std::string& one) {
@@ -94,7 +96,11 @@ struct Words {
   std::map<std::string, std::string> counts;
   std::map<std::string, std::string> places;
   std::set<std::string> passed_over;
-  std::string from_to;  // the entry of a word, of which {from} and {to} are GPUs
+  std::set<std::string> comparatives;   // what is wanted where two things are named: "faster"
+  std::map<std::string, Texts> sites;   // other names of a site, by the one that is asked for
+  std::string from_to;                  // the entry of a word, of which {from} and {to} are GPUs
+  std::map<std::string, Texts> pair;    // what joins two GPUs
+  std::map<std::string, Texts> ranges;  // what makes one of two sizes
   std::vector<std::pair<std::string, Texts>> otherwise;
   std::map<std::string, Texts> values;  // by axis: words that may also be values of it
   std::size_t longest = 1;
@@ -170,7 +176,11 @@ Words read_words() {
     words.wants = by_phrase(table.at("wants"));
     words.counts = by_phrase(table.at("counts"));
     words.places = by_phrase(table.at("places"));
+    words.comparatives = table.at("comparatives");
+    words.sites = table.at("sites");
     words.from_to = table.at("from_to").dump();
+    words.pair = table.at("pair");
+    words.ranges = table.at("ranges");
     for (const std::string word : table.at("passed_over")) {
       words.passed_over.insert(word);
     }
@@ -226,10 +236,10 @@ bool has_number(const Texts& values, std::int64_t number) {
   });
 }
 
-// Whether an axis or a site of the case has one of the values.
-bool holds(const Case& id, const std::string& axis, const Texts& values) {
+// Whether an axis or a site of the case has one of the values; absent where the case has none of the name.
+std::optional<bool> has_one(const Case& id, const std::string& name, const Texts& values) {
   for (const Axis& each : id.axes) {
-    if (each.key == axis) {
+    if (each.key == name) {
       const auto* number = std::get_if<std::int64_t>(&each.value);
       if (number == nullptr) {
         return fits_any(to_string(each.value), values);
@@ -240,8 +250,23 @@ bool holds(const Case& id, const std::string& axis, const Texts& values) {
              });
     }
   }
-  return std::any_of(id.site.begin(), id.site.end(),
-                     [&](const Site& site) { return site.key == axis && has_number(values, site.value); });
+  const auto site =
+      std::find_if(id.site.begin(), id.site.end(), [&](const Site& each) { return each.key == name; });
+  return site == id.site.end() ? std::nullopt : std::optional(has_number(values, site->value));
+}
+
+// `node 0` is what families without GPUs call their node, too.
+bool holds(const Case& id, const std::string& axis, const Texts& values) {
+  if (const auto own = has_one(id, axis, values)) {
+    return *own;
+  }
+  const auto others = words().sites.find(axis);
+  for (const std::string& name : others == words().sites.end() ? Texts() : others->second) {
+    if (const auto other = has_one(id, name, values)) {
+      return *other;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -509,7 +534,7 @@ class QuestionReader {
     }
     require_no_thousands(text_);
     while (at_ < tokens_.size()) {
-      if (!(take_explicit() || take_gpu_to_gpu() || take_phrase() || take_size())) {
+      if (!(take_explicit() || take_pair() || take_bounded() || take_phrase() || take_size())) {
         const std::string near = near_word(tokens_[at_]);
         throw UsageError("'" + tokens_[at_] + "' is not a word that is known here" +
                          (near.empty() ? "" : "; did you mean " + near + "?") +
@@ -517,6 +542,9 @@ class QuestionReader {
       }
     }
     bind_sizes();
+    if (compares_places()) {
+      question_.want_.clear();
+    }
     // 'The link' is what most questions are about: it is the subject only where nothing else is.
     auto& all = question_.words_;
     if (link_ && std::all_of(all.begin(), all.end(), [](const AskedWord& word) {
@@ -603,7 +631,7 @@ class QuestionReader {
       } else if (word != words().phrases.end()) {
         add(word->second, at_);
       } else if (const auto want = words().wants.find(phrase); want != words().wants.end()) {
-        take_want(want->second);
+        take_want(phrase, want->second);
       } else if (numbered.empty() && !words().passed_over.contains(phrase)) {
         continue;
       }
@@ -634,31 +662,61 @@ class QuestionReader {
     return count != words().counts.end() ? count->second : phrase == kPeer ? phrase : std::string();
   }
 
-  // `gpu 0 to gpu 1`, where the bytes go from the first to the second; `gpu 0 reads from gpu 1`.
-  bool take_gpu_to_gpu() {
-    const auto place = words().places.find(word_at(at_));
-    const std::string what = word_at(at_ + 2);
-    const bool reads = (what == "read" || what == "reads") && word_at(at_ + 3) == "from";
-    const bool writes = (what == "write" || what == "writes") && word_at(at_ + 3) == "to";
-    if (place == words().places.end() || place->second != "gpu" || !(reads || writes || what == "to")) {
+  // `gpu 0 to gpu 1`, where the bytes go from the first to the second; `gpu 0 reads from gpu 1`. `between gpu
+  // 0 and gpu 1` they go both ways, unless the GPUs are compared with each other.
+  bool take_pair() {
+    const auto joins = [&](const char* kind, std::size_t at) {
+      return has(words().pair.at(kind), word_at(at));
+    };
+    const auto passed_over = [&](std::size_t at) {
+      while (joins("passed_over", at)) {
+        ++at;
+      }
+      return at;
+    };
+    const bool both_ways = joins("between", at_);
+    const std::size_t first = both_ways ? passed_over(at_ + 1) : at_;
+    const auto place = words().places.find(word_at(first));
+    const bool begins =
+        both_ways ? joins("gpus", first) : place != words().places.end() && place->second == kGpu;
+    const std::size_t joint = first + 2;
+    const bool reads = joins("reads", joint);
+    const bool joined =
+        both_ways ? joins("and", joint) : reads || joins("writes", joint) || joins("to", joint);
+    std::size_t second = passed_over(joint + 1);
+    second += word_at(second) == kGpu || word_at(second) == kPeer ? 1 : 0;
+    if (!begins || !joined || !is_bare_number(first + 1) || !is_bare_number(second)) {
       return false;
     }
-    std::size_t other = at_ + (reads || writes ? 4 : 3);
-    other += word_at(other) == "gpu" || word_at(other) == kPeer ? 1 : 0;
-    if (!is_bare_number(at_ + 1) || !is_bare_number(other)) {
-      return false;
-    }
-    const std::string from = word_at(reads ? other : at_ + 1);
-    const std::string to = word_at(reads ? at_ + 1 : other);
+    const std::string one = word_at(first + 1);
+    const std::string other = word_at(second);
     if (std::any_of(tokens_.begin(), tokens_.end(), [](const std::string& token) {
-          return lower(token) == "compare" || lower(token) == "compared";
+          return has(words().pair.at("compared"), lower(token));
         })) {
-      append(question_.axes_, "gpu", {from, to});
+      append(question_.axes_, kGpu, {one, other});
     } else {
-      add(between(from, to), at_);
+      add(reads && !both_ways ? between(other, one) : between(one, other), at_);
+      if (both_ways) {
+        add(between(other, one), at_);
+      }
     }
-    at_ = other + 1;
+    at_ = second + 1;
     return true;
+  }
+
+  // Whether "faster" sets one GPU or node against another: no way is wanted then.
+  [[nodiscard]] bool compares_places() const {
+    const bool several = std::any_of(question_.axes_.begin(), question_.axes_.end(), [](const auto& axis) {
+      const bool place = std::any_of(words().places.begin(), words().places.end(),
+                                     [&](const auto& each) { return each.second == axis.first; });
+      return place && std::set<std::string>(axis.second.begin(), axis.second.end()).size() > 1;
+    });
+    const Subjects all = question_.subjects();
+    const bool beside =  // "pinned or pageable"
+        std::any_of(all.begin(), all.end(), [](const auto& one) { return one.size() > 1; });
+    return several && !beside && !asked_.empty() &&
+           std::includes(words().comparatives.begin(), words().comparatives.end(), asked_.begin(),
+                         asked_.end());
   }
 
   // Bytes that go from one GPU to another: the first writes or the second reads.
@@ -673,10 +731,7 @@ class QuestionReader {
   }
 
   // A number without a unit.
-  [[nodiscard]] bool is_bare_number(std::size_t at) const {
-    const std::string unit = word_at(at + 1);
-    return is_number(word_at(at)) && (unit.empty() || is_digit(unit.front()) || !size_of(word_at(at) + unit));
-  }
+  [[nodiscard]] bool is_bare_number(std::size_t at) const { return is_number(word_at(at)) && !with_unit(at); }
 
   static void require_no_thousands(const std::string& text) {
     // Values of an axis are parted by commas as well, and none of them begins with 0.
@@ -712,7 +767,8 @@ class QuestionReader {
     }
   }
 
-  void take_want(const std::string& want) {
+  void take_want(const std::string& phrase, const std::string& want) {
+    asked_.insert(phrase);
     if (const std::set<std::string> both{question_.want_, want};
         both ==
         std::set<std::string>{"best", kCrossover}) {  // 'from which size is one faster than the other'
@@ -738,21 +794,69 @@ class QuestionReader {
       return true;
     }
     const std::size_t begin = at_;
-    std::optional<std::uint64_t> least;
-    std::optional<std::uint64_t> most;
     if (const std::size_t dots = token.find(".."); dots != std::string::npos) {
-      least = size_of(token.substr(0, dots));
-      most = size_of(token.substr(dots + 2));
+      keep_size(begin, size_of(token.substr(0, dots)), size_of(token.substr(dots + 2)));
       ++at_;
-    } else {
-      least = most = one_size();
-      const std::string next = word_at(at_);
-      const std::string behind = word_at(at_ + 1);
-      if (least && (next == "to" || next == "until") && !behind.empty() && is_digit(behind.front())) {
-        ++at_;
-        most = one_size();
+      return true;
+    }
+    auto [least, behind] = size_at(begin);
+    auto most = least;
+    if (least && has(words().ranges.at("to"), word_at(behind)) && is_size(behind + 1)) {
+      least = of_one_unit(begin, behind + 1);
+      std::tie(most, behind) = size_at(behind + 1);
+    }
+    keep_size(begin, least, most);
+    at_ = behind;
+    return true;
+  }
+
+  // `up to 1 MiB`, `between 1 MiB and 4 MiB`.
+  bool take_bounded() {
+    for (const std::string& phrase : words().ranges.at("most")) {
+      const Texts parts = split(phrase, " ");
+      bool said = true;
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        said = said && word_at(at_ + i) == parts[i];
+      }
+      if (const std::size_t begin = at_ + parts.size(); said && is_bound(begin)) {
+        const auto [most, behind] = size_at(begin);
+        keep_size(begin, 1, most);
+        at_ = behind;
+        return true;
       }
     }
+    const std::size_t begin = at_ + 1;
+    if (!has(words().ranges.at("between"), word_at(at_)) || !is_bound(begin)) {
+      return false;
+    }
+    const std::size_t joint = size_at(begin).second;
+    if (!has(words().ranges.at("and"), word_at(joint)) || !is_bound(joint + 1)) {
+      return false;
+    }
+    const auto [most, behind] = size_at(joint + 1);
+    keep_size(begin, of_one_unit(begin, joint + 1), most);
+    at_ = behind;
+    return true;
+  }
+
+  // Whether a size begins here, and not a number of something.
+  [[nodiscard]] bool is_bound(std::size_t at) const {
+    const bool counted = is_number(word_at(at)) && words().counts.contains(word_at(at + 1));
+    return is_size(at) && !counted && size_at(at).first;
+  }
+
+  // The size at `low`; of a number alone, as in "1 to 4 KiB", in the unit of that at `high`. A number that
+  // would be more than `high` in that unit is of bytes: "128 to 4 KiB".
+  [[nodiscard]] std::optional<std::uint64_t> of_one_unit(std::size_t low, std::size_t high) const {
+    const std::string last = word_at(high);
+    const std::string unit = with_unit(high)
+                                 ? word_at(high + 1)
+                                 : last.substr(std::min(last.find_first_not_of("0123456789"), last.size()));
+    const auto scaled = is_bare_number(low) ? size_of(word_at(low) + unit) : std::nullopt;
+    return scaled && scaled <= size_at(high).first ? scaled : size_at(low).first;
+  }
+
+  void keep_size(std::size_t begin, std::optional<std::uint64_t> least, std::optional<std::uint64_t> most) {
     if (!least || !most || *most == 0) {
       throw UsageError("'" + tokens_[begin] + "' is not a size: write e.g. 4096, 64KiB, 16MiB or 2GiB");
     }
@@ -760,17 +864,24 @@ class QuestionReader {
       throw UsageError("'" + exact(*least) + " to " + exact(*most) + "' ends before it begins");
     }
     sizes_.push_back({begin, *least, *most});
-    return true;
   }
 
-  // A number with its unit, in one token or two.
-  std::optional<std::uint64_t> one_size() {
-    const std::string token = lower(tokens_[at_]);
-    const std::string unit = word_at(at_ + 1);
-    const auto with_unit =
-        is_number(token) && !unit.empty() && !is_digit(unit.front()) ? size_of(token + unit) : std::nullopt;
-    at_ += with_unit ? 2 : 1;
-    return with_unit ? with_unit : size_of(token);
+  [[nodiscard]] bool is_size(std::size_t at) const {
+    const std::string word = word_at(at);
+    return !word.empty() && is_digit(word.front());
+  }
+
+  // A size, in one token or in a number and its unit, and the place behind it.
+  [[nodiscard]] std::pair<std::optional<std::uint64_t>, std::size_t> size_at(std::size_t at) const {
+    const auto apart = with_unit(at);
+    return {apart ? apart : size_of(word_at(at)), at + (apart ? 2 : 1)};
+  }
+
+  // The size of a number and of a unit that stands apart.
+  [[nodiscard]] std::optional<std::uint64_t> with_unit(std::size_t at) const {
+    const std::string unit = word_at(at + 1);
+    return is_number(word_at(at)) && !unit.empty() && !is_size(at + 1) ? size_of(word_at(at) + unit)
+                                                                       : std::nullopt;
   }
 
   [[nodiscard]] std::string word_at(std::size_t at) const {
@@ -826,6 +937,7 @@ class QuestionReader {
   Question& question_;
   std::vector<FoundSize> sizes_;
   std::vector<Noun> nouns_;
+  std::set<std::string> asked_;  // phrases of what is wanted
   std::size_t at_ = 0;
   std::optional<AskedWord> link_;
 };

@@ -35,7 +35,9 @@ from grainscope_report.figures.model import (
     Curve,
     CurvePanel,
     DiagramPanel,
+    Dot,
     DotPanel,
+    DotRow,
     Figure,
     Level,
     MapPanel,
@@ -422,6 +424,23 @@ def test_a_label_of_many_machines_covers_no_curve(show):
         assert not any(box.contains(*point) for point in points), f"{label.get_text()!r} covers a curve"
 
 
+def test_a_label_without_room_at_its_line_is_further_away_and_points_to_it(show):
+    [machine] = show("h100")
+    series = tuple(
+        BarSeries(f"way {at}", f"component {at}", tuple(Bar(Estimate(8.0, 6.0, 10.0)) for _ in range(6)))
+        for at in range(2)
+    )
+    level = Level("even", "edges in GPU memory 2.83 ms", 2.83, machine)
+    panel = BarPanel("times", tuple("abcdef"), series, "time (ms)", "ms", levels=(level,), y_top=14.0)
+    page = render.draw(Figure((machine,), ((panel, panel),), title="Times"))
+    page.canvas.draw()
+    axes = page.axes[0]
+    [label] = [one for one in axes.texts if one.get_gid() == "level"]
+    assert label.get_text() == "↓ edges in GPU memory 2.83 ms"
+    _, highest = axes.transData.transform((0, 10.0))
+    assert label.get_window_extent(page.canvas.get_renderer()).y0 > highest
+
+
 def test_bars_of_several_machines_have_a_colour_each():
     for method in ("traffic", "zero_copy", "merged_aligned", "kernel"):
         shades = [style.colour(method, machine) for machine in range(8)]
@@ -473,6 +492,121 @@ def test_a_level_far_above_the_data_does_not_squash_it(drawn):
     made, page = drawn("h100", "6")
     assert page.axes[0].get_ylim()[1] < 20 < made.panels[0].levels[0].value
     assert any(one.get_text().startswith("↑ copy peak: 54.7") for one in page.axes[0].texts)
+
+
+@pytest.mark.parametrize("bars", [False, True])
+def test_a_level_that_the_axis_reaches_is_a_line_on_it(show, bars):
+    [machine] = show("h100")
+    levels = (Level("peak", "copy peak", 55.0, machine), Level("theoretical", "theoretical", 63.0, machine))
+    if bars:
+        only = BarSeries("copy", "pinned", (Bar(exact(28.0)),))
+        panel = BarPanel("copies", ("one",), (only,), "bandwidth (GB/s)", "GB/s", levels=levels)
+    else:
+        points = tuple(Point(x, exact(28.0)) for x in (4.0 * KIB, 64.0 * KIB))
+        panel = CurvePanel("copies", (Curve("copy", "pinned", machine, points),), levels=levels)
+    page = render.draw(Figure((machine,), ((panel, panel),), title="Copies"))
+    axes = page.axes[0]
+    labels = [one.get_text() for one in axes.texts if one.get_gid() == "level"]
+    assert sorted(labels) == ["copy peak: 55.0", "theoretical: 63.0"]
+    assert axes.get_ylim()[1] > 63
+    lines = [line.get_ydata()[0] for line in axes.lines if set(line.get_xdata()) == {0, 1}]
+    assert {55.0, 63.0} <= set(lines)
+
+
+def names_off_the_page(page: Page) -> list[str]:
+    """Texts that overlap none but leave the page at a side."""
+    page.set_dpi(style.DPI)
+    lay_out(page)
+    return [one.get_text() for one, box in check_no_overlap(page) if box.x0 < 0 or box.x1 > page.bbox.x1]
+
+
+def in_a_column(made: Figure) -> Page:
+    return render.draw(render.of_column(made, plot.COLUMN), framed=False, width=plot.COLUMN)
+
+
+def test_long_numbers_beside_an_axis_leave_its_label_on_the_page(show):
+    [machine] = show("h100")
+    points = tuple(Point(x, exact(y)) for x, y in ((256.0, 2e-5), (64.0 * KIB, 0.02), (1.0 * GIB, 130.0)))
+    curves = (Curve("malloc", "pinned", machine, points),)
+    panel = CurvePanel("malloc", curves, "one operation (ms)", "ms", y_log=True)
+    made = Figure((machine,), ((panel, panel),), title="Calls")
+    for page in (render.draw(made), in_a_column(made)):
+        assert names_off_the_page(page) == []
+        ticks = {label.get_text() for label in page.axes[0].get_yticklabels()}
+        assert {"1e-4", "0.001", "10"} <= ticks
+
+
+def test_ticks_around_a_single_value_are_on_the_page(show):
+    [machine] = show("h100")
+    for size in (16.0 * KIB, 256.0 * MIB):
+        panel = CurvePanel("copies", (Curve("copy", "pinned", machine, (Point(size, exact(5.0)),)),))
+        made = Figure((machine,), ((panel, panel),), title="Copies")
+        for page in (render.draw(made), in_a_column(made)):
+            assert names_off_the_page(page) == []
+
+
+def test_a_name_longer_than_a_column_goes_on_in_the_legend_s_next_line(show):
+    [machine] = show("h100")
+    name = "transfer/kernel_copy: pinned to gpu, blocks 1, chunk 6 KiB, bulk, stages 32"
+    points = tuple(Point(x, exact(28.0)) for x in (4.0 * KIB, 64.0 * KIB))
+    panel = CurvePanel("copies", (Curve(name, "pinned", machine, points),))
+    page = in_a_column(Figure((machine,), ((panel,),), title="Copies"))
+    assert names_off_the_page(page) == []
+    said = [one.get_text() for one in page.texts if one.get_gid() == "legend"]
+    assert len(said) == 2
+    assert " ".join(said) == name
+
+
+def test_an_endless_name_takes_two_lines_of_the_legend(show):
+    one, two = show("h100", "two_nodes")
+    points = tuple(Point(x, exact(28.0)) for x in (4.0 * KIB, 64.0 * KIB))
+    curves = tuple(Curve("copy" + " and so on" * 90, "pinned", machine, points) for machine in (one, two))
+    made = Figure((one, two), ((CurvePanel("copies", curves),),), title="Copies")
+    for page in (render.draw(made), in_a_column(made)):
+        assert names_off_the_page(page) == []
+        said = [text.get_text() for text in page.texts if text.get_gid() == "legend"]
+        assert [line.startswith("copy and so on") for line in said] == [True, False, False, False]
+        assert said[1].endswith("…")
+
+
+CALLS = ("copy engine", "kernel copy in bulk, 2 blocks"), ("",), ("64 B of arguments", "8 threads")
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_names_of_rows_in_a_column_leave_room_for_their_axis(show, log):
+    [machine] = show("h100")
+    rows = [
+        DotRow(name, part, (Dot(Estimate(value, value * 0.9, value * 1.1), "pinned", machine),))
+        for name, parts in zip(
+            ("beside a kernel on GPU memory", "launch and wait", "first touch by the CPU, managed"),
+            CALLS, strict=True,
+        )
+        for part, value in zip(parts, (2e-7, 0.09), strict=False)
+    ]  # fmt: skip
+    panel = DotPanel("one call", tuple(rows), "time", "s", log=log)
+    page = in_a_column(Figure((machine,), ((panel,),), title="Calls"))
+    assert names_off_the_page(page) == []
+    [axes] = page.axes
+    width, _ = scales.size_in_points(axes)
+    assert width >= 72
+    (left, _), (right, _) = (axes.transData.transform((at, 0)) for at in axes.get_xlim())
+    assert left < right
+    said = {one.get_text() for one in axes.texts if one.get_gid() == "row"}
+    assert {name for row in rows for name in (row.name, row.part) if name} <= said
+    dots = [line for line in axes.lines if line.get_gid() == "dot"]
+    assert [line.get_xdata()[0] for line in dots] == [row.dots[0].value.value for row in rows]
+    heads = [one for one in axes.texts if one.get_text().startswith(("beside", "first touch"))]
+    assert all(one.get_position()[1] not in {line.get_ydata()[0] for line in dots} for one in heads)
+
+
+def test_times_along_an_axis_have_decimal_ticks(show):
+    [machine] = show("h100")
+    points = tuple(Point(x, exact(x)) for x in (0.011, 2.0, 480.0))
+    curves = (Curve("bound by link", "pinned", machine, points, dash="none"),)
+    panel = CurvePanel("gather", curves, "predicted (ms)", "ms", "measured (ms)", "ms", y_log=True)
+    page = render.draw(Figure((machine,), ((panel, panel),), title="Predicted"))
+    ticks = [label.get_text() for label in page.axes[0].get_xticklabels()]
+    assert [float(tick) for tick in ticks] == [0.01, 0.1, 1, 10, 100]
 
 
 def test_one_point_alone_can_be_drawn(tmp_path):

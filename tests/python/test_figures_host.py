@@ -217,6 +217,20 @@ def test_figure_p_maps_the_fastest_method_and_marks_ties(tmp_path):
     ]
 
 
+def test_figure_p_says_where_no_other_method_was_measured(tmp_path):
+    file = linked_file()
+    add_pages(file, "host_to_gpu", "batch", 4 * KIB, 16, 1e-6)
+    for method, time_s in (("batch", 1e-6), ("kernel", 3e-6)):
+        add_pages(file, "host_to_gpu", method, 64 * KIB, 16, time_s)
+    figure = made(tmp_path, "p", file)
+    assert [cell.text.split("\n")[0] for row in figure.panels[0].cells for cell in row] == [
+        "only batch", "batch",
+    ]  # fmt: skip
+    assert "as fast within the uncertainty; only: no other was measured. " in figure.notes[0]
+    first, _ = only(table(tmp_path, "p", file), kind="cell")
+    assert first["note"] == "cudaMemcpyBatchAsync; the only method measured"
+
+
 def test_figure_t_a_row_for_each_call_and_size(tmp_path):
     file = linked_file()
     add_call(file, "malloc", 162e-6, bytes_=64 * MIB)
@@ -243,6 +257,7 @@ def test_figure_t_a_row_for_each_call_and_size(tmp_path):
 def test_figure_t_tells_arguments_and_threads_apart(tmp_path):
     file = linked_file()
     add_call(file, "launch", 2.5e-6, 128)
+    add_call(file, "launch_and_wait", 9e-6, 128)
     for size in (64, 1024):
         add_call(file, "launch_with_arguments", 2.6e-6, 128, arguments=size)
     for threads in (2, 8):
@@ -252,7 +267,7 @@ def test_figure_t_tells_arguments_and_threads_apart(tmp_path):
     assert [(row.name, row.part) for row in panel.rows] == [
         ("kernel launch", ""), ("kernel launch", "64 B of arguments"),
         ("kernel launch", "1 KiB of arguments"), ("kernel launch", "2 threads"),
-        ("kernel launch", "8 threads"), ("cudaGraphLaunch, copies", "16 nodes"),
+        ("kernel launch", "8 threads"), ("launch and wait", ""), ("cudaGraphLaunch, copies", "16 nodes"),
     ]  # fmt: skip
     assert all(len(row.dots) == 1 for row in panel.rows)
 

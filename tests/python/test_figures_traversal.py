@@ -9,6 +9,7 @@ from grainscope_report.figures.table import figure
 from grainscope_report.groups import traversal_speedup
 from grainscope_report.groups.traversal import graph_methods
 from grainscope_report.machine import Machine
+from grainscope_report.statistics import Estimate
 from planted import ENTRIES, FAR, SITE, around, linked_file, made, only, point, table
 from planted_traversals import ENTRIES as GRAPH_ENTRIES
 from planted_traversals import (
@@ -132,6 +133,18 @@ def test_figure_16_has_modelled_links_hatched_and_machines_plain(tmp_path):
         ("measured, PCIe 5 ×16", False, "measured", 3.0),
     ]
     assert [one.bars[0].text for one in panel.series] == ["800 ms", "400 ms", "200 ms", "250 ms"]
+
+
+def test_figures_8_and_16_draw_measured_rates_with_the_interval_of_their_times(tmp_path):
+    file = linked(machine_file())
+    traverse(file, [0.2, 0.25, 0.5], counters={"teps": 3e9, "link_gb_s": 40.0})
+    *modelled, measured = made(tmp_path, "16", file).panels[0].series
+    low, high = 3.0 * 0.25 / 0.5, 3.0 * 0.25 / 0.2
+    assert measured.bars[0].value == Estimate(3.0, pytest.approx(low), pytest.approx(high), 1)
+    assert all(one.bars[0].value.low == one.bars[0].value.high for one in modelled)
+    [panel] = [one for one in made(tmp_path, "8", file).panels if one.title.startswith("bytes over the link")]
+    [[bar]] = [one.bars for one in panel.series]
+    assert bar.value == Estimate(40.0, pytest.approx(20.0), pytest.approx(50.0), 1)
 
 
 def test_figure_16_of_an_application_without_teps_is_by_the_graph_s_entries(tmp_path):

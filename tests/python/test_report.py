@@ -133,6 +133,7 @@ def test_questions_without_an_answer_are_named_as_they_are_written(small, tmp_pa
 def test_a_file_without_rows_makes_a_page(tmp_path):
     page = written(tmp_path, File().write(tmp_path / "empty" / "result.json"))
     assert rows_of(page) == []
+    assert re.search(r"<dt>Run<dd>([^<]*[^,\s])\s*<", page)
     assert "The rows make no figure." in page
 
 

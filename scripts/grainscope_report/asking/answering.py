@@ -24,10 +24,10 @@ from grainscope_report.writing import Column, Terminal, known
 
 # Two words about one thing.
 
+# What two words may be about whose rows differ in direction, which is no part of their work then.
+TURNED = ("direction", "action", "ends", "by")
 # What two words may be about for their rows to do the same work.
-ABOUT = ("direction", "ends", "by", "memory", "way", "load", "access", "law", "cache", "timed", "place")
-# Of these the directions of the rows differ, so they are no part of the work.
-TURNED = ("direction", "ends", "by")
+ABOUT = (*TURNED, "memory", "way", "load", "access", "law", "cache", "timed", "place")
 MOST_WORKS = 4  # works, a sentence each
 
 
@@ -315,9 +315,8 @@ def _differences(
     if all(row.verdict.why == verdicts.TYPE_B_UNKNOWN for row in rows):
         said += " What runs of such a machine differ by is not known: `grainscope repeat 3 --out DIR` tells."
     elif likely:
-        said += (
-            f" {len(likely)} are likely to differ; where nothing does, about {chance:.0f} look so by chance."
-        )
+        many = f"{len(likely)} {'is' if len(likely) == 1 else 'are'}"
+        said += f" {many} likely to differ; where nothing does, about {chance:.0f} look so by chance."
     yield out.wrap(said, "")
     shown = shown or (likely if len(likely) > chance else [])
     if shown := sorted(shown, key=lambda row: -abs(math.log(row.verdict.ratio)))[:most]:

@@ -19,6 +19,7 @@ from grainscope_report.asking.sentence import (
     families,
     has,
     nearest,
+    value_of,
 )
 from grainscope_report.comparison import sides
 from grainscope_report.families import BYTES, may_be_cached
@@ -81,7 +82,7 @@ class Asked:
         self.by_places = [
             (place, sorted(numbers, key=int))
             for place in PLACES
-            if len(numbers := set(sentence.axes.get(place, []))) > 1 and all(map(str.isdigit, numbers))
+            if len(numbers := set(sentence.axes.get(place, []))) > 1 and all(map(str.isdecimal, numbers))
         ]
         if self.by_share:
             self.usable = [row for row in self.usable if row.link_fraction]
@@ -131,7 +132,7 @@ class Asked:
 
     def answers(self, place: str, number: str) -> sides.Answers:
         """What one GPU or node answers to each question."""
-        there = [row for row in self.exact if row.measured and str(row.case.site.get(place)) == number]
+        there = [row for row in self.exact if row.measured and str(value_of(row.case, place)) == number]
         return sides.answers(there)
 
     @property
@@ -249,7 +250,7 @@ class Asked:
         """Which axis, or which value of it, no row has; else what none is."""
         values = [row.case.axes | row.case.site for row in there]
         for axis, asked in self.sentence.axes.items():
-            found = {each[axis] for each in values if axis in each}
+            found = {value for row in there if (value := value_of(row.case, axis)) is not None}
             if not found:
                 near = nearest(axis, sorted({name for each in values for name in each}))
                 yield f"{few}, but none has an axis '{axis}'{f'; did you mean {near}?' if near else '.'}"
@@ -564,8 +565,17 @@ class Asked:
 
     @property
     def finding(self) -> list[str]:
-        """What the run answers to the question of a whole family, where nothing else is asked."""
-        if not all(word.about == "subject" for word in self.sentence.words) or self.sentence.axes:
+        """What the run answers to the question of a whole family, where nothing else is asked.
+
+        A word beside the subject that leaves out no row, as of `SMs that saturate PCIe`, asks nothing else.
+        """
+        subjects = [word for word in self.sentence.words if word.about == "subject"]
+        beside = [word for word in self.sentence.words if word not in subjects]
+        if (beside and not subjects) or self.sentence.axes:
+            return []
+        alone = replace(self.sentence, words=subjects)
+        rows = self.machine.result.rows
+        if beside and sum(alone.matches(row.case, sizes=False) for row in rows) > len(self.matching):
             return []
         fitting = [
             question

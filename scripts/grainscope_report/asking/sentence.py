@@ -36,17 +36,17 @@ _SEPARATORS = re.compile(r"[\s;?!\"'()]+")
 _POSSESSIVE = re.compile(r"['’]s(?=[\s,;?!\"'()]|$)", re.IGNORECASE)  # the GPU's, what's
 _EXPLICIT = re.compile(r"([a-z_]+)[=:](.+)")
 _FILE_ENDING = re.compile(r"(?<=.)\.(sg|w?el|wsg|txt|snap|mtx|graph|properties|bel(\.(col|dst|val))?)$")
-_RANGE = re.compile(r"(\d+[a-z]*)\.\.(\d+[a-z]*)")
-_FANOUT = re.compile(r"\d+(x\d+)+")
-_NUMBERED = re.compile(r"([a-z]+):?(\d+)")
+_RANGE = re.compile(r"([0-9]+[a-z]*)\.\.([0-9]+[a-z]*)")
+_FANOUT = re.compile(r"[0-9]+(x[0-9]+)+")
+_NUMBERED = re.compile(r"([a-z]+):?([0-9]+)")
+_DIGITS = re.compile(r"[0-9]+")
 # Values of an axis are parted by commas as well, and none of them begins with 0.
 _THOUSANDS = re.compile(
     r"(?<![\w,=|])\d{1,3}(?:,\d{3})+(?![\d,])|(?<=[=|])(?=[\d,]*,0)\d{1,3}(?:,\d{3})+(?![\d,])"
 )
 _RATE = re.compile(r"[\d.]+ ?([kmgt]?i?b/s|[kmgt]bps)")
 LINK, BESIDE_LINK = ("link", "links"), ("measure", "place")  # what the other words may be about
-COMPARISON = {"compare", "compared"}
-READS, WRITES = {"read", "reads"}, {"write", "writes"}  # of one GPU, what another has
+MOST_LETTERS = 2000  # of a question, as the program has it
 
 Meaning = Mapping[str, Sequence[str]]
 Sizes = tuple[int, int]
@@ -181,12 +181,16 @@ class _Reader:
     """Takes a sentence token by token: the longest phrase that is known, a size, or an axis and its value."""
 
     def __init__(self, text: str) -> None:
+        letters = len(text.encode("utf-8", "surrogatepass"))
+        if letters > MOST_LETTERS:
+            raise ReportError(f"a question of {letters} letters: ask in at most {MOST_LETTERS}")
         self.text = text
         self.tokens = list(_tokens(text))
         self.sentence = Sentence()
         self.sizes: list[tuple[int, Sizes]] = []  # with the place of each
         self.nouns: list[tuple[int, Word]] = []
         self.links: list[Word] = []
+        self.asked: set[str] = set()  # phrases of what is wanted
         self.at = 0
 
     def read(self) -> Sentence:
@@ -196,10 +200,12 @@ class _Reader:
                 f"'{found[0]}' may be one number or several: write {plain}, or a space after each comma"
             )
         while self.at < len(self.tokens):
-            if not (self._explicit() or self._gpu_to_gpu() or self._phrase() or self._size()):
+            if not (self._explicit() or self._pair() or self._bounded() or self._phrase() or self._size()):
                 raise ReportError(_unknown(self.tokens[self.at]))
         self._bind_sizes()
         sentence = self.sentence
+        if self._compares_places():
+            sentence.want = ""
         # 'The link' is what most questions are about: it is the subject only where nothing else is.
         if all(word.about in BESIDE_LINK for word in sentence.words):
             sentence.words += self.links
@@ -252,24 +258,44 @@ class _Reader:
         last = phrase.split()[-1] if phrase in phrases() and not self._counted(at) else phrase
         return places().get(last) or counts().get(phrase) or (PEER if phrase == PEER else "")
 
-    def _gpu_to_gpu(self) -> bool:
-        """`gpu 0 to gpu 1`, where the bytes go from the first to the second; `gpu 0 reads from gpu 1`."""
-        words = [self._word(at) for at in range(self.at, self.at + 5)]
-        reads = words[2] in READS and words[3] == "from"
-        verb = reads or (words[2] in WRITES and words[3] == "to")
-        if places().get(words[0]) != "gpu" or not (verb or words[2] == "to"):
+    def _pair(self) -> bool:
+        """`gpu 0 to gpu 1`, where the bytes go from the first to the second; `gpu 0 reads from gpu 1`.
+
+        `between gpu 0 and gpu 1` they go both ways, unless the GPUs are compared with each other.
+        """
+        pair = table()["pair"]
+        between = self._word(self.at) in pair["between"]
+        first = self._passed_over(self.at + 1) if between else self.at
+        if not (self._word(first) in pair["gpus"] if between else places().get(self._word(first)) == "gpu"):
             return False
-        second = self.at + (4 if verb else 3)
+        joint = self._word(first + 2)
+        if joint not in (pair["and"] if between else (*pair["to"], *pair["reads"], *pair["writes"])):
+            return False
+        second = self._passed_over(first + 3)
         second += self._word(second) in ("gpu", PEER)
-        one, other = self._number(self.at + 1), self._number(second)
+        one, other = self._number(first + 1), self._number(second)
         if one is None or other is None:
             return False
-        if COMPARISON & {token.lower() for token in self.tokens}:
+        if {token.lower() for token in self.tokens} & {*pair["compared"]}:
             self.sentence.axes.setdefault("gpu", []).extend([one, other])
         else:
-            self._add(_between(other, one) if reads else _between(one, other))
+            self._add(_between(other, one) if joint in pair["reads"] else _between(one, other))
+            if between:
+                self._add(_between(other, one))
         self.at = second + 1
         return True
+
+    def _passed_over(self, at: int) -> int:
+        """The place behind words that say no more of two GPUs, as `the memory of`."""
+        while self._word(at) in table()["pair"]["passed_over"]:
+            at += 1
+        return at
+
+    def _compares_places(self) -> bool:
+        """Whether `faster` sets one GPU or node against another: no way is wanted then."""
+        several = any(len(set(self.sentence.axes.get(place, ()))) > 1 for place in places().values())
+        beside = any(len(words) > 1 for words in self.sentence.subjects)  # `pinned or pageable`
+        return several and not beside and bool(self.asked) and self.asked <= {*table()["comparatives"]}
 
     def _add(self, word: Word, at: int = -1) -> None:
         if word not in self.sentence.words:
@@ -279,6 +305,7 @@ class _Reader:
 
     def _want(self, phrase: str) -> None:
         want = wants()[phrase]
+        self.asked.add(phrase)
         if {want, self.sentence.want} == {"best", CROSSOVER}:
             want = self.sentence.want = CROSSOVER  # 'from which size is one faster than the other'
         if self.sentence.want not in ("", want):
@@ -287,7 +314,7 @@ class _Reader:
 
     def _size(self) -> bool:
         token = self.tokens[self.at].lower()
-        if not token[0].isdigit():
+        if not self._is_size(self.at):
             return False
         for end in (1, 2):
             rate = " ".join(self.tokens[self.at : self.at + end])
@@ -299,39 +326,77 @@ class _Reader:
             return True
         begin = self.at
         if found := _RANGE.fullmatch(token):
-            ends = [parse_bytes(found[1]), parse_bytes(found[2])]
+            self._keep_size(begin, parse_bytes(found[1]), parse_bytes(found[2]))
             self.at += 1
-        else:
-            ends = [self._one_size()]
-            if ends[0] is not None and self._word(self.at) in ("to", "until") and self._is_size(self.at + 1):
-                self.at += 1
-                ends.append(self._one_size())
-        if None in ends or ends[-1] == 0:
+            return True
+        low, self.at = self._size_at(self.at)
+        high = low
+        if low is not None and self._word(self.at) in table()["ranges"]["to"] and self._is_size(self.at + 1):
+            high, behind = self._size_at(self.at + 1)
+            low = self._of_one_unit(begin, self.at + 1)
+            self.at = behind
+        self._keep_size(begin, low, high)
+        return True
+
+    def _bounded(self) -> bool:
+        """`up to 1 MiB`, `between 1 MiB and 4 MiB`."""
+        ranges = table()["ranges"]
+        for phrase in ranges["most"]:
+            begin = self.at + len(phrase.split())
+            if " ".join(self.tokens[self.at : begin]).lower() == phrase and self._is_bound(begin):
+                high, self.at = self._size_at(begin)
+                self._keep_size(begin, 1, high)
+                return True
+        begin = self.at + 1
+        if self._word(self.at) not in ranges["between"] or not self._is_bound(begin):
+            return False
+        _, behind = self._size_at(begin)
+        if self._word(behind) not in ranges["and"] or not self._is_bound(behind + 1):
+            return False
+        high, self.at = self._size_at(behind + 1)
+        self._keep_size(begin, self._of_one_unit(begin, behind + 1), high)
+        return True
+
+    def _is_bound(self, at: int) -> bool:
+        """Whether a size begins here, and not a number of something."""
+        return self._is_size(at) and not self._counted(at) and self._size_at(at)[0] is not None
+
+    def _of_one_unit(self, low: int, high: int) -> int | None:
+        """The size at `low`; of a number alone, as in `1 to 4 KiB`, in the unit of that at `high`.
+
+        A number that would be more than `high` in that unit is of bytes: `128 to 4 KiB`.
+        """
+        size, most = self._size_at(low)[0], self._size_at(high)[0]
+        apart = self._with_unit(high) is not None
+        unit = self._word(high + 1) if apart else self._word(high).lstrip("0123456789")
+        scaled = parse_bytes(self._word(low) + unit) if self._number(low) else None
+        return scaled if scaled is not None and most is not None and scaled <= most else size
+
+    def _keep_size(self, begin: int, low: int | None, high: int | None) -> None:
+        if low is None or not high:
             raise ReportError(f"'{self.tokens[begin]}' is not a size: write e.g. 4096, 64KiB, 16MiB or 2GiB")
-        low, high = ends[0], ends[-1]
         if low > high:
             raise ReportError(f"'{exact(low)} to {exact(high)}' ends before it begins")
         self.sizes.append((begin, (low, high)))
-        return True
 
-    def _one_size(self) -> int | None:
-        """A number with its unit, in one token or two."""
-        token = self._word(self.at)
-        size = self._with_unit(self.at)
-        self.at += 1 if size is None else 2
-        return parse_bytes(token) if size is None else size
+    def _size_at(self, at: int) -> tuple[int | None, int]:
+        """A size, in one token or in a number and its unit, and the place behind it."""
+        size = self._with_unit(at)
+        return (parse_bytes(self._word(at)), at + 1) if size is None else (size, at + 2)
 
     def _with_unit(self, at: int) -> int | None:
         """The size of a number and of a unit that stands apart."""
         number, unit = self._word(at), self._word(at + 1)
-        return parse_bytes(number + unit) if number.isdigit() and unit and not unit[0].isdigit() else None
+        is_one = _DIGITS.fullmatch(number) and unit and not self._is_size(at + 1)
+        return parse_bytes(number + unit) if is_one else None
 
     def _is_size(self, at: int) -> bool:
-        return self._word(at)[:1].isdigit()
+        return bool(_DIGITS.match(self._word(at)))
 
     def _number(self, at: int) -> str | None:
         """A number without a unit."""
-        return word if (word := self._word(at)).isdigit() and self._with_unit(at) is None else None
+        word = self._word(at)
+        return word if _DIGITS.fullmatch(word) and self._with_unit(at) is None else None
 
     def _counted(self, at: int) -> str | None:
         """The axis whose values are counted by the word behind a number."""
@@ -480,6 +545,7 @@ def near_word(token: str) -> str:
 def nearest(token: str, known: Sequence[str]) -> str:
     """The first of those with the fewest letters to change; empty where none is near."""
     most = max(1, len(token) // 3)
+    known = [one for one in known if abs(len(one) - len(token)) <= most]
     best = min(known, key=lambda one: distance(token, one), default="")
     return best if best and distance(token, best) <= most else ""
 
@@ -518,10 +584,16 @@ def _means(meaning: Meaning, case: Case) -> bool:
 
 
 def has(case: Case, axis: str, values: Sequence[str]) -> bool:
-    value = case.axes.get(axis, case.site.get(axis))
+    value = value_of(case, axis)
     if isinstance(value, (int, float)):
         return any(_is_number(one, value) for one in values)
     return value is not None and any(fits(value, one) for one in values)
+
+
+def value_of(case: Case, axis: str) -> str | float | None:
+    """The value of an axis or a site; `node 0` is what families without GPUs call their node, too."""
+    all_of = case.axes | case.site
+    return next((all_of[name] for name in (axis, *table()["sites"].get(axis, ())) if name in all_of), None)
 
 
 def _is_number(text: str, value: float) -> bool:
@@ -581,7 +653,9 @@ def _is_one_more(part: str, axis: str, first: str) -> bool:
     known = (phrase and phrase.about != axis) or word in wants()
     known = known or (place and (place[1] in places() or place[1] == PEER))
     value = any(fits(word, one) for one in values_of(axis))
-    return "=" not in part and (value or not known) and part[0].isdigit() == first[0].isdigit()
+    return (
+        "=" not in part and (value or not known) and bool(_DIGITS.match(part)) == bool(_DIGITS.match(first))
+    )
 
 
 def _as_in_cases(graph: str) -> str:

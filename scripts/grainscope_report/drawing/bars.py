@@ -1,6 +1,7 @@
 """Draws a panel of bars, with the bars' texts at their foot or above them, lying or written upwards."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from matplotlib.axes import Axes
 
@@ -20,15 +21,10 @@ ROOM_ABOVE_WHISKERS = 0.16  # of the panel: the text of a bar far below its whis
 def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
     """Bars with their intervals and texts, level lines, one group for each category."""
     top = _top(panel)
-    within, beyond = scales.on_scale(panel.levels, top, False)
+    within, beyond, high = scales.fitted(axes, panel.levels, top, False, partial(_end, panel))
     top = max([top, *(level.value for level in within)])
-    room = scales.room_above(axes, within, beyond)
-    if panel.stacked and not panel.levels:
-        room = 0.0 if panel.y_unit in SHARES else ROOM_ABOVE_STACKS
-    if any(bar.value and bar.value.high > 2 * bar.value.value for bars in panel.series for bar in bars.bars):
-        room = max(room, ROOM_ABOVE_WHISKERS)
     axes.set_xlim(-0.55, len(panel.categories) - 0.45)
-    scales.y_axis(axes, 0, top / (1 - room), False)
+    scales.y_axis(axes, 0, high, False)
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.5)
     axes.set_axisbelow(True)
     axes.set_xticks(range(len(panel.categories)), panel.categories)
@@ -55,6 +51,15 @@ def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
     _whiskers(axes, sums, "sum")
     taken += [point for whisker in (*intervals, *sums) for point in _along(*whisker)]
     scales.draw_levels(axes, within, beyond, several, taken)
+
+
+def _end(panel: BarPanel, highest: float, room: float) -> float:
+    """The end of the axis, so that above the highest value there is room for labels of lines and of bars."""
+    if panel.stacked and not panel.levels:
+        room = 0.0 if panel.y_unit in SHARES else ROOM_ABOVE_STACKS
+    if any(bar.value and bar.value.high > 2 * bar.value.value for bars in panel.series for bar in bars.bars):
+        room = max(room, ROOM_ABOVE_WHISKERS)
+    return highest / (1 - room)
 
 
 def _filled_in(axes: Axes, panel: BarPanel, series: BarSeries, place: int, bases: Sequence[float]) -> None:

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
@@ -74,14 +75,14 @@ def _scales(axes: Axes, panel: CurvePanel) -> tuple[list[Level], list[Level]]:
     roofs = [y for roof in panel.roofs for _, y in roof.points]
     top = max([panel.y_top or 0.0, *(value.high for value in values), *roofs])
     bottom = min([*(value.low for value in values), *roofs])
-    within, beyond = scales.on_scale(panel.levels, top, panel.y_log)
-    top = max([top, *(level.value for level in within)])
-    room = scales.room_above(axes, within, beyond)
-    if panel.y_log:
-        bottom /= 1.6
-        high = bottom * (top / bottom) ** (1 / (1 - room))
-    else:
-        high = top / (1 - room)
+    bottom /= 1.6
+
+    def end(highest: float, room: float) -> float:
+        if panel.y_log:
+            return bottom * (highest / bottom) ** (1 / (1 - room))
+        return highest / (1 - room)
+
+    within, beyond, high = scales.fitted(axes, panel.levels, top, panel.y_log, end)
     scales.y_axis(axes, bottom, high, panel.y_log)
     return within, beyond
 
@@ -132,7 +133,7 @@ def _limits(panel: CurvePanel, x: list[float]) -> tuple[float, float]:
     reach = [*(panel.x_range or x), *(mark.x for mark in panel.marks if min(x) / 2 <= mark.x <= max(x) * 2)]
     low, high = min(reach), max(reach)
     if low == high:
-        return low / 2, high * 2
+        low, high = low / 2, high * 2
     pad = (high / low) ** 0.03
     return low / pad, high * pad
 
@@ -241,20 +242,20 @@ REACH = (min(style.LEFT, style.GUTTER) - 0.12) * 72
 MARK = 3.6
 FAINT = "#EDEDED"
 APART = 0.24  # of a row, between the dots of several machines, and of what is aside
-SPARSE, DENSE = (1,), (1, 2, 5)  # ticks of a decade
+# Ticks of a decade, of every one or of each third: as many as have room.
+TICKED = (((1, 2, 5), 1), ((1,), 1), ((1,), 3))
 TIMES = 5  # ticks of a stretch of time, at most
 
 
 def draw_dots(axes: Axes, panel: DotPanel, several: bool) -> None:
     """Dots with their intervals, a row for each line of the panel, the first row on top."""
-    silent = several or not panel.numbered
-    said = {} if silent else {order: _value(row, panel) for order, row in enumerate(panel.rows)}
-    names = _make_room(axes, panel.rows if panel.named else (), said.values())
+    said = _numbers(panel, several)
+    names = _make_room(axes, panel.rows if panel.named else (), said.values(), panel.headed)
     axes.set_ylim(len(panel.rows) - 0.4, -0.6)
     axes.set_yticks([])
     _x_axis(axes, panel)
     axes.set_xlabel(panel.x_label)
-    _rows(axes, panel.rows, names)
+    _rows(axes, panel.rows, names, panel.headed)
     for level in panel.levels:
         colour, dash, line = style.LEVELS[level.kind]
         axes.axvline(level.value, color=colour, linestyle=dash, linewidth=line, zorder=1.5)
@@ -273,6 +274,45 @@ def title_at(axes: Axes, left: float) -> float:
     return (left * 72 - REACH - axes.get_position().x0 * page) / width
 
 
+LEAST_AXIS = 72.0  # points of an axis of dots: on less nothing can be told apart
+
+
+def of_column(panel: DotPanel, width: float, several: bool) -> DotPanel:
+    """The panel with its names, alone in a column so many inches wide.
+
+    Where these leave no room, names stand on lines of their own, then no number is behind a row.
+    """
+    panel = replace(panel, named=True)
+    headed = replace(panel, rows=tuple(_headed(panel.rows)), headed=True)
+    forms = (panel, headed, replace(headed, numbered=False))
+    return next((one for one in forms if has_room(one, width, several)), forms[-1])
+
+
+def has_room(panel: DotPanel | SpanPanel, width: float, several: bool) -> bool:
+    """Whether names and numbers leave room for an axis in a column so many inches wide."""
+    dotted = isinstance(panel, DotPanel)
+    texts = _numbers(panel, several).values() if dotted else [row.working.text for row in panel.rows]
+    left, right = _beside(panel.rows, texts, dotted and panel.headed)
+    inner = (width - style.LEFT - style.RIGHT) * 72
+    return inner - (left - REACH) - right >= LEAST_AXIS
+
+
+def _headed(rows: Sequence[DotRow]) -> Iterable[DotRow]:
+    """The rows below a line with the name that they share, where they have parts."""
+    for name, run in itertools.groupby(rows, key=lambda row: row.name):
+        first, *rest = run
+        if first.part:
+            yield DotRow(name, "", ())
+        yield from (first, *rest)
+
+
+def _numbers(panel: DotPanel, several: bool) -> dict[int, str]:
+    """What is written behind rows, by their order."""
+    if several or not panel.numbered:
+        return {}
+    return {order: _value(row, panel) for order, row in enumerate(panel.rows)}
+
+
 def _value(row: DotRow, panel: DotPanel) -> str:
     if not row.dots:
         return ""
@@ -282,20 +322,40 @@ def _value(row: DotRow, panel: DotPanel) -> str:
     return significant(value) if panel.y_unit == "ratio" else f"{significant(value)} {panel.y_unit}"
 
 
-def _make_room(axes: Axes, named: Sequence[DotRow | SpanRow], texts: Iterable[str]) -> float:
-    """Moves the axes' edges in, so that the rows' names and numbers fit beside them; gives the names' own
-    width, 0 where no row is to be named.
+def _beside(
+    named: Sequence[DotRow | SpanRow], texts: Iterable[str], headed: bool = False
+) -> tuple[float, float]:
+    """The points that names take before an axis, 0 where no row is to be named, and numbers behind it.
+
+    Where `headed`, a name stands in the column of the parts, and alone on its line it may be longer.
     """
-    names = max((style.text_width(row.name, style.SMALL) for row in named), default=0.0)
-    parts = max((style.text_width(row.part, style.SMALL) for row in named), default=0.0)
+    wide = [
+        (style.text_width(row.name, style.SMALL), style.text_width(row.part, style.SMALL)) for row in named
+    ]
+    if headed:
+        wide = [
+            (0.0, part if row.part else name if row.dots else 0.0)
+            for row, (name, part) in zip(named, wide, strict=True)
+        ]
+    names = max((name for name, _ in wide), default=0.0)
+    parts = max((part for _, part in wide), default=0.0)
     numbers = max((style.text_width(one, style.SMALL) for one in texts), default=0.0)
+    gaps = (2 * bool(named) + bool(names and parts)) * GAP
+    return names + parts + gaps, numbers + GAP
+
+
+def _make_room(
+    axes: Axes, named: Sequence[DotRow | SpanRow], texts: Iterable[str], headed: bool = False
+) -> float:
+    """Moves the axes' edges in, so that the rows' names and numbers fit beside them; gives how far from the
+    axes names begin, 0 where no row is to be named.
+    """
+    left, right = _beside(named, texts, headed)
     page = axes.figure.get_size_inches()[0] * 72
     box = axes.get_position()
-    gaps = (2 * bool(named) + bool(parts)) * GAP
-    left = box.x0 + (names + parts + gaps - REACH) / page
-    right = box.x1 - (numbers + GAP) / page
-    axes.set_position((left, box.y0, right - left, box.height))
-    return names + GAP if named else 0.0
+    begin, end = box.x0 + (left - REACH) / page, box.x1 - right / page
+    axes.set_position((begin, box.y0, end - begin, box.height))
+    return left if named else 0.0
 
 
 def _x_axis(axes: Axes, panel: DotPanel) -> None:
@@ -309,7 +369,8 @@ def _x_axis(axes: Axes, panel: DotPanel) -> None:
     axes.set_xscale("log")
     axes.set_xlim(min([low, *lines]) / 1.6, high * 1.6)
     spell: Callable[[float], str] = format_time if panel.y_unit == "s" else significant
-    ticks = _ticks(axes, spell, DENSE) or _ticks(axes, spell, SPARSE) or _ends(axes, spell)
+    tried = (_ticks(axes, spell, *each) for each in TICKED)
+    ticks = next(filter(None, tried), None) or _ends(axes, spell)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: spell(value)))
     minor_ticks(axes, _tenths(*axes.get_xlim()))
@@ -329,12 +390,15 @@ def _tenths(low: float, high: float) -> list[float]:
     return [at for power in decades for sub in range(1, 10) if low <= (at := sub * 10.0**power) <= high]
 
 
-def _ticks(axes: Axes, spell: Callable[[float], str], subs: tuple[int, ...]) -> list[float]:
-    """Ticks at so many places of each decade; none where their names would touch."""
+def _ticks(axes: Axes, spell: Callable[[float], str], subs: tuple[int, ...], decades: int) -> list[float]:
+    """Ticks at these places of a decade, each so many `decades`; none where their names would touch."""
     width, _ = size_in_points(axes)
     low, high = axes.get_xlim()
     ticks = [
-        sub * 10.0**power for power in range(-12, 13) for sub in subs if low <= sub * 10.0**power <= high
+        sub * 10.0**power
+        for power in range(-12, 13, decades)
+        for sub in subs
+        if low <= sub * 10.0**power <= high
     ]
     places = [width * math.log(tick / low) / math.log(high / low) for tick in ticks]
     half = [style.text_width(spell(tick), style.SMALL) / 2 for tick in ticks]
@@ -347,21 +411,20 @@ def _ticks(axes: Axes, spell: Callable[[float], str], subs: tuple[int, ...]) -> 
     return [] if touch or len(ticks) < 2 else ticks
 
 
-def _rows(axes: Axes, rows: Sequence[DotRow | SpanRow], names: float) -> None:
+def _rows(axes: Axes, rows: Sequence[DotRow | SpanRow], whole: float, headed: bool = False) -> None:
     """The names, each once, a line under each run of them, and a faint line through each row.
 
-    Where the names have no width, the lines alone.
+    Names begin `whole` points from the axes; where that is 0, the lines alone.
     """
     width, _ = size_in_points(axes)
-    parts = max(style.text_width(row.part, style.SMALL) for row in rows)
-    whole = names + parts + (1 + bool(parts)) * GAP if names else 0.0
     across = axes.get_yaxis_transform()
-    axes.hlines(range(len(rows)), 0, 1, transform=across, color=FAINT, linewidth=0.5, zorder=0.5)
+    there = [order for order, row in enumerate(rows) if not headed or row.dots]
+    axes.hlines(there, 0, 1, transform=across, color=FAINT, linewidth=0.5, zorder=0.5)
     for order, row in enumerate(rows):
         begins = not order or rows[order - 1].name != row.name
-        if names:
+        if whole:
             _label(axes, 0, -GAP, order, row.part, "right")
-            _label(axes, 0, -whole, order, row.name if begins else "", "left")
+            _label(axes, 0, -whole, order, row.name if begins else "", "left", headed=headed)
         if order and begins:
             axes.plot(
                 [-whole / width, 1],
@@ -376,9 +439,16 @@ def _rows(axes: Axes, rows: Sequence[DotRow | SpanRow], names: float) -> None:
 
 
 def _label(
-    axes: Axes, edge: float, by: float, order: int, text: str, side: str, colour: str = "black"
+    axes: Axes,
+    edge: float,
+    by: float,
+    order: int,
+    text: str,
+    side: str,
+    colour: str = "black",
+    headed: bool = False,
 ) -> None:
-    """Writes beside the axes' edge at 0 or 1, so many points from it."""
+    """Writes beside the axes' edge at 0 or 1, so many points from it; what is `headed` may lie over it."""
     if not text:
         return
     width, _ = size_in_points(axes)
@@ -392,6 +462,7 @@ def _label(
         ha=side,
         va="center_baseline",
         gid="row",
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3} if headed else None,
     )
 
 

@@ -85,12 +85,15 @@ def of_column(figure: Figure, width: float) -> Figure:
     would land on each other.
     """
     drawn = [one for one in figure.panels if not isinstance(one, (TablePanel, DiagramPanel))]
-    drawn = [replace(one, named=True) if isinstance(one, DotPanel) else one for one in drawn]
-    return replace(figure, rows=tuple((one,) for one in drawn if _has_room(one, width)))
+    several = len(figure.machines) > 1
+    drawn = [panels.of_column(one, width, several) if isinstance(one, DotPanel) else one for one in drawn]
+    return replace(figure, rows=tuple((one,) for one in drawn if _has_room(one, width, several)))
 
 
-def _has_room(panel: Panel, width: float) -> bool:
-    """Whether the names under bars have room side by side."""
+def _has_room(panel: Panel, width: float, several: bool) -> bool:
+    """Whether the names under bars have room side by side, and those beside rows leave some for an axis."""
+    if isinstance(panel, (DotPanel, SpanPanel)):
+        return panels.has_room(panel, width, several)
     if not isinstance(panel, BarPanel):
         return True
     each = (width - style.LEFT - style.RIGHT) * 72 / (len(panel.categories) + 0.1)
@@ -191,6 +194,7 @@ DOT_ROW, DOT_MACHINE, SPAN_ROW = 0.135, 0.06, 0.17
 TITLE_LINE, BAND, BETWEEN = 0.16, 0.13, 0.1
 BELOW, BELOW_LINE = 0.16, 0.12
 LINE = 1.28 / 72
+HINTED = 0.98  # of the room for text: a screen's hinting makes it a little wider than its outlines
 NAMES_APART = 3.0  # points between names under bars
 WHOLE = 2.0  # a panel alone in its row that wants so much takes all of the width
 
@@ -253,8 +257,7 @@ def layout(figure: Figure, legend_height: float, framed: bool = True, width: flo
 
 def _wrapped(notes: Sequence[str], width: float) -> tuple[str, ...]:
     """The lines of notes across the page."""
-    # A screen's hinting makes text a little wider than its outlines.
-    room = (width - 0.24) * 72 * 0.98
+    room = (width - 0.24) * 72 * HINTED
     return tuple(line for note in notes for line in style.wrap(note, style.FINE, room))
 
 
@@ -366,6 +369,7 @@ def _boxes(widths: list[float], bottom: float, tall: float, left: float) -> tupl
     return tuple(boxes)
 
 
+NAME_LINES = 2  # of a name in the legend; the footer has all of a machine's
 HANDLE = 24.0
 GAP = 14.0
 ROW = style.SMALL * 1.45 / 72
@@ -390,7 +394,7 @@ PAPER = "hatched, grey: the paper's"
 HOLLOW = "hollow: wide interval or bimodal"
 SLOWER = "hollow: wide interval, bimodal, or slower alone than beside the other"
 
-Entry = tuple[str, Artist]
+Entry = tuple[str, Artist | None]  # a further line of a long name has nothing beside it
 
 
 def legend_entries(figure: Figure) -> list[Entry]:
@@ -535,18 +539,27 @@ def _add_lines(figure: Figure, found: dict[str, Artist]) -> None:
 
 
 def arrange(entries: Sequence[Entry], width: float = style.WIDTH) -> list[list[Entry]]:
-    """Breaks the entries into lines that fit a page of this width."""
+    """Breaks the entries into lines that fit a page of this width; a longer name goes on in a second line."""
     room = (width - 0.3) * 72
     lines: list[list[Entry]] = []
     used = room + 1
     for name, handle in entries:
-        wide = HANDLE + style.text_width(name, style.SMALL) + GAP
-        if used + wide > room:
-            lines.append([])
-            used = 0.0
-        lines[-1].append((name, handle))
-        used += wide
+        first, *more = _broken(name, (room - HANDLE - GAP) * HINTED)
+        for said, shown in ((first, handle), *((line, None) for line in more)):
+            wide = HANDLE + style.text_width(said, style.SMALL) + GAP
+            if shown is None or used + wide > room:
+                lines.append([])
+                used = 0.0
+            lines[-1].append((said, shown))
+            used += wide
     return lines
+
+
+def _broken(name: str, room: float) -> list[str]:
+    """The name in as many lines as it has room for, the last one cut where it has more to say."""
+    lines = style.wrap(name, style.SMALL, room) or [""]
+    last = " ".join(lines[NAME_LINES - 1 :])
+    return [*lines[: NAME_LINES - 1], *([style.shorten(last, style.SMALL, room)] if last else [])]
 
 
 def height_of_legend(lines: Sequence[Sequence[Entry]]) -> float:
@@ -561,7 +574,8 @@ def draw_legend(page: Page, lines: Sequence[Sequence[Entry]], top: float) -> Non
         left = 0.12 * 72
         middle = (top - PAD / 2 - ROW * (order + 0.5)) / tall
         for name, handle in line:
-            _handle(page, handle, left / 72 / wide, middle, (HANDLE - 6) / 72 / wide)
+            if handle is not None:
+                _handle(page, handle, left / 72 / wide, middle, (HANDLE - 6) / 72 / wide)
             page.text(
                 (left + HANDLE) / 72 / wide,
                 middle,

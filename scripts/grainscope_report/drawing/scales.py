@@ -33,8 +33,10 @@ def log2_x(axes: Axes, values: Sequence[float], unit: str, low: float, high: flo
     per_octave = room / math.log2(high / low)
     steps = (one for one in (1, 2, 4, 6, 8, 10) if _fit(range(first, last + 1, one), spell, per_octave))
     step = next(steps, max(1, last - first))
-    if unit == "%":
-        _percents(axes, low, high)
+    if unit in DECIMAL and (tens := _decimals(axes, low, high)):
+        axes.xaxis.set_major_locator(FixedLocator(tens))
+        axes.xaxis.set_major_formatter(FixedFormatter([significant(tick) for tick in tens]))
+        axes.xaxis.set_minor_locator(NullLocator())
         return
     # Multiples of the step, so that panels with different ranges tick alike: 4 KiB, 64 KiB, 1 MiB.
     begin = first + (-first) % step if unit == "bytes" and (last - first) >= 2 * step else first
@@ -64,16 +66,19 @@ def minor_ticks(axes: Axes, values: Sequence[float]) -> None:
     )
 
 
-def _percents(axes: Axes, low: float, high: float) -> None:
-    """Ticks at 0.1, 0.2, 0.5, 1, …: percent are no powers of two."""
-    ticks = [step * 10.0**power for power in range(-4, 4) for step in (1, 2, 5)]
+# Units of an x axis whose values are no powers of two.
+DECIMAL = ("%", "ms")
+
+
+def _decimals(axes: Axes, low: float, high: float) -> list[float]:
+    """Ticks at 0.1, 0.2, 0.5, 1, …, or where they are too close at 0.1, 1, 10, …; none of fewer than two."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**power for power in powers for step in (1, 2, 5)]
     ticks = [tick for tick in ticks if low <= tick <= high]
     room, _ = size_in_points(axes)
     if not _fit_values(ticks, significant, room / math.log2(high / low)):
         ticks = [tick for tick in ticks if significant(tick).strip("0.") == "1"]
-    axes.xaxis.set_major_locator(FixedLocator(ticks))
-    axes.xaxis.set_major_formatter(FixedFormatter([significant(tick) for tick in ticks]))
-    axes.xaxis.set_minor_locator(NullLocator())
+    return ticks if len(ticks) > 1 else []
 
 
 def _fit(powers: Sequence[int], spell, per_octave: float) -> bool:
@@ -92,15 +97,28 @@ def y_axis(axes: Axes, low: float, high: float, log: bool) -> None:
     """A linear axis from zero, or a log one with plain numbers."""
     if not log:
         axes.set_ylim(0, high)
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
+        axes.yaxis.set_major_formatter(FuncFormatter(_spelled))
         return
     axes.set_yscale("log")
     axes.set_ylim(low, high)
     decades = math.log10(high / low)
     subs = (1.0,) if decades > 3.2 else (1.0, 2.0, 5.0) if decades > 0.7 else tuple(range(1, 10))
     axes.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=20))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
+    axes.yaxis.set_major_formatter(FuncFormatter(_spelled))
     axes.yaxis.set_minor_locator(NullLocator())
+
+
+# What numbers may take of the margin beside a panel, points: the ticks and the axis' label take the rest.
+NUMBERS = style.LEFT * 72 - 21.0
+
+
+def _spelled(value: float, _: int | None = None) -> str:
+    """The number, or where it is so long that the axis' label would leave the page, such as `1e-5`."""
+    text = significant(value)
+    if style.text_width(text, style.SMALL) <= NUMBERS:
+        return text
+    digits, power = f"{value:.2e}".split("e")
+    return f"{float(digits):g}e{int(power)}"
 
 
 def band_labels(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
@@ -135,6 +153,8 @@ LABEL = style.FINE * 1.25
 MARGIN = 3.0
 # Beyond this much above the data a line would squash it: the label at the top says where the line is.
 REACH, REACH_LOG = 2.2, 4.0
+FAR = 2  # the last of these steps, in which a label may be further and further from its line
+AWAY = FAR + 1
 
 Point = tuple[float, float]
 Points = NDArray[np.float64]
@@ -179,6 +199,25 @@ def on_scale(levels: Sequence[Level], top: float, log: bool) -> tuple[list[Level
     return [level for level in levels if level.value <= reach], [
         level for level in levels if level.value > reach and level.name
     ]
+
+
+def fitted(
+    axes: Axes, levels: Sequence[Level], top: float, log: bool, end: Callable[[float, float], float]
+) -> tuple[list[Level], list[Level], float]:
+    """The levels on the axis, those beyond its end, and the end: `end` of the highest value and the share to
+    leave free above it.
+
+    That share may reach a level that lies too far above the data to be reached for: it is on the axis, too.
+    """
+    within, beyond = on_scale(levels, top, log)
+    while True:
+        highest = max([top, *(level.value for level in within)])
+        high = end(highest, room_above(axes, within, beyond))
+        reached = [level for level in beyond if level.value <= high]
+        if not reached:
+            return within, beyond, high
+        within += reached
+        beyond = [level for level in beyond if level.value > high]
 
 
 def room_above(axes: Axes, levels: Sequence[Level], beyond: Sequence[Level]) -> float:
@@ -236,16 +275,19 @@ def _label(
 ) -> tuple[str, Rectangle]:
     """The text and the place of a label: the first that cover nothing, else those that cover least.
 
-    Where the values of several machines are in the way, their range is written; then places further away.
+    Where the values of several machines are in the way, their range is written; then places further away,
+    at last anywhere on the axes, with an arrow to where the line is.
     """
     width, _ = size_in_points(axes)
     texts = dict.fromkeys((_said(group, several), _said(group, False)))
+    line = _height_of(axes, max(level.value for level in group))
     best: tuple[tuple[float, int], str, Rectangle] | None = None
-    for away in (False, True):
-        for text in (style.shorten(one, style.FINE, width - 2 * MARGIN) for one in texts):
+    for away in range(AWAY):
+        for said in texts:
+            text = style.shorten(f"{'↓ ' * (away == FAR)}{said}", style.FINE, width - 2 * MARGIN)
             for spot in _spots(axes, group, style.text_width(text, style.FINE), lines, away):
                 if best is None or cost(spot) < best[0]:
-                    best = cost(spot), text, spot
+                    best = cost(spot), text if spot.bottom > line else text.replace("↓", "↑", 1), spot
             covered, _ = best[0]
             if not covered:
                 return best[1:]
@@ -253,13 +295,14 @@ def _label(
 
 
 def _spots(
-    axes: Axes, group: Sequence[Level], wide: float, lines: Sequence[float], away: bool
+    axes: Axes, group: Sequence[Level], wide: float, lines: Sequence[float], away: int
 ) -> list[Rectangle]:
     """The places for a label, the preferred first: above its line, below it, above lines crowded there.
 
-    Further `away` are places a line of text higher or lower, and more of them along the line.
+    Further `away` are places a line of text higher or lower, and more of them along the line; then those any
+    number of lines away, the nearest first.
     """
-    width, _ = size_in_points(axes)
+    width, height = size_in_points(axes)
     top = _height_of(axes, max(level.value for level in group))
     below = _height_of(axes, min(level.value for level in group)) - LABEL - 0.4
     crowd = top
@@ -270,7 +313,17 @@ def _spots(
     sides = (MARGIN, width - MARGIN - wide, *((width - wide) * share for share in shares))
     heights = [top + 0.8, below, crowd + 0.8]
     heights += [crowd + 0.8 + LABEL, below - LABEL] if away else []
-    return [Rectangle(left, bottom, wide) for left in sides for bottom in heights]
+    if away < FAR:
+        return [Rectangle(left, bottom, wide) for left in sides for bottom in heights]
+    far = range(2, math.ceil(height / LABEL))
+    heights = [bottom for step in far for bottom in (crowd + 0.8 + step * LABEL, below - step * LABEL)]
+    # Beside another line it would be read as that one's.
+    clear = [
+        bottom
+        for bottom in heights
+        if not any(bottom - MARGIN < line < bottom + LABEL + MARGIN for line in lines)
+    ]
+    return [Rectangle(left, bottom, wide) for bottom in clear for left in sides]
 
 
 def _cost(

@@ -340,7 +340,8 @@ class DotPanel:
     """Rows of dots along a horizontal axis; rows of one name follow one another and show it once.
 
     Where `numbered`, of one machine the value of each row's first dot is written behind it. Unless `named`,
-    the rows are those of the panel to the left, which has their names.
+    the rows are those of the panel to the left, which has their names. Where `headed`, names of rows with
+    parts stand above them, on lines without dots.
     """
 
     title: str
@@ -353,6 +354,7 @@ class DotPanel:
     width: float = 1.5
     y_label: str = ""
     named: bool = True
+    headed: bool = False
 
 
 @dataclass(frozen=True)

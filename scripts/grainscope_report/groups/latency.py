@@ -18,9 +18,9 @@ from grainscope_report.units import format_bytes, format_time
 FAMILY = "call"
 NAMES = {
     "launch": "kernel launch",
-    "launch_and_wait": "launch and wait",
     "launch_with_arguments": "kernel launch",
     "launch_by_threads": "kernel launch",
+    "launch_and_wait": "launch and wait",
     "stream_synchronize": "cudaStreamSynchronize",
     "device_synchronize": "cudaDeviceSynchronize",
     "device_synchronize_by_threads": "cudaDeviceSynchronize",

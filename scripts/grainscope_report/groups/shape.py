@@ -386,7 +386,7 @@ def _dot(machine: Machine, row: MachineRow) -> Dot:
 
 # What a cell of a map has room for.
 SHORT = {"one_by_one": "each", "batch_merged": "merged", "cpu_gather": "CPUs"}
-TIE = "≈"
+TIE, ONLY = "≈", "only"
 # The axes of pages but for their size and number, as far as they are not the method's own.
 USUAL_PAGES = {axis: value for axis, value in USUAL.items() if axis in ("order", "pool")}
 USUAL_PAGES |= {
@@ -405,9 +405,12 @@ def build_pages(machines: Sequence[Machine]) -> Figure:
         return Figure(machines, ())
     notes = []
     if maps:
+        cells = (cell for panel in maps for row in panel.cells for cell in row)
+        alone = f"; {ONLY}: no other was measured" * any(cell.text.startswith(ONLY) for cell in cells)
         notes.append(
             "Maps: the fastest method and its GB/s, of pages drawn at random in a pool of the usual size; "
-            f"{TIE}: others are as fast within the uncertainty. `grainscope-report dispatch` names them."
+            f"{TIE}: others are as fast within the uncertainty{alone}. `grainscope-report dispatch` names "
+            "them."
         )
     if panels:
         notes.append(
@@ -444,14 +447,14 @@ def _cell(point: Point | None) -> Cell:
     first = point.ways[0]
     said = SHORT.get(first.method, first.method)
     also = [PAGE_METHODS.get(way.method, way.method) for way in point.tied]
+    note = f"as fast within the uncertainty: {', '.join(also)}" if also else ""
+    alone = point.margin is None
     return Cell(
         first.rate,
-        f"{TIE} {said}\n{significant(first.rate.value)}"
-        if also
-        else f"{said}\n{significant(first.rate.value)}",
+        f"{f'{ONLY} ' * alone}{f'{TIE} ' * bool(also)}{said}\n{significant(first.rate.value)}",
         method=first.method,
         name=PAGE_METHODS.get(first.method, first.method),
-        note=f"as fast within the uncertainty: {', '.join(also)}" if also else "",
+        note="the only method measured" if alone else note,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from grainscope_report import families, statistics
 from grainscope_report.figures import parts
-from grainscope_report.figures.model import WHOLE, Bar, BarPanel, BarSeries, Panel
+from grainscope_report.figures.model import WHOLE, Bar, BarPanel, BarSeries, Panel, exact
 from grainscope_report.figures.parts import NEAREST, grouped, in_order
 from grainscope_report.machine import Machine
 from grainscope_report.model import MODEL, Row, Traffic
@@ -91,6 +91,15 @@ class Run:
     def time(self) -> Estimate:
         """The median over trials, seconds, with its interval, or of fewer than 8 trials their range."""
         return self.row.time
+
+    def of_time(self, rate: float) -> Estimate:
+        """A rate of the median time, such as TEPS, with the interval that the time gives it; a model's is
+        exact.
+        """
+        if self.label != "measured":
+            return exact(rate)
+        time = self.time
+        return Estimate(rate, rate * time.value / time.high, rate * time.value / time.low, time.visits)
 
     @cached_property
     def trials(self) -> Mapping[str, float]:

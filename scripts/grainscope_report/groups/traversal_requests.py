@@ -356,7 +356,7 @@ def rates_panel(machines: Sequence[Machine], here: Sequence[Run]) -> BarPanel | 
             return Bar(None, machine=column.machine)
         rate, share = run.counter("link_gb_s"), run.link_fraction
         text = f"{rate:.1f}" + (f", {100 * share:.0f} %" if share and len(own) == 1 else "")
-        return Bar(exact(rate), text, machine=column.machine)
+        return Bar(run.of_time(rate), text, machine=column.machine)
 
     series = tuple(
         BarSeries(traversal.spoken(one), one, tuple(bar(column, one) for column in shown)) for one in accesses

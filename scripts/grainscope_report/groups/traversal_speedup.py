@@ -621,7 +621,7 @@ def _bar(run: Run | None, measure: str) -> Bar:
         return Bar(None)
     count = run.counter(measure) if measure else run.entries
     rate = count if measure == "teps" else count / run.time.value
-    return Bar(exact(rate / 1e9), format_time(run.time.value))
+    return Bar(run.of_time(rate / 1e9), format_time(run.time.value))
 
 
 def _scaling(machines: Sequence[Machine], model: Sequence[Run]) -> BarPanel | None:

@@ -207,7 +207,7 @@ def _facts(result: Result) -> Iterator[tuple[str, str]]:
     run, length, counts = result.run, took(result), Counter(row.status for row in result.rows)
     said = [asked_for(run), f"started {run.started}", *([f"took {length}"] if length else [])]
     counted = (f"{counts[status]} {status}" for status in ("ok", "failed", "skipped") if counts[status])
-    yield "Run", ", ".join([*said, ", ".join(counted)])
+    yield "Run", ", ".join([*said, *counted])
     yield "File", str(result.path)
 
 

@@ -154,6 +154,22 @@ TEST(Question, the_cpu_beside_another_place_is_host_memory) {
             (Values{"device", "managed", "mapped", "subway"}));
 }
 
+TEST(Question, a_node_is_the_node_of_families_without_gpus_too) {
+  const Question memory("memory bandwidth node 0");
+  const Question other("memory bandwidth node 1");
+  std::size_t found = 0;
+  for (const Case& id : full()) {
+    const auto from = std::find_if(id.site.begin(), id.site.end(),
+                                   [](const Site& site) { return site.key == "from_node"; });
+    if (id.family == "host/memcpy" && from != id.site.end()) {
+      EXPECT_EQ(memory.matches(id), from->value == 0) << id.name();
+      EXPECT_EQ(other.matches(id), from->value == 1) << id.name();
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 0U);
+}
+
 TEST(Question, to_the_device_is_every_gather_but_the_one_that_brings_nothing_there) {
   std::set<std::string> modes = meant("gather", "gather", "mode");
   EXPECT_EQ(modes.erase("cpu_gather"), 1U);
