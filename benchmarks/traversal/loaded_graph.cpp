@@ -70,6 +70,10 @@ graph::Csr graph_of_run(const graph::GraphSpec& spec, bool weights, const std::s
   } catch (const UsageError& error) {
     throw InputError(error.what());
   }
+  if (graph.edges() == 0) {
+    throw InputError("the graph " + (spec.path.empty() ? graph.name : spec.path) +
+                     " has no edge: there is nothing to walk or to sample");
+  }
   if (!not_kept.empty()) {
     std::cerr << "grainscope: the graph " << graph.name
               << " is not kept, and whoever needs it makes it again: " << not_kept << std::endl;

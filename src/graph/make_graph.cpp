@@ -104,6 +104,10 @@ GraphSpec parse_graph_spec(const std::string& text) {
   const std::string first = text.substr(0, colon);
   if (colon == std::string::npos) {
     if (builtin(text) == nullptr) {
+      std::error_code error;
+      if (std::filesystem::exists(text, error)) {
+        throw UsageError("'" + text + "' is no graph by name: to read that file write file:" + text);
+      }
       refuse(text, "no graph of that name is inside the program");
     }
     return {Kind::builtin, 0, 0, text};

@@ -191,6 +191,24 @@ const char* line_of(const Header& header, std::uint64_t vertex) {
   return header.line;
 }
 
+// Of lists some of whose neighbours `build_csr` dropped, as it does of those that stand there twice.
+[[noreturn]] void refuse_repeated(const Text& text, const Header& header, const Csr& graph) {
+  std::uint64_t vertex = 0;
+  for (Cursor cursor(header.body); vertex < header.vertices && !cursor.at_end();) {
+    const char* const line = cursor.at;
+    next_line(cursor);
+    if (*line == '%') {
+      continue;
+    }
+    const std::uint64_t words = count_words(line, cursor.at) - header.leading;
+    if (words / (header.weighted ? 2 : 1) != graph.degree(static_cast<Vertex>(vertex))) {
+      refuse(text, line, "vertex " + std::to_string(vertex + 1) + " has a neighbour twice");
+    }
+    ++vertex;
+  }
+  refuse(text, header.line, "a vertex has a neighbour twice");
+}
+
 // An edge stands in the lists of both its ends.
 void require_both_ways(const Text& text, const Header& header, const Csr& graph) {
   const auto fault = first_unpaired(graph);
@@ -230,6 +248,9 @@ Csr read_metis(const Text& text, const ReadOptions& options) {
   }
   Csr graph = build_csr(std::move(edges), {.symmetrise = false});
   graph.directed = false;
+  if (graph.edges() != entries) {
+    refuse_repeated(text, header, graph);
+  }
   require_both_ways(text, header, graph);
   return graph;
 }

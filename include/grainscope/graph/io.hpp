@@ -53,8 +53,9 @@ struct ReadOptions {
 // parallel (their offsets start at byte 17).
 [[nodiscard]] Csr read_graph(const std::string& path, const ReadOptions& options = {});
 
-// .sg, .wsg and .bel: written beside and renamed, whole or not at all. Throws UsageError for other formats
-// and weights that are missing, EnvironmentError where the disk is full.
+// .sg, .wsg and .bel: written beside and renamed, each file whole or not at all; the three of a .bel are
+// renamed one after another. Throws UsageError for other formats and weights that are missing,
+// EnvironmentError where the disk is full.
 void write_graph(const Csr& graph, const std::string& path);
 
 // As make_graph (generate.hpp), which keeps what it makes in `cache_dir` with a finger print beside it,

@@ -86,6 +86,20 @@ TEST_F(LoadedFile, has_weights_of_the_range_asked_for_only_where_it_has_none) {
   }
 }
 
+TEST_F(LoadedFile, without_an_edge_is_refused) {
+  const graph::GraphSpec spec = graph::parse_graph_spec(put("empty.graph", "3 0\n\n\n\n"));
+  const std::string why =
+      test::refusal<InputError>([&] { static_cast<void>(graph_of_run(spec, false, "")); });
+  EXPECT_TRUE(says(why, "empty.graph has no edge")) << why;
+}
+
+TEST_F(LoadedFile, that_is_named_without_a_word_before_is_said_how_to_write) {
+  const std::string path = put("own.el", "0 1\n").substr(std::string("file:").size());
+  const std::string why =
+      test::refusal<UsageError>([&] { static_cast<void>(graph::parse_graph_spec(path)); });
+  EXPECT_TRUE(says(why, "write file:" + path)) << why;
+}
+
 TEST_F(LoadedFile, that_is_no_graph_is_refused_as_before) {
   EXPECT_THROW(
       LoadedGraph(graph::parse_graph_spec(put("bad.wel", "0 1 7\nnothing\n")), graph::Order::original, ""),
