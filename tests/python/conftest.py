@@ -2,6 +2,7 @@
 
 import gc
 import io
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, suppress
 from functools import lru_cache
@@ -18,7 +19,7 @@ import synthetic_training
 import synthetic_traversals
 from compared import type_b
 from grainscope_report import reader, uncertainty
-from grainscope_report.cli import SELDOM
+from grainscope_report.cli import SELDOM, main
 from grainscope_report.commands import files as commands_files
 from grainscope_report.machine import Machine, machines
 from grainscope_report.model import Result
@@ -140,3 +141,21 @@ def small(tmp_path: Path) -> Path:
     remote = pinned_copy(locality="remote")
     file.lose("skipped", "this machine has one NUMA node", "transfer/memcpy", remote, FAR)
     return file.write(tmp_path / "run" / "result.json")
+
+
+@pytest.fixture
+def check(tmp_path: Path, capsys: pytest.CaptureFixture):
+    """Runs `check` on files with these rules; gives the exit status, what was said, and the JSON."""
+
+    def run(text: str, *files: File, arguments=()) -> tuple[int, str, dict]:
+        (tmp_path / "rules.toml").write_text(text)
+        paths = [str(file.write(tmp_path / f"{at}.json")) for at, file in enumerate(files)]
+        out = tmp_path / "out.json"
+        out.unlink(missing_ok=True)
+        status = main(
+            ["check", *paths, "--rules", str(tmp_path / "rules.toml"), "--json", str(out), *arguments]
+        )
+        said = capsys.readouterr()
+        return status, said.out + said.err, json.loads(out.read_text()) if out.exists() else {}
+
+    return run

@@ -11,22 +11,10 @@ import pytest
 from grainscope_report.acceptance import judge, node_rules
 from grainscope_report.cli import main
 from planted import SITE, pinned_copy
+from planted_checks import BIG, COPY, HOT, RUN, VISITS, add, machine, stopped
 from synthetic import MIB, File
-from test_check import (
-    BIG,
-    COPY,
-    HOT,
-    PEAK,
-    RUN,
-    VISITS,
-    add,
-    machine,
-    node,
-    ruled,
-    several,
-    stopped,
-    two_nodes,
-)
+from test_check_links import PEAK, two_nodes
+from test_check_node import node, ruled, several
 
 WHOLE = "grainscope --preset acceptance --out DIR"
 PART = "grainscope --preset acceptance --benchmark_filter="

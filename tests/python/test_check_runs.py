@@ -6,9 +6,9 @@ import documents
 from grainscope_report import reader, uncertainty
 from grainscope_report.acceptance import deriving, judge, rules
 from planted import SITE, pinned_copy
+from planted_checks import BIG, COPY, RUN, VISITS, add, machine
 from stored import ROOT, TOGETHER
 from synthetic import MIB, File
-from test_check import BIG, COPY, RUN, VISITS, add, machine
 
 # Sets for the machines that the committed runs are of.
 SETS = ("nvlink", "pcie5")

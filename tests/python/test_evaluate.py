@@ -85,6 +85,26 @@ def test_where_others_take_cpus_of_one_host_alone_less_is_certain(xy):
     assert times[1] < times[2]
 
 
+def test_a_crowded_host_makes_twice_as_uncertain_as_a_shared_one_beside_a_quiet_host(xy):
+    quiet, shared, crowded = 0.001, 0.02, 0.5
+
+    def widths(r: float, x: float, y: float) -> dict[str, float]:
+        taken = {"r": of_a_host(r), "X": of_a_host(x, **X), "Y": of_a_host(y, **Y)}
+        _, document = xy(**taken)
+        said = [line for line in document["warnings"] if "others took CPUs of its host" in line]
+        warned = {name for line in said for name in line.partition(":")[0].split(", ")}
+        assert warned == {name for name, of in (("X", x), ("Y", y)) if of > min(r, x, y)}
+        times = {name: candidate(document, name)["time"] for name in "XY"}
+        return {name: math.log(time["high"] / time["low"]) for name, time in times.items()}
+
+    told = widths(quiet, shared, crowded)
+    assert told["X"] > 0.05
+    assert told["Y"] == pytest.approx(2 * told["X"], rel=0.02)
+    # Steps are from the least shared host of all: where that is a shared one, a crowded one is a step away.
+    assert widths(shared, shared, crowded)["Y"] == pytest.approx(told["X"], rel=0.02)
+    assert widths(crowded, crowded, crowded)["Y"] < 0.01 * told["X"]
+
+
 def test_the_flip_share_is_exact_and_swaps_the_order_when_tried(xy):
     _, document = xy()
     [flip] = document["flips"]

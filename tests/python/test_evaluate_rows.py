@@ -371,7 +371,7 @@ def test_nodes_with_other_numbers_of_gpus_have_no_price_of_a_gpu(tmp_path, capsy
     two.context["environment"]["gpus"] *= 2
     text = workload(candidates="X=30000").replace('["X.json"]', '["n0.json", "n1.json"]')
     files = {"n0": machine(1.0, 1.0, "node-0"), "n1": two}
-    assert evaluate(tmp_path, text, **files)[0] == 2
+    assert evaluate(tmp_path, text, **files) == (3, {})
     assert "nodes of candidate 'X' have 1 to 2 GPUs: give `gpus`" in capsys.readouterr().err
     assert evaluate(tmp_path, text.replace("price_node", "gpus = 2\nprice_node"), **files)[0] == 0
 

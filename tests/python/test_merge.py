@@ -280,19 +280,35 @@ def test_what_cannot_be_written_is_said(tmp_path, capsys):
     assert "cannot be written" in capsys.readouterr().err
 
 
-def test_shards_over_two_graphs_of_one_name_are_no_run(tmp_path):
-    """Somebody has written the file of the graph anew between them."""
+GRAPH = {"vertices": 500, "entries": 5000, "degree_cdf": [[8, 0.25], [16, 1.0]]}
+TABLE = {"rows": 500, "columns": 32, "element": 4}
+
+
+@pytest.mark.parametrize(
+    ("what", "was", "now", "said"),
+    [
+        ("graph", GRAPH, GRAPH | {"vertices": 9000, "entries": 90000},
+         "its graph mine has 9000 vertices and 90000 entries, not 500 vertices and 5000 entries"),
+        ("graph", GRAPH, GRAPH | {"degree_cdf": [[8, 0.5], [16, 1.0]]},
+         "its graph mine has, by length of list, shares of entries of 8: 0.5, 16: 1.0, not 8: 0.25, 16: 1.0"),
+        ("features", TABLE, TABLE | {"columns": 16},
+         "its table of features has 500 rows of 16 columns of 4 bytes, not 500 rows of 32 columns of 4"),
+    ],
+)  # fmt: skip
+def test_shards_over_two_files_of_one_name_are_no_run(tmp_path, what, was, now, said):
+    """Somebody has written the file of the graph or of the features anew between them."""
     paths = [shard(tmp_path, index) for index in (1, 2)]
-    for path, vertices in zip(paths, (500, 9000), strict=True):
+
+    def written(facts: dict, path: Path) -> tuple[Path, dict]:
         document = json.loads(path.read_text())
         row = next(row for row in document["benchmarks"] if row["status"] == "ok")
         row["case"]["axes"]["graph"] = "mine"
-        row["graph"] = {"vertices": vertices, "entries": 10 * vertices, "degree_cdf": [[16, 1.0]]}
-        path.write_text(json.dumps(document))
-    with pytest.raises(
-        exchange.NotOneRunError, match="its graph mine has 9000 vertices and 90000 entries, not 500"
-    ):
-        exchange.merge([(path, json.loads(path.read_text())) for path in paths])
+        row[what] = facts
+        return path, document
+
+    exchange.merge([written(was, path) for path in paths])
+    with pytest.raises(exchange.NotOneRunError, match=said):
+        exchange.merge([written(facts, path) for facts, path in zip((was, now), paths, strict=True)])
 
 
 def test_a_merged_file_is_packed_where_its_name_says_so(tmp_path):

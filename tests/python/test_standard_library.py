@@ -69,3 +69,18 @@ def test_what_is_not_there_is_noticed(files, tmp_path, command, lacks):
     assert re.fullmatch(rf"grainscope-report: .* Python finds no module {lacks}: .*\n", ran.stderr)
     assert ran.returncode == 2
     assert not (tmp_path / "out").exists()
+
+
+def test_what_writes_documents_helps_without_what_it_needs():
+    """Whether numpy is there is asked once there is something to write."""
+    script = resources.CHECKOUT / "scripts" / "docs"
+    alone = ALONE.partition("from grainscope_report.cli")[0].replace('{"', '{"documents", "')
+    code = f"{alone}\nimport runpy\nrunpy.run_path({str(script)!r}, run_name='__main__')"
+    told = {}
+    for argument in ("--help", "--check"):
+        command = [sys.executable, "-I", "-c", code, argument]
+        told[argument] = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (told["--help"].returncode, told["--help"].stderr) == (0, "")
+    assert "scripts/docs --draw DIR" in told["--help"].stdout
+    assert told["--check"].returncode == 1
+    assert re.fullmatch(r"docs: .*Python finds no module \w+: .*\n", told["--check"].stderr)

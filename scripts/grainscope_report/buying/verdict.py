@@ -586,7 +586,7 @@ def _gpus(judged: Any, workload: Workload) -> int:
     counts = sorted({len(result.environment.gpus) for result in judged.machine.results} if judged else {0})
     if len(counts) > 1:
         name = judged.machine.name
-        raise ReportError(
+        raise NotComparableError(
             f"{workload.path}: nodes of candidate {name!r} have {counts[0]} to {counts[-1]} GPUs: give `gpus`"
         )
     return counts[0]

@@ -519,25 +519,38 @@ def _require_one_run(files: Sequence[Loaded]) -> None:
                 f"{path} is not complete ({one['context']['run']['why_incomplete']}): "
                 f"finish it with `grainscope --resume {quoted(path.parent)}`"
             )
-    _require_same_graphs(files)
+    _require_same_inputs(files)
     _require_all_shards(files)
 
 
-def _require_same_graphs(files: Sequence[Loaded]) -> None:
-    """A file of a graph may have become another between two shards."""
-    known: dict[str, tuple[Path, tuple[int, int]]] = {}
+def _require_same_inputs(files: Sequence[Loaded]) -> None:
+    """A file of a graph or of features may have become another between two shards.
+
+    What rows record of it is compared. Files that differ in nothing of that are taken for one.
+    """
+    known: dict[str, tuple[Path, str]] = {}
     for path, document in files:
         for row in document["benchmarks"]:
-            name, facts = row["case"]["axes"].get("graph"), row.get("graph")
-            if name is None or facts is None:
-                continue
-            size = (facts["vertices"], facts["entries"])
-            first, expected = known.setdefault(name, (path, size))
-            if size != expected:
-                raise NotOneRunError(
-                    f"{path} is no shard of the same run as {first}: its graph {name} has {size[0]} vertices "
-                    f"and {size[1]} entries, not {expected[0]} and {expected[1]}"
-                )
+            for what, facts in _inputs(row):
+                first, expected = known.setdefault(what, (path, facts))
+                if facts != expected:
+                    raise NotOneRunError(
+                        f"{path} is no shard of the same run as {first}: its {what} {facts}, not {expected}"
+                    )
+
+
+def _inputs(row: Raw) -> Iterator[tuple[str, str]]:
+    """What a row records of its graph and its features, each under the words for it."""
+    axes, graph, features = row["case"]["axes"], row.get("graph"), row.get("features")
+    if graph and "graph" in axes:
+        name = f"graph {axes['graph']}"
+        yield f"{name} has", f"{graph['vertices']} vertices and {graph['entries']} entries"
+        if curve := graph.get("degree_cdf"):
+            lists = ", ".join(f"{degree}: {share}" for degree, share in curve)
+            yield f"{name} has, by length of list, shares of entries of", lists
+    if features:
+        table = f"{features['rows']} rows of {features['columns']} columns of {features['element']} bytes"
+        yield "table of features has", table
 
 
 def _require_all_shards(files: Sequence[Loaded]) -> None:

@@ -487,7 +487,11 @@ def _unique(time_s: Estimate, row: Row) -> Estimate | None:
 def _where_fewer(asked: Curve, distinct: Curve) -> Curve | None:
     """The part of a curve of distinct rows in which it can be told from that of all, and one point more."""
     rates = dict(zip(asked.x, asked.y, strict=True))
-    fewer = [at for at, point in enumerate(distinct.points) if point.y.value < WORTH * rates[point.x].value]
+    fewer = [
+        at
+        for at, point in enumerate(distinct.points)
+        if point.x in rates and point.y.value < WORTH * rates[point.x].value
+    ]
     if not fewer:
         return None
     kept = distinct.points[fewer[0] : fewer[-1] + 2]
