@@ -2,12 +2,15 @@
 
 import json
 from functools import cache
+from statistics import median
 
 from documents import REFERENCE, part, rows_of
 
 PRESET_FLAG = "--preset=paper"
 SOURCES = 64  # that the preset starts bfs and sssp from
 NO_GPU = "none"
+# Parts that ran two at a time, each on one GPU of a pair.
+BESIDE = tuple(f"h200-paper-{part}of12.json.gz" for part in (1, 2, 3, 4))
 
 
 @cache
@@ -47,3 +50,24 @@ def of_sources(algorithm: str) -> str:
 @part("coverage.paper_fewest")
 def fewest() -> str:
     return str(min(sources("bfs") + sources("sssp")))
+
+
+@cache
+def slower(run: str) -> dict[str, list[float]]:
+    """The times of rows that ran beside another part over those of a whole run, by family."""
+    alone = {(row.name, row.case.version): row.median_s for row in measured(run)}
+    found: dict[str, list[float]] = {}
+    for row in (row for name in BESIDE for row in measured(name)):
+        if time_s := alone.get((row.name, row.case.version)):
+            found.setdefault(row.case.family, []).append(row.median_s / time_s)
+    return found
+
+
+@part("coverage.paper_beside")
+def beside(run: str, what: str) -> str:
+    """How many rows a run has, too; by how many percent the middle one is slower; the slowest of a family."""
+    families = slower(run)
+    ratios = [ratio for of_family in families.values() for ratio in of_family]
+    if what == "rows":
+        return str(len(ratios))
+    return f"{100 * median(ratios) - 100:.0f}" if what == "middle" else f"{max(families[what]):.1f}"

@@ -105,7 +105,7 @@ GraphSpec parse_graph_spec(const std::string& text) {
   if (colon == std::string::npos) {
     if (builtin(text) == nullptr) {
       std::error_code error;
-      if (std::filesystem::exists(text, error)) {
+      if (std::filesystem::is_regular_file(text, error)) {
         throw UsageError("'" + text + "' is no graph by name: to read that file write file:" + text);
       }
       refuse(text, "no graph of that name is inside the program");

@@ -2,6 +2,7 @@
 // each vertex, counted from 1; comments begin with '%'.
 
 #include <algorithm>
+#include <utility>
 
 #include "grainscope/core/error.hpp"
 #include "readers.hpp"
@@ -181,32 +182,30 @@ void parse_chunk(const Chunk& chunk, const Header& header, const EdgeList& edges
   }
 }
 
-const char* line_of(const Header& header, std::uint64_t vertex) {
-  Cursor cursor(header.body);
-  for (std::uint64_t v = 0; !cursor.at_end(); next_line(cursor)) {
-    if (*cursor.at != '%' && v++ == vertex) {
-      return cursor.at;
-    }
-  }
-  return header.line;
-}
-
-// Of lists some of whose neighbours `build_csr` dropped, as it does of those that stand there twice.
-[[noreturn]] void refuse_repeated(const Text& text, const Header& header, const Csr& graph) {
+// The first line of a vertex, counted from 0, that suits; the header's where none does.
+template <class Suits>
+std::pair<std::uint64_t, const char*> first_line(const Header& header, const Suits& suits) {
   std::uint64_t vertex = 0;
-  for (Cursor cursor(header.body); vertex < header.vertices && !cursor.at_end();) {
+  for (Cursor cursor(header.body); !cursor.at_end();) {
     const char* const line = cursor.at;
     next_line(cursor);
-    if (*line == '%') {
-      continue;
+    if (*line != '%' && suits(vertex++, line, cursor.at)) {
+      return {vertex - 1, line};
     }
-    const std::uint64_t words = count_words(line, cursor.at) - header.leading;
-    if (words / (header.weighted ? 2 : 1) != graph.degree(static_cast<Vertex>(vertex))) {
-      refuse(text, line, "vertex " + std::to_string(vertex + 1) + " has a neighbour twice");
-    }
-    ++vertex;
   }
-  refuse(text, header.line, "a vertex has a neighbour twice");
+  return {vertex, header.line};
+}
+
+// Of repeats `build_csr` keeps one.
+void require_no_repeats(const Text& text, const Header& header, std::uint64_t entries, const Csr& graph) {
+  if (graph.edges() == entries) {
+    return;
+  }
+  const auto [vertex, line] = first_line(header, [&](std::uint64_t v, const char* begin, const char* end) {
+    return v < header.vertices && (count_words(begin, end) - header.leading) / (header.weighted ? 2 : 1) !=
+                                      graph.degree(static_cast<Vertex>(v));
+  });
+  refuse(text, line, "vertex " + std::to_string(vertex + 1) + " has a neighbour twice");
 }
 
 // An edge stands in the lists of both its ends.
@@ -217,7 +216,9 @@ void require_both_ways(const Text& text, const Header& header, const Csr& graph)
   }
   const std::string from = std::to_string(fault->vertex + std::uint64_t{1});
   const std::string to = std::to_string(graph.targets[fault->entry] + std::uint64_t{1});
-  refuse(text, line_of(header, fault->vertex),
+  const char* const line =
+      first_line(header, [&](std::uint64_t v, auto, auto) { return v == fault->vertex; }).second;
+  refuse(text, line,
          "vertex " + from + " has the neighbour " + to + ", but vertex " + to +
              (fault->other_weight ? " has another weight for it" : " has no neighbour " + from) +
              ": edges of this format run both ways");
@@ -248,9 +249,7 @@ Csr read_metis(const Text& text, const ReadOptions& options) {
   }
   Csr graph = build_csr(std::move(edges), {.symmetrise = false});
   graph.directed = false;
-  if (graph.edges() != entries) {
-    refuse_repeated(text, header, graph);
-  }
+  require_no_repeats(text, header, entries, graph);
   require_both_ways(text, header, graph);
   return graph;
 }

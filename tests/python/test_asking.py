@@ -1,240 +1,42 @@
-"""Words that people use: what they are understood as, and what a run answers."""
+"""What a run answers to the words that people use."""
 
-import json
 import math
 import re
-import string
-import subprocess
-from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from command_lines import PROGRAM
+from asked import ONE_GPU, RUNS, TWO_GPUS, ask, meant, told
 from compared import H100, SIZES, copies
-from grainscope_report.asking import sentence
 from grainscope_report.asking.sentence import understand
 from grainscope_report.cli import main
-from grainscope_report.errors import ReportError
-from grainscope_report.model import Case
-from grainscope_report.reader import read
 from grainscope_report.units import plural
 from planted import SITE, pinned_copy
-from stored import hold
 from synthetic import MIB, File
 
-ROOT = Path(__file__).resolve().parents[2]
-GOLDEN = json.loads((ROOT / "tests/golden/questions.json").read_text())
-RUNS = ROOT / "results/reference"
-needs_program = pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM names no program")
 REFERENCE = RUNS / "acceptance/h100-a.json.gz"
-# One sentence of ordinary words for each family.
-REACHED = {
-    "host/memcpy": "how fast does the cpu copy host memory",
-    "host/latency": "memory latency",
-    "host/first_touch": "first touch huge pages",
-    "host/malloc": "malloc",
-    "host/flush": "cache flush",
-    "transfer/memcpy": "h2d",
-    "transfer/host_copy": "staging copy",
-    "transfer/kernel_copy": "kernel copy d2h",
-    "transfer/zero_copy": "zero-copy",
-    "transfer/managed": "unified memory",
-    "transfer/duplex": "bidirectional",
-    "transfer/local": "d2d",
-    "transfer/peer": "p2p",
-    "transfer/collective": "ring",
-    "transfer/relay": "borrowed links",
-    "collective/all_reduce": "allreduce",
-    "collective/all_gather": "all gather",
-    "collective/reduce_scatter": "reduce scatter",
-    "collective/broadcast": "broadcast",
-    "collective/all_to_all": "all to all",
-    "collective/send_receive": "send and receive",
-    "transfer/written": "written transfers",
-    "latency/chase": "pointer chase",
-    "latency/managed_touch": "page fault latency",
-    "latency/flag": "ping-pong",
-    "call": "kernel launch",
-    "contention": "interference",
-    "grain/pieces": "4 KiB pieces",
-    "grain/gpu_memory": "pieces in gpu memory",
-    "grain/saturation": "how many SMs fill the link",
-    "reach/gather": "random access",
-    "gather": "feature gathering",
-    "gather/bag": "embedding bags",
-    "sm_share/gather": "green contexts",
-    "sm_share/split": "gather and compute",
-    "shape/copy": "halo",
-    "shape/pages": "paged copies",
-    "traversal/bfs": "bfs kron",
-    "traversal/cc": "connected components",
-    "traversal/pr": "pagerank",
-    "traversal/sssp": "shortest paths",
-    "lean/bfs": "direction-optimising bfs",
-    "lean/cc": "compressed connected components",
-    "lean/pr": "compressed pagerank",
-    "lean/sssp": "lean sssp",
-    "sampling/neighbours": "neighbor sampling",
-    "tiering/score": "hot rows",
-    "tiering/reorder": "renumbering",
-    "pipeline/graphsage": "graphsage training",
-    "model/bfs": "modelled bfs",
-    "model/cc": "modelled connected components",
-    "model/pr": "predicted pagerank",
-    "model/sssp": "modelled sssp",
-    "model/uvm": "modelled uvm",
-    "model/gather": "modelled gather",
-}
+QUICK = RUNS / "h100-quick-now.json.gz"
+NO_GPU = RUNS / "no-gpu-quick.json"
 
 
-def why_not(question: str) -> str:
-    with pytest.raises(ReportError) as refused:
-        understand(question)
-    return str(refused.value)
+def planted_ways(tmp_path: Path, slower: dict[int, float]) -> Path:
+    """Pinned copies and pageable ones, which take so many times as long, by two values of another axis."""
+    file = File(gpus=(H100,))
+    for size, times in slower.items():
+        for path, more in (("pinned_to_gpu", 1.0), ("pageable_to_gpu", times)):
+            for flush, beside in (("on", 1.0), ("off", 0.5)):
+                seconds = size / 50e9 * more * beside
+                axes = pinned_copy(size, path=path, flush=flush)
+                file.add("transfer/memcpy", axes, SITE, seconds, spread=0.001)
+    return file.write(tmp_path / "result.json")
 
 
-def ask(capsys, file: Path, question: str, status: int = 0) -> str:
-    assert main(["ask", str(file), *question.split()]) == status
-    return capsys.readouterr().out
-
-
-@pytest.mark.parametrize("each", GOLDEN["understood"], ids=lambda each: each["question"])
-def test_a_question_is_understood_as_the_program_does(each):
-    assert {"question": each["question"]} | understand(each["question"]).as_json() == each
-
-
-@pytest.mark.parametrize("each", GOLDEN["refused"], ids=lambda each: each["question"])
-def test_a_question_is_refused_as_the_program_does(each):
-    assert why_not(each["question"]) == each["why"]
-
-
-def as_written(question: str) -> tuple[str, dict]:
-    try:
-        return "understood", {"question": question, **understand(question).as_json()}
-    except ReportError as refused:
-        return "refused", {"question": question, "why": str(refused)}
-
-
-def test_the_golden_questions_are_written_as_they_are_understood():
-    """A new question is a line with `question` alone; GRAINSCOPE_NEW_GOLDEN=1 writes the rest."""
-    made: dict[str, list[str]] = {"understood": [], "refused": []}
-    for each in GOLDEN["understood"] + GOLDEN["refused"]:
-        part, told = as_written(each["question"])
-        made[part].append(json.dumps(told, ensure_ascii=False))
-    between = ",\n  "
-    parts = (f' "{name}": [\n  {between.join(lines)}\n ]' for name, lines in made.items())
-    hold("questions.json", "{\n" + ",\n".join(parts) + "\n}\n")
-
-
-@pytest.mark.parametrize(
-    ("value", "holds"),
-    [
-        ("64KiB", True),
-        ("65536", True),
-        ("all", True),
-        ("4KiB..64KiB", True),
-        ("64KiB..x4..1MiB", True),
-        ("4KiB..32KiB", False),
-        ("128KiB..1MiB", False),
-        ("..64KiB", False),
-        ("most", False),
-    ],
-)
-def test_an_axis_of_numbers_has_what_lies_in_a_range(value, holds):
-    case = SimpleNamespace(axes={"bytes": 65536}, site={})
-    assert sentence.has(case, "bytes", [value]) is holds
-
-
-@needs_program
-def test_words_that_are_values_too_follow_their_axis_behind_a_comma():
-    listed = subprocess.run([PROGRAM, "--families=json"], capture_output=True, text=True, check=True).stdout
-    taken = {
-        (axis["key"], value)
-        for family in json.loads(listed)
-        for axis in family["axes"]
-        if not re.search("number|size", axis["takes"])
-        for value in re.split(", | or ", axis["takes"])
-        if value in sentence.phrases() or value in sentence.wants()
-    }
-    assert len(taken) > 40
-    for axis, value in taken:
-        assert list(sentence._words(f"{axis}=other,{value}")) == [f"{axis}=other,{value}"]
-
-
-@needs_program
-@pytest.mark.parametrize("value", ["bytes=4KiB..x4..64KiB", "threads=all", "bytes=4KiB,64KiB"])
-def test_the_program_runs_what_an_axis_is_given(value):
-    asked = ["ask", "host", "memcpy", value, "--benchmark_list_tests"]
-    names = subprocess.run([PROGRAM, *asked], capture_output=True, text=True, check=True).stdout.split()
-    assert names
-    assert all(name.startswith("host/memcpy/") for name in names)
-
-
-@needs_program
-def test_a_question_that_is_no_question_is_refused():
-    done = subprocess.run([PROGRAM, "ask", "1" * 60_000, "--plan"], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert "60000 letters" in done.stderr
-
-
-def test_the_golden_questions_say_something():
-    assert len(GOLDEN["understood"]) > 50
-    assert len(GOLDEN["refused"]) > 10
-    assert {each["want"] for each in GOLDEN["understood"]} == {"", *sentence.table()["wants"]}
-
-
-@pytest.mark.parametrize("family", sentence.families())
-def test_ordinary_words_reach_every_family(family):
-    assert family in understand(REACHED[family]).families
-
-
-def test_no_sentence_reaches_all():
-    for family, question in REACHED.items():
-        assert len(understand(question).families) <= 4, (family, question)
-
-
-def test_every_phrase_is_understood_and_of_one_word():
-    phrases = [phrase for entry in sentence.table()["words"] for phrase in entry["words"]]
-    assert len(phrases) == len(set(phrases)) > 200
-    letters = set(string.ascii_lowercase + string.digits + " /")
-    for phrase in phrases:
-        assert understand(phrase).families, phrase
-        assert set(phrase) <= letters, phrase
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("h2d pinned 64MiB", "HtoD, page-locked, 64 mib"),
-        ("h2d pinned 64MiB", "64M from host to device? pinned."),
-        ("h2d pinned 64MiB", "pinned_to_gpu bytes 67108864"),
-        ("unified memory", "UVM"),
-        ("p2p 1MiB", "peer-to-peer 1048576"),
-        ("zero-copy", "zero_copy"),
-    ],
-)
-def test_words_for_the_same_thing_are_understood_alike(one, other):
-    first, second = understand(one).as_json(), understand(other).as_json()
-    assert first.pop("text").split(", ")[0] == second.pop("text").split(", ")[0]
-    assert first == second
-
-
-def test_words_about_one_thing_are_alternatives_and_about_two_hold_together(show):
-    [machine] = show("traversing")
-    cases = [row.case for row in machine.result.rows]
-
-    def count(question: str) -> int:
-        return sum(map(understand(question).matches, cases))
-
-    assert count("bfs sssp kron") == count("bfs kron") + count("sssp kron")
-    assert 0 < count("bfs kron") < count("bfs")
-
-
-def test_a_size_belongs_to_the_word_beside_it():
-    sizes = understand("rows of 512 B from a 4 GiB table").sizes_of("gather")
-    assert sizes == {"row": [(512, 512)], "span": [(4 << 30, 4 << 30)]}
+def two_gpus(tmp_path, slow: dict[int, float] | None = None) -> Path:
+    """A run whose second GPU takes so many times as long for some sizes."""
+    file = File(gpus=(H100, H100))
+    copies(file, 1)
+    copies(file, 2, site=SITE | {"gpu": 1}, slow=slow)
+    return file.write(tmp_path / "result.json")
 
 
 def test_h2d_pinned(files, capsys):
@@ -306,18 +108,6 @@ def test_one_way_has_no_crossover(files, capsys):
     said = ask(capsys, files["h100"], "crossover prefetch h2d", 5)
     assert "between two ways" in said
     assert "prefetch" in said
-
-
-def planted_ways(tmp_path: Path, slower: dict[int, float]) -> Path:
-    """Pinned copies and pageable ones, which take so many times as long, by two values of another axis."""
-    file = File(gpus=(H100,))
-    for size, times in slower.items():
-        for path, more in (("pinned_to_gpu", 1.0), ("pageable_to_gpu", times)):
-            for flush, beside in (("on", 1.0), ("off", 0.5)):
-                seconds = size / 50e9 * more * beside
-                axes = pinned_copy(size, path=path, flush=flush)
-                file.add("transfer/memcpy", axes, SITE, seconds, spread=0.001)
-    return file.write(tmp_path / "result.json")
 
 
 @pytest.mark.parametrize(
@@ -496,10 +286,6 @@ def test_help_fits_a_screen(capsys, monkeypatch):
     assert max(map(len, told)) <= 80
 
 
-TWO_GPUS = RUNS / "acceptance/two-h200-1.json.gz"
-QUICK = RUNS / "h100-quick-now.json.gz"
-
-
 @pytest.mark.parametrize(
     "question",
     [
@@ -531,47 +317,6 @@ def test_gpus_that_the_run_lacks_are_named(capsys):
     assert said.startswith("transfer/memcpy, pinned, to the device, gpu 1, 256 MiB: 0 rows\n")
     assert "but none has gpu 1: they have gpu 0." in said
     assert "none of that kind: from GPU 0 to GPU 3." in ask(capsys, TWO_GPUS, "gpu 0 to gpu 3", 5)
-
-
-@pytest.mark.parametrize(
-    ("question", "axes", "sizes"),
-    [
-        ("bandwidth from gpu 0 to gpu 1", {}, []),
-        ("h2d to gpu 1", {"gpu": ["1"]}, []),
-        ("pinned host to gpu 1 at 64 MiB", {"gpu": ["1"]}, [64 * MIB]),
-        ("pinned to gpu 64 MiB", {}, [64 * MIB]),
-        ("h2d gpu 64 MiB", {}, [64 * MIB]),
-        ("host to gpu with 2 streams", {"streams": ["2"]}, []),
-        ("h2d streams 4", {"streams": ["4"]}, []),
-        ("host memcpy threads 16 4096", {"threads": ["16"]}, [4096]),
-        ("host memcpy 16 threads 4096", {"threads": ["16"]}, [4096]),
-        ("peer 1 zero-copy", {"peer": ["1"]}, []),
-        ("p2p 4096", {}, [4096]),
-    ],
-)
-def test_a_number_belongs_to_the_word_that_takes_one(question, axes, sizes):
-    understood = understand(question)
-    assert understood.axes == axes
-    assert [low for (low, _), _ in understood.sizes] == sizes
-
-
-@pytest.mark.parametrize(
-    ("question", "why"),
-    [
-        ("h2d 0", "'0' is not a size: write e.g. 4096, 64KiB, 16MiB or 2GiB"),
-        ("h2d 0 KiB", "'0' is not a size: write e.g. 4096, 64KiB, 16MiB or 2GiB"),
-        ("h2d 1,024 KiB", "'1,024' may be one number or several: write 1024, or a space after each comma"),
-        ("h2d 50GB/s", "'50GB/s' is a rate, which is what a run answers: ask for a size or a way"),
-        ("faster than 50 GB/s", "'50 GB/s' is a rate, which is what a run answers: ask for a size or a way"),
-        ("h2d 400 Gbps", "'400 Gbps' is a rate, which is what a run answers: ask for a size or a way"),
-    ],
-)
-def test_a_number_that_is_no_size_says_so(question, why):
-    assert why_not(question) == why
-
-
-def test_several_sizes_may_stand_behind_commas():
-    assert [low for (low, _), _ in understand("h2d 64KiB,128KiB, 4096").sizes] == [64 << 10, 128 << 10, 4096]
 
 
 @pytest.mark.parametrize(
@@ -644,14 +389,6 @@ def test_an_axis_or_a_value_that_no_row_has_is_named(capsys):
     assert "none has an axis 'flsh'; did you mean flush?" in ask(capsys, QUICK, "h2d flsh=on", 5)
     assert "none has an axis 'elephants'." in ask(capsys, QUICK, "h2d elephants=2", 5)
     assert "none has flush onn: they have flush off, on." in ask(capsys, QUICK, "h2d flush=onn", 5)
-
-
-def two_gpus(tmp_path, slow: dict[int, float] | None = None) -> Path:
-    """A run whose second GPU takes so many times as long for some sizes."""
-    file = File(gpus=(H100, H100))
-    copies(file, 1)
-    copies(file, 2, site=SITE | {"gpu": 1}, slow=slow)
-    return file.write(tmp_path / "result.json")
 
 
 @pytest.mark.usefixtures("known")
@@ -764,29 +501,22 @@ def test_lines_that_differ_in_their_place_alone_say_it(capsys):
     assert "host_alloc sorted locality unknown" in names
 
 
-ONE_GPU = RUNS / "acceptance/h200-d.json.gz"
-
-
-def in_one_line(capsys, question: str, status: int = 0, run: Path = ONE_GPU) -> str:
-    return " ".join(ask(capsys, run, question, status).split())
-
-
 @pytest.mark.parametrize(
     "question", ["managed random rows", "unified memory random", "random 128 B rows 200 GB managed"]
 )
 def test_managed_rows_at_random_places_are_such_as_stay_on_the_host(capsys, question):
-    said = in_one_line(capsys, question)
+    said = told(capsys, ONE_GPU, question)
     assert "Managed memory here is managed_host: it stays on the host, and the GPU reads it over" in said
     assert re.search(r" 1 GiB (128 B )?50\.\d+ GB/s ", said), said
-    assert "managed_host" not in in_one_line(capsys, "managed 64 MiB")
+    assert "managed_host" not in told(capsys, ONE_GPU, "managed 64 MiB")
 
 
 def test_of_several_sizes_those_that_were_not_measured_are_named(capsys):
-    said = in_one_line(capsys, "random 128 B rows 200 GB managed")
+    said = told(capsys, ONE_GPU, "random 128 B rows 200 GB managed")
     assert "200 GB was not measured with rows of 128 B; the nearest is 1 GiB." in said
-    said = in_one_line(capsys, "h2d pinned 64MiB 96KiB 3MiB")
+    said = told(capsys, ONE_GPU, "h2d pinned 64MiB 96KiB 3MiB")
     assert " Not measured: 96 KiB and 3 MiB." in said
-    assert "Not measured" not in in_one_line(capsys, "h2d pinned 64MiB 64KiB")
+    assert "Not measured" not in told(capsys, ONE_GPU, "h2d pinned 64MiB 64KiB")
 
 
 def test_edges_in_host_memory_are_those_that_no_gpu_holds(capsys):
@@ -796,41 +526,41 @@ def test_edges_in_host_memory_are_those_that_no_gpu_holds(capsys):
 
 
 def test_a_way_without_the_axis_that_was_asked_for_has_no_crossover(capsys):
-    said = in_one_line(capsys, "crossover zero-copy copy flush=on", 5)
+    said = told(capsys, ONE_GPU, "crossover zero-copy copy flush=on", 5)
     assert "No row of zero-copy has flush on, so the run tells no crossover with it: leave flush=on" in said
     assert "overtakes another" not in said
-    assert "zero-copy read above" in in_one_line(capsys, "crossover zero-copy copy")
+    assert "zero-copy read above" in told(capsys, ONE_GPU, "crossover zero-copy copy")
 
 
 def test_what_has_no_row_with_the_axis_that_was_asked_for_is_named(capsys):
-    said = in_one_line(capsys, "crossover zero-copy pinned pageable flush=on")
+    said = told(capsys, ONE_GPU, "crossover zero-copy pinned pageable flush=on")
     assert "No row of zero-copy has flush on. None of the others overtakes another" in said
-    said = in_one_line(capsys, "best h2d flush=on")
+    said = told(capsys, ONE_GPU, "best h2d flush=on")
     assert "No row of transfer/kernel_copy, transfer/zero_copy, transfer/managed has flush on." in said
-    assert "No row of" not in in_one_line(capsys, "h2d pinned 64MiB flush=on")
+    assert "No row of" not in told(capsys, ONE_GPU, "h2d pinned 64MiB flush=on")
 
 
 def test_beside_a_size_that_was_measured_the_other_one_is_the_nearest(capsys):
     """A row of 128 B is no span of 128 B, of which 64 MiB would be the nearest."""
     for question in ("reach table 200GiB random 128 B rows", "random 128 B rows 200GiB table"):
-        said = in_one_line(capsys, question)
+        said = told(capsys, ONE_GPU, question)
         assert "Span of 200 GiB was not measured with rows of 128 B; the nearest is 2 GiB, or 1 GiB " in said
         assert "64 MiB" not in said
         assert set(re.findall(r" row (\d+ \w+) ", said)) == {"128 B"}
         assert re.search(r" managed_host as_asked row 128 B 1 GiB 50\.\d+ GB/s ", said), said
-    said = in_one_line(capsys, "best memory for random 128 B rows 200GiB table")
+    said = told(capsys, ONE_GPU, "best memory for random 128 B rows 200GiB table")
     assert re.search(r"as asked, 1 GiB: fastest is managed_host, 50\.9\d? GB/s", said), said
     assert re.search(r" host_alloc 1 GiB 13\.\d GB/s ", said), said
 
 
 def test_two_sizes_that_were_not_measured_have_their_neighbours_each(capsys):
-    said = in_one_line(capsys, "gather rows 96 B 200 GiB table")
+    said = told(capsys, ONE_GPU, "gather rows 96 B 200 GiB table")
     assert "96 B was not measured; the nearest is 128 B." in said
     assert "200 GiB was not measured; the nearest is 2 GiB, or 256 MiB where 2 GiB was not" in said
 
 
 def test_a_size_of_rows_that_have_none_is_passed_over(capsys):
-    assert "These rows have no size, so 64 MiB is passed over." in in_one_line(capsys, "launch 64MiB")
+    assert "These rows have no size, so 64 MiB is passed over." in told(capsys, ONE_GPU, "launch 64MiB")
 
 
 def test_a_star_says_among_which_rows_it_is_given(capsys):
@@ -845,21 +575,21 @@ def test_a_star_says_among_which_rows_it_is_given(capsys):
 
 @pytest.mark.parametrize("question", ["best memory for random 128 B rows", "random 128 B rows 64 MiB table"])
 def test_a_rate_above_that_of_the_link_is_explained(capsys, question):
-    said = in_one_line(capsys, question)
+    said = told(capsys, ONE_GPU, question)
     assert "115.7" in said
     assert "repeated ones are read from caches and may beat the link's copy peak, 55.36 GB/s." in said
-    assert "caches" not in in_one_line(capsys, "random 128 B rows 2 GiB table")
+    assert "caches" not in told(capsys, ONE_GPU, "random 128 B rows 2 GiB table")
 
 
 def test_gpus_of_a_machine_that_has_one_are_not_compared(capsys):
-    said = in_one_line(capsys, "gpu 0 gpu 1")
+    said = told(capsys, ONE_GPU, "gpu 0 gpu 1")
     assert said.endswith(" GPU 1 against GPU 0: the machine has one GPU.")
-    assert in_one_line(capsys, "node 0 node 1").endswith(" the machine has one node.")
-    assert "the machine has 2 GPUs." in in_one_line(capsys, "gpu 0 gpu 2", run=TWO_GPUS)
+    assert told(capsys, ONE_GPU, "node 0 node 1").endswith(" the machine has one node.")
+    assert "the machine has 2 GPUs." in told(capsys, TWO_GPUS, "gpu 0 gpu 2")
 
 
 def test_no_part_of_an_uncertainty_is_larger_than_the_whole(capsys):
-    said = in_one_line(capsys, "how sure is h2d pinned 64MiB")
+    said = told(capsys, ONE_GPU, "how sure is h2d pinned 64MiB")
     rows = re.findall(r"GB/s ± ([\d.]+) % 3 ± ([\d.]+) % ± ([\d.]+) %", said)
     assert len(rows) == 2
     for whole, by_visits, by_runs in (map(float, row) for row in rows):
@@ -869,99 +599,27 @@ def test_no_part_of_an_uncertainty_is_larger_than_the_whole(capsys):
 
 
 def test_the_parts_of_a_wide_interval_add_up_as_printed(capsys):
-    said = in_one_line(capsys, "how sure pageable h2d 64MiB", run=RUNS / "acceptance/h100-c2.json.gz")
+    said = told(capsys, RUNS / "acceptance/h100-c2.json.gz", "how sure pageable h2d 64MiB")
     [whole, *parts] = map(float, re.search(r"GB/s ± (\d\d) % 3 ± (\d\d) % ± (\d\d) %", said).groups())
     assert whole > 30
     assert math.hypot(*parts) == pytest.approx(whole, abs=1)
 
 
 def test_the_rest_is_shown_by_a_command_that_runs(capsys):
-    said = in_one_line(capsys, "memcpy")
+    said = told(capsys, ONE_GPU, "memcpy")
     assert f"see `grainscope-report list {ONE_GPU}`" in said
     assert main(["list", str(ONE_GPU)]) == 0
     assert capsys.readouterr().out
-
-
-NO_GPU = RUNS / "no-gpu-quick.json"
-
-
-@cache
-def full() -> list[Case]:
-    return [row.case for row in read(RUNS / "h100-full.json.gz").rows]
-
-
-def meant(question: str, family: str, *axes: str) -> set[tuple[str, ...]]:
-    """The values of these axes of the family's cases that a question means, in a run of preset full."""
-    of = understand(question)
-    cases = (case for case in full() if case.family == family and of.matches(case))
-    return {tuple(str(case.axes.get(axis)) for axis in axes) for case in cases}
-
-
-@pytest.mark.parametrize(
-    ("question", "family", "axis", "places"),
-    [
-        ("gather host memory", "gather", "store", {"pageable", "pinned", "mapped", "managed"}),
-        ("embedding bags in host memory", "gather/bag", "store", {"mapped"}),
-        ("training host memory", "pipeline/graphsage", "store", {"pageable", "pinned", "mapped"}),
-        ("neighbour sampling host memory", "sampling/neighbours", "placement", {"host", "mapped"}),
-        ("bfs host memory", "traversal/bfs", "placement", {"mapped", "managed", "subway"}),
-    ],
-)
-def test_host_memory_is_where_the_bytes_lie_whoever_reads_them(question, family, axis, places):
-    assert meant(question, family, axis) == {(place,) for place in places}
-    assert meant(question.replace("host memory", "cpu memory"), family, axis) == {(x,) for x in places}
-
-
-@pytest.mark.parametrize(
-    ("question", "family", "axis", "ways"),
-    [
-        ("gather cpu", "gather", "mode", {"cpu_gather", "cpu_gather_dma"}),
-        ("training cpu", "pipeline/graphsage", "mode", {"cpu_only"}),
-        ("neighbour sampling cpu", "sampling/neighbours", "by", {"cpu"}),
-        ("bfs cpu", "traversal/bfs", "placement", {"subway"}),
-    ],
-)
-def test_the_cpu_is_who_does_it_wherever_the_bytes_lie(question, family, axis, ways):
-    assert meant(question, family, axis) == {(way,) for way in ways}
-
-
-def test_who_does_it_and_where_the_bytes_lie_hold_together():
-    both = meant("how fast does the cpu gather from host memory pinned", "gather", "mode", "store")
-    assert both == {("cpu_gather_dma", "pinned")}
-    assert "mapped" not in {store for (store,) in meant("gather cpu host memory", "gather", "store")}
-
-
-@pytest.mark.parametrize("places", ["cpu or gpu memory", "gpu memory or cpu"])
-@pytest.mark.parametrize(
-    ("family", "axis"),
-    [("sampling", "placement"), ("bfs", "placement"), ("training", "store"), ("gather", "store")],
-)
-def test_the_cpu_beside_another_place_is_host_memory(family, axis, places):
-    named = understand(family).families[0]
-    host = places.replace("cpu", "host memory")
-    assert meant(f"{family} {places}", named, axis) == meant(f"{family} {host}", named, axis)
-
-
-def test_host_memory_is_said_once_where_the_cpu_is_meant_as_well():
-    said = understand("embedding bags cpu, host memory or gpu memory").text
-    assert said == "gather/bag, embedding bags, host memory, the GPU's own memory"
 
 
 def test_who_does_it_and_where_are_alternatives_where_no_case_is_of_both(capsys):
     assert ("host",) in meant("sampling cpu or gpu memory", "sampling/neighbours", "placement")
     [subject] = [words for words in understand("ping-pong peer or cpu").subjects if len(words) > 1]
     assert [word.says for word in subject] == ["between GPUs", "host memory"]
-    said = in_one_line(capsys, "bfs cpu or gpu memory", run=RUNS / "h100-quick-after.json.gz")
+    said = told(capsys, RUNS / "h100-quick-after.json.gz", "bfs cpu or gpu memory")
     assert said.startswith("traversal/bfs, host memory, the GPU's own memory: 24 rows")
     verdict = "the GPU's own memory is faster than host memory in both pairs of rows, 4.7 to 7.9 ×"
     assert verdict in said
-
-
-def test_to_the_device_is_every_gather_but_the_one_that_brings_nothing_there():
-    everything = {mode for (mode,) in meant("gather", "gather", "mode")}
-    assert {mode for (mode,) in meant("gather h2d", "gather", "mode")} == everything - {"cpu_gather"}
-    trained = {mode for (mode,) in meant("training", "pipeline/graphsage", "mode")}
-    assert {mode for (mode,) in meant("training h2d", "pipeline/graphsage", "mode")} == trained - {"cpu_only"}
 
 
 @pytest.mark.parametrize("run", ["h100-quick-after.json.gz", "h100-full.json.gz"])
@@ -986,10 +644,10 @@ def test_rows_that_stay_on_the_host_are_no_way_to_bring_rows_to_a_gpu(capsys, ru
 def test_where_only_the_cpu_gathers_that_is_ranked(capsys):
     """Where it is asked for by name, and where the run has nothing else."""
     for question in ("best gather cpu", "best gather mode=cpu_gather"):
-        said = in_one_line(capsys, question, run=RUNS / "h100-quick-after.json.gz")
+        said = told(capsys, RUNS / "h100-quick-after.json.gz", question)
         assert "fastest is cpu_gather" in said
         assert "not ranked" not in said
-    said = in_one_line(capsys, "best gather rows of 1028 B", run=NO_GPU)
+    said = told(capsys, NO_GPU, "best gather rows of 1028 B")
     assert "fastest is cpu_gather" in said
 
 
@@ -1003,7 +661,7 @@ def test_where_only_the_cpu_gathers_that_is_ranked(capsys):
     ],
 )
 def test_a_size_at_which_only_the_cpu_gathers_was_measured(capsys, question, rows):
-    said = in_one_line(capsys, question, run=RUNS / "h100-quick-after.json.gz")
+    said = told(capsys, RUNS / "h100-quick-after.json.gz", question)
     assert f": {plural(rows, 'row')} " in said
     assert re.search(r"est is cpu_gather( pageable)?, 31 GB/s", said)
     assert "was not measured" not in said

@@ -290,7 +290,7 @@ TABLE = {"rows": 500, "columns": 32, "element": 4}
         ("graph", GRAPH, GRAPH | {"vertices": 9000, "entries": 90000},
          "its graph mine has 9000 vertices and 90000 entries, not 500 vertices and 5000 entries"),
         ("graph", GRAPH, GRAPH | {"degree_cdf": [[8, 0.5], [16, 1.0]]},
-         "its graph mine has, by length of list, shares of entries of 8: 0.5, 16: 1.0, not 8: 0.25, 16: 1.0"),
+         "its lists of graph mine, by their lengths, differ"),
         ("features", TABLE, TABLE | {"columns": 16},
          "its table of features has 500 rows of 16 columns of 4 bytes, not 500 rows of 32 columns of 4"),
     ],

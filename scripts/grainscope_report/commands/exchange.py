@@ -528,26 +528,23 @@ def _require_same_inputs(files: Sequence[Loaded]) -> None:
 
     What rows record of it is compared. Files that differ in nothing of that are taken for one.
     """
-    known: dict[str, tuple[Path, str]] = {}
+    known: dict[str, tuple[Path, Any]] = {}
     for path, document in files:
         for row in document["benchmarks"]:
             for what, facts in _inputs(row):
                 first, expected = known.setdefault(what, (path, facts))
                 if facts != expected:
-                    raise NotOneRunError(
-                        f"{path} is no shard of the same run as {first}: its {what} {facts}, not {expected}"
-                    )
+                    said = f"{facts}, not {expected}" if isinstance(facts, str) else "differ"
+                    raise NotOneRunError(f"{path} is no shard of the same run as {first}: its {what} {said}")
 
 
-def _inputs(row: Raw) -> Iterator[tuple[str, str]]:
-    """What a row records of its graph and its features, each under the words for it."""
-    axes, graph, features = row["case"]["axes"], row.get("graph"), row.get("features")
-    if graph and "graph" in axes:
-        name = f"graph {axes['graph']}"
-        yield f"{name} has", f"{graph['vertices']} vertices and {graph['entries']} entries"
+def _inputs(row: Raw) -> Iterator[tuple[str, Any]]:
+    """What a row records of its graph and its features, under the words for it; as text what is short."""
+    name, graph, features = row["case"]["axes"].get("graph"), row.get("graph"), row.get("features")
+    if graph and name is not None:
+        yield f"graph {name} has", f"{graph['vertices']} vertices and {graph['entries']} entries"
         if curve := graph.get("degree_cdf"):
-            lists = ", ".join(f"{degree}: {share}" for degree, share in curve)
-            yield f"{name} has, by length of list, shares of entries of", lists
+            yield f"lists of graph {name}, by their lengths,", curve
     if features:
         table = f"{features['rows']} rows of {features['columns']} columns of {features['element']} bytes"
         yield "table of features has", table

@@ -36,7 +36,7 @@ std::string refusal_of(const std::string& text) {
   return "";
 }
 
-// The same file is held to grainscope-report's understanding: tests/python/test_asking.py.
+// The same file is held to grainscope-report's understanding: tests/python/test_asking_words.py.
 TEST(Question, is_understood_as_the_reports_understand_it) {
   const json golden = read_json(GRAINSCOPE_QUESTIONS);
   ASSERT_GT(golden.at("understood").size(), 50U);
