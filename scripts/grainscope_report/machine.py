@@ -138,8 +138,19 @@ def provenance_line(result: Result, *more: str) -> str:
 
 
 def asked_for(run: Run) -> str:
-    """The preset, and the start of the filter where there is one: `preset quick, filter ^transfer/`."""
-    return f"preset {run.preset}" + f", filter {cut(run.filter, LONGEST_FILTER)}" * bool(run.filter)
+    """The preset, which part of it, and the start of the filter: `preset quick, filter ^transfer/`."""
+    part = f", part {run.shard.index} of {run.shard.count}" * (run.shard.count > 1)
+    return f"preset {run.preset}{part}" + f", filter {cut(run.filter, LONGEST_FILTER)}" * bool(run.filter)
+
+
+def not_whole(run: Run) -> str:
+    """Why what is fastest in a run may not be so of all that it was to measure; empty where it has all."""
+    if run.shard.count > 1:
+        return (
+            f"This is part {run.shard.index} of {run.shard.count} of a run: what is fastest here may not be "
+            "the fastest of all. `grainscope-report merge` joins the parts."
+        )
+    return "" if run.complete else f"The run is not complete: {run.why_incomplete}"
 
 
 def took(result: Result) -> str:
@@ -236,6 +247,15 @@ def letter(index: int) -> str:
 def concerns(result: Result) -> Iterator[Concern]:
     """What can spoil numbers: what the machine report says, and what a hypervisor took meanwhile."""
     yield from result.environment.warnings
+    shard = result.run.shard
+    if shard.count > 1:
+        yield Concern(
+            id="part_of_run",
+            severity="warning",
+            finding=f"this is part {shard.index} of {shard.count} of a run",
+            effect="other parts have other methods and sizes, so what is fastest here may not be the fastest",
+            remedy="join all parts by `grainscope-report merge`",
+        )
     told = [row for row in result.rows if row.stolen_s is not None and row.visit_s]
     stolen = math.fsum(row.stolen_s for row in told)
     measured = math.fsum(row.visit_s for row in told)

@@ -30,7 +30,11 @@ int main(void) {
   int path;
   uint64_t page, pages;
   while (scanf("%d %" SCNu64 " %" SCNu64, &path, &page, &pages) == 3) {
-    printf("%d\\n", (int)grainscope_page_method((enum grainscope_path)path, page, pages));
+    const enum grainscope_path way = (enum grainscope_path)path;
+    double away = -1.0;
+    const struct grainscope_page_point* const point = grainscope_page_nearest(way, page, pages, &away);
+    printf("%d %.17g %u %.3f\\n", (int)grainscope_page_method(way, page, pages), away,
+           point != NULL ? (unsigned)point->neighbours : 0u, point != NULL ? point->share_percent : 0.0);
   }
   return 0;
 }
@@ -63,14 +67,15 @@ def test_each_path_has_a_table_with_the_next_method_and_ties(tmp_path, capsys):
     said = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert said == [
         "host → GPU, order drawn, pool usual (GPU 0, node 0)",
-        "page pages fastest GB/s ± next as fast ± of",
-        "4 KiB 16 batch 4.1 0.4 % kernel 3 × 0.6 % 2 methods",
-        "4 KiB 4096 kernel 40.96 0.4 % batch 10 × 0.6 % 2 methods",
-        "64 KiB 16 batch 43.69 0.4 % graph tie - 3 methods",
+        "page pages fastest GB/s ± next as fast ± of unmeasured",
+        "4 KiB 16 batch 4.1 0.4 % kernel 3 × 0.6 % 2 methods graph",
+        "4 KiB 4096 kernel 40.96 0.4 % batch 10 × 0.6 % 2 methods graph",
+        "64 KiB 16 batch 43.69 0.4 % graph tie - 3 methods -",
         "",
         "GPU → host, order drawn, pool usual (GPU 0, node 0)",
         "page pages fastest GB/s ± next as fast ± of",
         "4 KiB 16 cpu_gather 2.05 0.4 % - - - 1 method",
+        "Unmeasured: not measured there, but the fastest at the nearest point that has it.",
         "Uncertainties are of this run alone: what runs differ by is not known for all rows.",
     ]
 
@@ -146,11 +151,84 @@ def test_each_way_in_which_pages_lie_has_a_table_and_flags_choose(tmp_path):
         ("host_to_gpu", "order runs, pool usual"),
         ("gpu_to_host", "order drawn, pool usual"),
     ]
-    # Methods without blocks stand beside a kernel of so many.
+    # Methods without blocks stand beside a kernel of so many, and where there is none there is no point.
     few = found(tmp_path, file, "blocks=4", "pool=usual", "memory=host_alloc", "order=drawn")
-    assert few[0].lie == "order drawn, pool usual, blocks 4"
-    assert winners(few[0])[4 * KIB, 16] == "kernel"
-    assert winners(few[0])[4 * KIB, 4096] == "batch"
+    assert [table.lie for table in few] == ["order drawn, pool usual, blocks 4"]
+    assert winners(few[0]) == {(4 * KIB, 16): "kernel"}
+    assert [way.method for way in few[0].points[0].ways] == ["kernel", "batch"]
+
+
+def test_an_axis_may_be_given_several_times(tmp_path):
+    file = planted()
+    add_pages(file, "local", "batch", 4 * KIB, 16, 1e-7, order="runs")
+    add_pages(file, "local", "batch", 4 * KIB, 16, 1e-7, order="sorted")
+    lies = [table.lie for table in found(tmp_path, file, "order=runs", "order=sorted")]
+    assert lies == ["order runs, pool usual", "order sorted, pool usual"]
+
+
+def points_of(tmp_path, file: File) -> dict[int, pages.Point]:
+    """The points of pages to the GPU, by their number."""
+    [table] = [table for table in found(tmp_path, file) if table.path == "host_to_gpu"]
+    return {point.pages: point for point in table.points if point.page == 4 * KIB}
+
+
+def test_a_method_that_wins_nearby_and_was_not_measured_is_named(tmp_path, capsys):
+    """Of one that loses there nothing is to be known here."""
+    file = planted()
+    add_pages(file, "host_to_gpu", "relay", 4 * KIB, 4096, 5e-8)
+    add_pages(file, "host_to_gpu", "staged", 4 * KIB, 4096, 9e-8)
+    add_pages(file, "host_to_gpu", "graph", 4 * KIB, 4096, 9e-8)
+    add_pages(file, "host_to_gpu", "kernel", 4 * KIB, 16384, 1e-7)
+    there = points_of(tmp_path, file)
+    assert there[4096].unmeasured == ()
+    assert there[16384].unmeasured == ("relay",)
+    assert main(["dispatch", str(tmp_path / "result.json")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "4 KiB 16384 kernel 40.96 0.4 % - - - 1 method relay" in said
+    assert "Unmeasured: not measured there, but the fastest at the nearest point that has it." in said
+
+
+def test_a_method_that_failed_is_named_where_it_failed(tmp_path, capsys):
+    file = planted()
+    add_pages(file, "host_to_gpu", "staged", 4 * KIB, 16, 1e-9).update(status="failed", reason="wrong")
+    far = add_pages(file, "host_to_gpu", "graph", 4 * KIB, 16, 1e-9, locality="remote")
+    far.update(status="failed", reason="wrong")
+    assert points_of(tmp_path, file)[16].failed == ("staged",)
+    out, header = tmp_path / "pages.json", tmp_path / "pages.h"
+    run = str(tmp_path / "result.json")
+    assert main(["dispatch", run, "--json", str(out), "--header", str(header)]) == 0
+    assert "staged (failed)" in capsys.readouterr().out
+    assert json.loads(out.read_text())["tables"][0]["points"][0]["failed"] == ["staged"]
+    assert "; failed: staged */" in header.read_text()
+
+
+def test_flags_of_the_fastest_are_told(tmp_path, capsys):
+    file = gpu_file()
+    add_pages(file, "local", "batch", 4 * KIB, 16, 1e-6).update(flags=["bimodal"])
+    out, header = tmp_path / "pages.json", tmp_path / "pages.h"
+    run = str(file.write(tmp_path / "result.json"))
+    assert main(["dispatch", run, "--json", str(out), "--header", str(header)]) == 0
+    assert "bimodal" in capsys.readouterr().out
+    assert json.loads(out.read_text())["tables"][0]["points"][0]["ways"][0]["flags"] == ["bimodal"]
+    assert "flags: bimodal */" in header.read_text()
+
+
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [
+        ({"shard": {"index": 2, "count": 3}}, "This is part 2 of 3 of a run: what is fastest here"),
+        ({"complete": False, "why_incomplete": "it was stopped"}, "The run is not complete: it was stopped"),
+    ],
+)
+def test_what_is_not_the_whole_run_says_so(tmp_path, capsys, run, why):
+    file = planted()
+    file.context["run"].update(run)
+    out, header = tmp_path / "pages.json", tmp_path / "pages.h"
+    path = str(file.write(tmp_path / "result.json"))
+    assert main(["dispatch", path, "--json", str(out), "--header", str(header)]) == 0
+    assert why in " ".join(capsys.readouterr().out.split())
+    assert json.loads(out.read_text())["lacks"].startswith(why)
+    assert f" * {why}" in header.read_text()
 
 
 @pytest.mark.parametrize(
@@ -192,6 +270,43 @@ def test_the_bytes_of_a_row_are_those_of_its_pages(tmp_path, capsys):
 def test_a_run_without_pages_says_how_to_measure_them(small, capsys):
     assert main(["dispatch", str(small)]) == 2
     assert "no measured row of shape/pages: `grainscope ask paged copies`" in capsys.readouterr().err
+
+
+def test_a_run_whose_rows_were_skipped_says_why(tmp_path, capsys):
+    """To measure it again would not help."""
+    file = gpu_file()
+    for method, reason in (("batch", "needs 2 GPUs"), ("kernel", "needs 2 GPUs"), ("graph", "no memory")):
+        add_pages(file, "local", method, 4 * KIB, 16, 1e-6).update(status="skipped", reason=reason)
+    assert main(["dispatch", str(file.write(tmp_path / "result.json"))]) == 2
+    said = capsys.readouterr().err
+    assert "no measured row of shape/pages: 3 of 3 rows skipped: needs 2 GPUs (and 1 more reason)" in said
+
+
+@pytest.mark.parametrize("page", [-5, 0, 4096.5])
+def test_no_file_is_written_of_a_run_that_contradicts_itself(tmp_path, capsys, page):
+    file = planted()
+    file.rows[0]["case"]["axes"]["page"] = page
+    run, header = str(file.write(tmp_path / "result.json")), tmp_path / "pages.h"
+    assert main(["dispatch", run, "--header", str(header)]) == 2
+    assert "contradicts itself" in capsys.readouterr().err
+    assert not header.exists()
+
+
+def test_the_json_and_the_header_are_two_files(tmp_path, capsys):
+    run, out = str(planted().write(tmp_path / "result.json")), str(tmp_path / "both")
+    assert main(["dispatch", run, "--json", out, "--header", f"{tmp_path}/./both"]) == 2
+    assert "cannot be the JSON and the header: choose two files" in capsys.readouterr().err
+
+
+def test_a_header_has_the_share_and_the_neighbours_of_a_relay(tmp_path):
+    file = gpu_file()
+    relay = add_pages(file, "host_to_gpu", "relay", 4 * KIB, 16, 1e-7, neighbours=2)
+    relay["counters"] = {"share": 62.5}
+    run, out, header = file.write(tmp_path / "result.json"), tmp_path / "pages.json", tmp_path / "pages.h"
+    assert main(["dispatch", str(run), "--json", str(out), "--header", str(header)]) == 0
+    assert "4096u, 16u, GRAINSCOPE_METHOD_RELAY, 2u, 62.5}" in header.read_text()
+    [way] = json.loads(out.read_text())["tables"][0]["points"][0]["ways"]
+    assert (way["neighbours"], way["share"]) == (2, 62.5)
 
 
 def test_a_header_is_of_one_table_a_path(tmp_path, capsys):
@@ -277,21 +392,25 @@ def test_a_program_chooses_by_the_header_as_by_the_json(tmp_path, compiler):
     )
     document = json.loads(out.read_text())
     methods = ["", *pages.PAGE_METHODS]
-    answers = [methods[int(line)] for line in ran.stdout.split()]
-    assert answers == [by_json(document, list(pages.PAGE_PATHS)[path], *place) for path, *place in asked]
+    answers = [line.split() for line in ran.stdout.splitlines()]
+    expected = [by_json(document, list(pages.PAGE_PATHS)[path], *place) for path, *place in asked]
+    assert [methods[int(method)] for method, *_ in answers] == [method for method, _ in expected]
+    assert [float(away) for _, away, *_ in answers] == pytest.approx([away for _, away in expected])
+    assert {(neighbours, share) for *_, neighbours, share in answers} == {("0", "0.000")}
     # Of one GPU there is no peer.
-    assert set(answers) == {"", "batch", "kernel"}
+    assert {method for method, _ in expected} == {"", "batch", "kernel"}
 
 
-def by_json(document: dict, path: str, page: int, count: int) -> str:
-    """The method of the nearest point, by distances in log space."""
+def by_json(document: dict, path: str, page: int, count: int) -> tuple[str, float]:
+    """The method of the nearest point, by distances in log space, and the product of both ratios."""
     usual = {"memory": "host_alloc", "order": "drawn", "pool": "usual", "blocks": "usual"}
     tables = [table for table in document["tables"] if table["path"] == path and table["axes"] == usual]
     if not tables:
-        return ""
+        return "", 0.0
 
     def away(point: dict) -> float:
         pairs = ((point["page"], page), (point["pages"], count))
         return round(sum(abs(math.log(one / max(other, 1))) for one, other in pairs), 9)
 
-    return min(tables[0]["points"], key=away)["method"]
+    near = min(tables[0]["points"], key=away)
+    return near["method"], math.exp(away(near))

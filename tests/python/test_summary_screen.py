@@ -542,3 +542,24 @@ def test_the_json_of_a_summary_is_that_of_the_findings(show, files, capsys):
     found = findings.of(Analysis(machine, every=True))
     for topic in ("groups", "shape", "reasons"):
         assert document[topic] == json.loads(json.dumps(findings.data(found, topic)))
+
+
+def test_a_part_of_a_run_says_so_and_names_no_fastest_way(tmp_path, capsys):
+    """Other parts have the other ways."""
+    file = linked_file()
+    for size in (64 * KIB, 64 * MIB):
+        for path, gb_s in (("pinned_to_gpu", 50), ("pageable_to_gpu", 20)):
+            axes = pinned_copy(size, path=path)
+            file.add("transfer/memcpy", axes, SITE, size / gb_s / 1e9, spread=0.001)
+    whole = file.write(tmp_path / "whole.json")
+    file.context["run"]["shard"] = {"index": 2, "count": 3}
+    part = file.write(tmp_path / "part.json")
+    assert main(["summary", str(whole)]) == 0
+    assert "Fastest by size" in capsys.readouterr().out
+    assert main(["summary", str(part)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "part.json: preset full, part 2 of 3" in said
+    assert "warning: this is part 2 of 3 of a run; to do: join all parts by `grainscope-report merge`" in said
+    assert "Fastest by size" not in said
+    assert main(["ask", str(part), "best h2d"]) == 0
+    assert "This is part 2 of 3 of a run: what is fastest here may not be" in capsys.readouterr().out

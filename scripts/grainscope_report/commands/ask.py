@@ -84,6 +84,8 @@ def run_ask(arguments: argparse.Namespace) -> int:
     found = answering.answer(machine.machines([result])[0], question, terminal())
     for line in found.lines:
         print(line)
+    if lacking := machine.not_whole(result.run):
+        print(terminal().note(lacking))
     return EXIT_OK if found.known else EXIT_UNDECIDED
 
 

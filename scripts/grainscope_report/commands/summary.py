@@ -325,6 +325,8 @@ def _table(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], out: Ter
 
 
 def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
+    if result.run.shard.count > 1:  # other parts have the other ways
+        return Part([], [])
     said = [f"{ARROWS[choice.direction]}: {choice.text}" for choice in run.choices if choice.first]
     for wall in reach.walls_of(result, reach.MEMORY[:1])[:1]:
         said += [f"random {edge.text}" for edge in wall.edges if edge.knee.reached][:1]

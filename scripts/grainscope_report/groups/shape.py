@@ -5,12 +5,14 @@ all ways); and copies of boxes that are not contiguous, against the width of the
 A table is of one path, and of one way in which pages and their pool lie. Each of its points ranks the methods
 that were measured there. Two methods tie where the uncertainties of both, combined, cover their difference.
 Pages that neighbours pass on in part are one method: of several shares and numbers of neighbours the fastest.
+The fastest of a point is that of the methods which were measured there, so a point names those that were not
+and win where the point next to it has them.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from grainscope_report import naming
@@ -41,7 +43,7 @@ from grainscope_report.figures.parts import (
 from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Result, Row
 from grainscope_report.statistics import Estimate, rate_gb_s
-from grainscope_report.units import format_bytes, format_time, parse_bytes, significant
+from grainscope_report.units import format_bytes, format_time, parse_bytes, plural, significant
 
 # The fastest way to copy scattered pages.
 
@@ -78,6 +80,13 @@ class Way:
     method: str
     row: Row
 
+    @property
+    def relayed(self) -> tuple[int, float]:
+        """By how many neighbours which percentage of the pages went; nothing by other methods."""
+        if self.method != RELAY:
+            return 0, 0.0
+        return int(self.row.case.axes.get("neighbours", 1)), self.row.counters.get("share", 0.0)
+
     @cached_property
     def rate(self) -> Estimate:
         """Decimal GB/s of the pages' bytes."""
@@ -86,11 +95,22 @@ class Way:
 
 @dataclass(frozen=True)
 class Point:
-    """Pages of one size and number; `ways` go from the fastest to the slowest."""
+    """Pages of one size and number; `ways` go from the fastest to the slowest.
+
+    `unmeasured` are methods that are first or tie at the nearest point that has them; `failed` are those
+    whose rows failed here.
+    """
 
     page: int
     pages: int
     ways: tuple[Way, ...]
+    unmeasured: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> tuple[Way, ...]:
+        """The first, and those that may be as fast."""
+        return (self.ways[0], *self.tied)
 
     @property
     def tied(self) -> tuple[Way, ...]:
@@ -143,19 +163,25 @@ def tables(result: Result, wanted: Wanted | None = None) -> list[Table]:
     Of several sites the first of the nearest locality is taken, and only the usual number of blocks unless
     others are wanted. Rows that were not measured, or are not right, are no part of it.
     """
+    wanted = wanted or {}
     rows = [row for row in result.of(PAGES) if row.measured and row.bytes and row.time]
     if not rows:
-        raise ReportError(
-            f"{result.path} has no measured row of {PAGES}: `grainscope ask paged copies` measures them"
-        )
-    for axis, values in (wanted or {}).items():
+        raise ReportError(_none_measured(result))
+    for axis, values in wanted.items():
         rows = _having(rows, axis, values)
-    if "blocks" not in (wanted or {}):
+    if "blocks" not in wanted:
         rows = [row for row in rows if value_of(row, "blocks") == USUAL["blocks"]]
+    lost = grouped(
+        (row for row in result.of(PAGES) if row.status == "failed"),
+        lambda row: (str(row.case.axes.get("path")), row.case.locality, _site(row), _apart(row, wanted)),
+    )
     found = []
     for path, there in grouped(rows, lambda row: str(row.case.axes.get("path"))).items():
-        for axes, own in grouped(_at_one_site(there), lambda row: _apart(row, wanted or {})).items():
-            found.append(Table(path, dict(axes), _points(own)))
+        near = _at_one_site(there)
+        where = (path, near[0].case.locality, _site(near[0]))
+        for axes, own in grouped(near, lambda row: _apart(row, wanted)).items():
+            if points := _points(own, lost.get((*where, axes), []), "blocks" in wanted):
+                found.append(Table(path, dict(axes), points))
     order = list(PAGE_PATHS)
     return sorted(found, key=lambda table: (_place(order, table.path), not table.usual, _sortable(table)))
 
@@ -179,8 +205,9 @@ def wanted(said: Iterable[str]) -> dict[str, list[str | float]]:
         axis, _, values = text.partition("=")
         if axis not in USUAL or not values:
             raise ReportError(f"--axis {text!r} is not AXIS=VALUE,… with one of {', '.join(USUAL)}")
-        found[axis] = [size if (size := parse_bytes(value)) is not None else value
-                       for value in values.split(",")]  # fmt: skip
+        found.setdefault(axis, []).extend(
+            size if (size := parse_bytes(value)) is not None else value for value in values.split(",")
+        )
     return found
 
 
@@ -218,9 +245,48 @@ def _apart(row: Row, asked: Wanted) -> tuple[tuple[str, str | float], ...]:
     return (*((axis, value_of(row, axis)) for axis in APART), ("blocks", blocks[0]))
 
 
-def _points(rows: Sequence[Row]) -> tuple[Point, ...]:
-    places = grouped(rows, lambda row: (int(row.case.axes["page"]), int(row.case.axes["pages"])))
-    return tuple(Point(*place, _ways(there)) for place, there in sorted(places.items()))
+def _none_measured(result: Result) -> str:
+    """Why a run has no table, and what to do."""
+    rows = result.of(PAGES)
+    for status in ("failed", "skipped"):
+        reasons = [row.reason for row in rows if row.status == status]
+        if reasons:
+            said = f"{len(reasons)} of {plural(len(rows), 'row')} {status}: {naming.main_reason(reasons)}"
+            return f"{result.path} has no measured row of {PAGES}: {said}"
+    return f"{result.path} has no measured row of {PAGES}: `grainscope ask paged copies` measures them"
+
+
+def _points(rows: Sequence[Row], lost: Sequence[Row], by_blocks: bool) -> tuple[Point, ...]:
+    """The points of a table; where blocks are chosen, those at which some method was measured by so many."""
+    places, failed = grouped(rows, _place_of), grouped(lost, _place_of)
+    ranked = [Point(*place, _ways(there)) for place, there in sorted(places.items())
+              if not by_blocks or any("blocks" in row.case.axes for row in there)]  # fmt: skip
+    points = []
+    for point in ranked:
+        own = {way.method for way in point.ways}
+        gone = failed.get((point.page, point.pages), [])
+        here = {str(row.case.axes["method"]) for row in gone} - own
+        absent = _unmeasured(point, ranked, own | here)
+        points.append(replace(point, unmeasured=absent, failed=tuple(sorted(here))))
+    return tuple(points)
+
+
+def _place_of(row: Row) -> tuple[int, int]:
+    return int(row.case.axes["page"]), int(row.case.axes["pages"])
+
+
+def _unmeasured(point: Point, ranked: Sequence[Point], known: Collection[str]) -> tuple[str, ...]:
+    """Methods but for the known ones that are first or tie at the nearest point that has them."""
+    having: dict[str, list[Point]] = defaultdict(list)
+    for other in ranked:
+        for way in other.ways:
+            having[way.method].append(other)
+    return tuple(
+        method
+        for method, there in sorted(having.items())
+        if method not in known
+        and method in {way.method for way in nearest(there, point.page, point.pages).best}
+    )
 
 
 def _ways(rows: Sequence[Row]) -> tuple[Way, ...]:
@@ -445,16 +511,19 @@ def _cell(point: Point | None) -> Cell:
     if point is None:
         return Cell(None)
     first = point.ways[0]
-    said = SHORT.get(first.method, first.method)
+    short = SHORT.get(first.method, first.method)
     also = [PAGE_METHODS.get(way.method, way.method) for way in point.tied]
-    note = f"as fast within the uncertainty: {', '.join(also)}" if also else ""
     alone = point.margin is None
+    lacking = [PAGE_METHODS.get(method, method) for method in point.unmeasured]
+    notes = {"as fast within the uncertainty": also, "not measured here": lacking}
+    said = ["the only method measured"] * alone
+    said += [f"{what}: {', '.join(names)}" for what, names in notes.items() if names]
     return Cell(
         first.rate,
-        f"{f'{ONLY} ' * alone}{f'{TIE} ' * bool(also)}{said}\n{significant(first.rate.value)}",
+        f"{f'{ONLY} ' * alone}{f'{TIE} ' * bool(also)}{short}\n{significant(first.rate.value)}",
         method=first.method,
         name=PAGE_METHODS.get(first.method, first.method),
-        note="the only method measured" if alone else note,
+        note="; ".join(said),
     )
 
 
