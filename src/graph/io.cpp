@@ -265,7 +265,8 @@ void write_graph(const Csr& graph, const std::string& path) {
       return;
     case Format::wsg:
       if (!graph.weighted() && graph.edges() != 0) {
-        throw UsageError("could not write " + path + ": the graph has no weights; write .sg, or draw them");
+        throw UsageError("could not write " + path +
+                         ": the graph has no weights; write .sg, or draw them by --draw-weights");
       }
       write_serialised(graph, path, true);
       return;

@@ -14,6 +14,17 @@ namespace {
 
 constexpr const char* kNothingToDo = "nothing to do from inside this system";
 
+#ifdef __OPTIMIZE__
+constexpr bool kOptimised = true;
+#else
+constexpr bool kOptimised = false;
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 void check_governors(const CpuReport& cpu, std::vector<Warning>& found) {
   std::vector<std::string> others, unknown;
   for (const FrequencyPolicy& policy : cpu.policies) {
@@ -229,8 +240,18 @@ std::vector<Warning> find_platform_warnings(const Environment& environment) {
   return found;
 }
 
+std::vector<Warning> judge_build(bool optimised, bool sanitized) {
+  if (optimised && !sanitized) {
+    return {};
+  }
+  return {{"build", Severity::severe,
+           optimised ? "the program was built with sanitizers" : "the program was built without optimisation",
+           "whatever CPUs do takes several times as long as the hardware allows",
+           "build it by `cmake --preset cuda` or `cmake --preset cpu`"}};
+}
+
 std::vector<Warning> find_warnings(const Environment& environment) {
-  std::vector<Warning> all;
+  std::vector<Warning> all = judge_build(kOptimised, kSanitized);
   for (const auto& find :
        {find_gpu_warnings, find_cpu_warnings, find_memory_warnings, find_platform_warnings}) {
     const auto found = find(environment);

@@ -690,7 +690,7 @@ def test_a_row_that_lacks_an_axis_which_its_name_has_is_blamed_and_no_fault_of_o
     spoiled(path, lambda document: document["benchmarks"][0]["case"]["axes"].pop("page"))
     capsys.readouterr()
     assert main(["dispatch", str(path)]) == 2
-    assert f"{path} contradicts itself (1 problem, first $.benchmarks[0].name: has page:4096" in last_said(
+    assert f"{path} contradicts itself (2 problems, first $.benchmarks[0].name: has page:4096" in last_said(
         capsys
     )
 

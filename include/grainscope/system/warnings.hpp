@@ -39,6 +39,10 @@ struct Warning {
 [[nodiscard]] std::vector<Warning> judge_link_under_load(const GpuReport& gpu,
                                                          const NvmlLinkState& under_load);
 
+// Judges how the program was compiled: without optimisation, or with checks of memory or threads. Part of
+// `find_warnings`, for this program.
+[[nodiscard]] std::vector<Warning> judge_build(bool optimised, bool sanitized);
+
 // The bandwidth of a PCI Express link in one direction, in decimal GB/s, after line coding and before
 // packet headers; absent for a generation that is not 1 to 6.
 [[nodiscard]] std::optional<double> pcie_link_gb_s(int generation, int width) noexcept;

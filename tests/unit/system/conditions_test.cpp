@@ -527,6 +527,17 @@ TEST_F(GpuWarnings, a_link_under_load_is_judged_strictly) {
   EXPECT_TRUE(judge_link_under_load(GpuReport{}, {1, 1}).empty()) << "nothing tells what it should be";
 }
 
+TEST(BuildWarnings, only_an_optimised_program_without_checks_measures) {
+  EXPECT_TRUE(judge_build(true, false).empty());
+  for (const auto& [optimised, sanitized] : {std::pair(false, false), {false, true}, {true, true}}) {
+    const auto found = judge_build(optimised, sanitized);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].id, "build");
+    EXPECT_EQ(found[0].severity, Severity::severe);
+    EXPECT_TRUE(says(found[0].finding, optimised ? "with sanitizers" : "without optimisation"));
+  }
+}
+
 TEST(PcieLink, bandwidths_are_after_line_coding) {
   EXPECT_NEAR(pcie_link_gb_s(1, 16).value(), 4.0, 0.001);
   EXPECT_NEAR(pcie_link_gb_s(3, 16).value(), 15.754, 0.001);
