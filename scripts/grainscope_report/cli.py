@@ -105,13 +105,14 @@ def _wrong(arguments: argparse.Namespace) -> tuple[ReportError | None, list[Path
     paths = [path for one in given for path in (one if isinstance(one, list) else [one])]
     for path in paths:
         with suppress(ReportError):
-            found, document = loading.load(path)
-            try:
-                refusing.require_right(reader.parse(found, document))
-            except ReportError as wrong:
-                return wrong, paths
-            except refusing.UNUSABLE:
-                return None, [path]
+            for run in loading.runs_in(path):
+                found, document = loading.load(run)
+                try:
+                    refusing.require_right(reader.parse(found, document))
+                except ReportError as wrong:
+                    return wrong, paths
+                except refusing.UNUSABLE:
+                    return None, [run]
     return None, paths
 
 
