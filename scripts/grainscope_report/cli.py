@@ -5,7 +5,7 @@ import codecs
 import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from io import TextIOWrapper
@@ -55,19 +55,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command: 0 fine, 1 it found something, 2 usage or an unreadable file, 3 not comparable,
     4 inconclusive, 5 nothing could be decided, 130 interrupted.
     """
+    return ended("grainscope-report", lambda: _run(argv))
+
+
+def ended(name: str, work: Callable[[], int]) -> int:
+    """The exit status of a program's work; what ends it early is a sentence on stderr after its name."""
     if sys.stdout is None:
-        return _failed("standard output is closed: send it somewhere, if only to /dev/null")
+        return _failed(name, "standard output is closed: send it somewhere, if only to /dev/null")
     try:
         with plain_output(), collecting_seldom():
-            return _run(argv)
+            try:
+                return work()
+            except SystemExit as end:
+                return int(end.code or EXIT_OK)
     except ReportError as error:
-        return _failed(str(error), error.status)
+        return _failed(name, str(error), error.status)
     except KeyboardInterrupt:
-        return _failed("interrupted", INTERRUPTED)
+        return _failed(name, "interrupted", INTERRUPTED)
     except MemoryError:
-        return _failed("there is not enough memory for this: give fewer or smaller files")
+        return _failed(name, "there is not enough memory for this: give fewer or smaller files")
     except OSError as error:
-        return _failed(f"the system refuses ({error})")
+        return _failed(name, f"the system refuses ({error})")
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -77,8 +85,6 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         arguments = parser(names).parse_args(argv)
         return arguments.run(arguments)
-    except SystemExit as end:
-        return int(end.code or EXIT_OK)
     except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
         # Numbers and words that no run has, but that the format does not rule out.
         wrong, paths = _wrong(arguments)
@@ -99,13 +105,14 @@ def _wrong(arguments: argparse.Namespace) -> tuple[ReportError | None, list[Path
     paths = [path for one in given for path in (one if isinstance(one, list) else [one])]
     for path in paths:
         with suppress(ReportError):
-            found, document = loading.load(path)
-            try:
-                refusing.require_right(reader.parse(found, document))
-            except ReportError as wrong:
-                return wrong, paths
-            except refusing.UNUSABLE:
-                return None, [path]
+            for run in loading.runs_in(path):
+                found, document = loading.load(run)
+                try:
+                    refusing.require_right(reader.parse(found, document))
+                except ReportError as wrong:
+                    return wrong, paths
+                except refusing.UNUSABLE:
+                    return None, [run]
     return None, paths
 
 
@@ -117,9 +124,9 @@ def _unusable(paths: Sequence[Path], error: Exception) -> ReportError:
     )
 
 
-def _failed(said: str, status: int = EXIT_USAGE) -> int:
+def _failed(name: str, said: str, status: int = EXIT_USAGE) -> int:
     with suppress(OSError):
-        print(f"grainscope-report: {for_terminal(said)}", file=sys.stderr)
+        print(f"{name}: {for_terminal(said)}", file=sys.stderr)
     return status
 
 

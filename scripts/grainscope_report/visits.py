@@ -20,7 +20,6 @@ is moderated by that of its family (Smyth, 2004), and the whole is fitted again.
 """
 
 import dataclasses
-import gzip
 import hashlib
 import json
 import math
@@ -39,6 +38,7 @@ from grainscope_report import families, loading, uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import load, quoted
 from grainscope_report.machine import machine_of
+from grainscope_report.refusing import blamed
 from grainscope_report.statistics import median_ranks
 from grainscope_report.uncertainty import (
     FORMAT,
@@ -86,6 +86,10 @@ class Visit:
     median_s: float
     error: float
 
+    def __post_init__(self) -> None:
+        if not self.median_s > 0:
+            raise ValueError(f"a median of {self.median_s} s")
+
 
 @dataclass(frozen=True, eq=False)
 class Measured:
@@ -126,12 +130,19 @@ def _axes_of(question: str) -> str:
 
 def read(path: Path) -> list[Measured]:
     """The runs in a file: a result, or medians that were kept."""
-    content = path.read_bytes() if path.is_file() else b""
-    text = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
-    if text.lstrip()[:1] == b"{" and MEDIANS_FORMAT.encode() in text[:200]:
-        return [_from_kept(run) for run in json.loads(text)["runs"]]
-    found, document = load(path)
-    return [_from_result(found, document)]
+    found = loading.locate(path)
+    text = loading.text(found)
+    if text.lstrip()[:1] == "{" and MEDIANS_FORMAT in text[:200]:
+        try:
+            return [_from_kept(run) for run in json.loads(text)["runs"]]
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ReportError(
+                f"{found} has no medians that can be read ({error!r}): copy it again, or make it anew by "
+                "`scripts/study RUN... --save FILE`"
+            ) from None
+    document = load(found)[1]
+    with blamed(found, document):
+        return [_from_result(found, document)]
 
 
 def kept(runs: Iterable[Measured]) -> str:
@@ -263,7 +274,7 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
         raise ReportError(f"{path} has no measured row: give runs that were not cut at once")
     return Measured(
         path.name if path.name != "result.json" else path.parent.name,
-        hashlib.sha256(path.read_bytes()).hexdigest(),
+        hashlib.sha256(loading.raw(path)).hexdigest(),
         context["run"]["started"],
         context["grainscope"]["commit"],
         machine_of(context),

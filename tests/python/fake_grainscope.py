@@ -45,6 +45,11 @@ def main(argv: list[str], settings: dict, path: str) -> int:
     elif "--version" in argv:
         print("grainscope 0.1.0")
     elif "--benchmark_list_tests" in argv:
+        try:
+            re.compile(flags.get("--benchmark_filter", ""))
+        except re.error as error:
+            print(f"grainscope: {error}", file=sys.stderr)
+            return 2
         print("\n".join(case_name(*case) for case in _cases(settings)))
     elif "--plan" in argv:
         print(f"{'family':24} {'cases':>6}  {'about':>12}  {'host':>10}  {'GPU':>10}")

@@ -30,6 +30,13 @@ ROOT = Path(__file__).resolve().parents[2]
 LAUNCHER = ROOT / "scripts" / "grainscope-report"
 
 
+def test_a_list_of_no_rows_says_that_there_are_none(tmp_path, capsys):
+    path = File(gpus=()).write(tmp_path / "result.json")
+    assert main(["list", str(path)]) == 2
+    said = f"grainscope-report: {path} has no rows: the run ended before its first case; run it again\n"
+    assert capsys.readouterr().err == said
+
+
 def test_validate_of_good_files(files, capsys):
     assert main(["validate", *map(str, files.values())]) == 0
     assert [line.split(": ")[1] for line in capsys.readouterr().out.splitlines()] == [

@@ -42,7 +42,10 @@ def row(name, family, status="ok", **axes):
 
 
 RESULT = {
-    "context": {"run": {"flags": ["--preset=full", "--graph=kron:10", "--axis=edge=8", "--max-time=3m"]}},
+    "context": {
+        "schema_version": 2,
+        "run": {"flags": ["--preset=full", "--graph=kron:10", "--axis=edge=8", "--max-time=3m"]},
+    },
     "benchmarks": [
         row("traversal/bfs/merged/mapped/graph:kron10", "traversal/bfs", placement="mapped"),
         row("traversal/bfs/merged/device/graph:kron10", "traversal/bfs", placement="device"),
@@ -144,21 +147,61 @@ def test_zero_copy_rows_are_held_against_requests_without_a_cache():
     [
         ("ERR_NVGPUCTRPERM", 1, (), "may not read the GPU's counters"),
         ("no kernels", 0, (), "ncu wrote no table"),
-        (TABLE.replace("1,200", "3,600"), 0, (), "is not the trial that is modelled"),
         ("broken", 5, (), "ncu ended with 5"),
         (TABLE.replace("pcie__read_bytes", "other"), 0, (), "did not count pcie_read_bytes"),
         (TABLE.replace('"Kbyte"', '"furlong"'), 0, (), "in 'furlong'"),
+        (TABLE.replace('"Metric Value"', '"Value"'), 0, (), "a table without Metric Value"),
+        (TABLE.replace("1,200", "n/a"), 0, (), "as 'n/a', which is no number"),
+        (TABLE.replace("1,200", "nan"), 0, (), "as 'nan', which is no number"),
+        (TABLE.replace("1,200", "-3"), 0, (), "as '-3', which is no number"),
+        (TABLE.rpartition(",")[0], 0, (), "as None, which is no number"),
+        (TABLE.replace("walk", "w" * 200_000), 0, (), "wrote no table that can be read"),
         (TABLE, 0, ("--filter", "nothing"), "no row of a kernel that reads host memory"),
+        (TABLE, 0, ("--filter", "("), "--filter '(' is no regular expression"),
+        (TABLE, 0, ("--ncu", "/no/such/tool"), "/no/such/tool does not run (No such file or directory)"),
     ],
 )
-def test_what_goes_wrong_is_said(tmp_path, capsys, output, status, more, says):
-    assert count(tmp_path, stand_in(tmp_path, output, status), *more) == 1
-    assert says in capsys.readouterr().err
+def test_what_cannot_be_counted_is_said(tmp_path, capsys, output, status, more, says):
+    assert count(tmp_path, stand_in(tmp_path, output, status), *more) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("grainscope-count: ")
+    assert says in err
 
 
-def test_a_folder_without_a_result_is_said(tmp_path, capsys):
-    assert COUNT.main([str(tmp_path), "--program", "prog", "--ncu", "ncu"]) == 1
-    assert "cannot be read" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "does not exist"),
+        (b"", "is empty"),
+        (json.dumps(RESULT).encode()[:300], "is cut off after 300 bytes"),
+        (b"[]", "is JSON but no GrainScope result"),
+        (b'{"context": {}}', "is JSON but no GrainScope result"),
+        (
+            json.dumps({**RESULT, "context": {"schema_version": 2}}).encode(),
+            "does not follow the result format",
+        ),
+        (b'{"context": {"schema_version": 2}, "benchmarks": [{}]}', "does not follow the result format"),
+        (b'{"context": {"schema_version": 2}, "benchmarks": []}', "has no row of a kernel"),
+        (b"\xff\xfe", "is not text"),
+    ],
+)
+def test_a_folder_without_a_result_is_said(tmp_path, capsys, content, says):
+    path = tmp_path / "result.json"
+    if content is not None:
+        path.write_bytes(content)
+    ncu = stand_in(tmp_path, TABLE)
+    assert COUNT.main([str(tmp_path), "--program", "prog", "--ncu", str(ncu)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"grainscope-count: {path} {says}")
+    assert err.count("\n") == 1
+    assert not (tmp_path / "calls").exists()
+
+
+def test_a_disk_that_is_full_is_said_and_the_result_stays(tmp_path, capsys):
+    (tmp_path / "result.tmp").symlink_to("/dev/full")
+    assert count(tmp_path, stand_in(tmp_path, TABLE)) == 2
+    assert "cannot be written (No space left on device): make room" in capsys.readouterr().err
+    assert json.loads((tmp_path / "result.json").read_text()) == RESULT
 
 
 def test_a_count_that_cannot_be_is_left_out_and_the_others_are_kept(tmp_path, capsys):
@@ -170,5 +213,13 @@ def test_a_count_that_cannot_be_is_left_out_and_the_others_are_kept(tmp_path, ca
         "lean/sssp/none/plain/graph:web1.5/weights:8-72"
     ]
     said = capsys.readouterr().err
-    assert "gather/masked/mapped: 1,334 requests, without a cache there are 1,234" in said
+    assert "gather/masked/mapped: 1,334 requests of 2,050 sectors, without a cache there are 1,234" in said
     assert said.endswith("5 of 6 rows were not counted\n")
+
+
+@pytest.mark.parametrize("of", ["requests", "sectors"])
+def test_a_count_of_nothing_is_none(tmp_path, capsys, of):
+    table = re.sub(rf'(lts__t_{of}_.*,)".*"', r'\1"0"', TABLE)
+    assert count(tmp_path, stand_in(tmp_path, table)) == 1
+    assert json.loads((tmp_path / "result.json").read_text()) == RESULT
+    assert "6 of 6 rows were not counted" in capsys.readouterr().err

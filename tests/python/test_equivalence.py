@@ -11,6 +11,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -292,6 +293,86 @@ def test_a_filter_picks_cases_and_shards_only_on_demand(compare):
     status, text, found = compare({}, {}, "--filter", "^con")
     assert (status, {x["family"]: x["rows"] for x in found["families"]}) == (0, {"contention": 10})
     assert "Models" not in text
+
+
+def test_a_filter_that_the_program_refuses_is_wrong_usage_and_nothing_is_kept(compare):
+    status, text, _ = compare({}, {}, "--filter", "(")
+    assert status == 2
+    assert text.count("\n") == 1
+    assert "/A refuses what it is to run: grainscope: missing ), unterminated subpattern" in text
+    assert compare({}, {}, "--filter", "^con")[0] == 0, "not held against the filter that was refused"
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (("--rounds", "0"), "--rounds and --shard-count are 1 or more"),
+        (("--shard-count", "-1"), "--rounds and --shard-count are 1 or more"),
+        (("--margin-gated", "nan"), "a margin is more than 0 and less than 100 percent"),
+        (("--margin-host", "-5"), "a margin is more than 0 and less than 100 percent"),
+        (("--max-time", "1.2.3"), "1.2.3 is not a time: write e.g. 90s, 9m or 1h"),
+        (("-o", ""), "it is empty"),
+    ],
+)
+def test_flags_that_make_no_sense_are_wrong_usage(tool, capsys, flags, says):
+    with pytest.raises(SystemExit) as end:
+        tool.main(["a", "b", *flags])
+    assert end.value.code == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["/dev/full", "a file"])
+def test_a_place_that_cannot_be_written_is_a_sentence_and_no_verdict(tool, tmp_path, capsys, place):
+    out = tmp_path / "file" if place == "a file" else Path(place)
+    (tmp_path / "file").touch()
+    programs = [str(make(tmp_path / side)) for side in "AB"]
+    assert tool.main([*programs, "-o", str(out)]) == 2
+    assert re.fullmatch(f"equivalence: {out}/setup.json cannot be .*\n", capsys.readouterr().err)
+
+
+def test_a_disk_that_fills_up_on_the_way_stops_it(compare, monkeypatch, tool):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tool, "call", full)
+    status, text, _ = compare()
+    assert status == 3
+    assert (
+        "the system refuses ([Errno 28] No space left on device): when that is fixed, call it again" in text
+    )
+
+
+def test_a_verdict_that_nobody_can_read_is_none(tmp_path):
+    programs = [make(tmp_path / side) for side in "AB"]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, ROOT / "scripts/equivalence", *programs, "-o", tmp_path / "out"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert ended.returncode == 2
+    assert ended.stderr.endswith("equivalence: standard output cannot be written (No space left on device)\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("setup.json", b"", "is empty"),
+        ("setup.json", b"[]", "is not what this tool wrote: give another -o, or delete"),
+        ("lists.json", b"{", "is not what this tool wrote: give another -o, or delete"),
+        ("steps/1A-whole/result.json", b"{", "is cut off"),
+        (
+            "steps/1A-whole/result.json",
+            b'{"context": {"schema_version": 2}, "benchmarks": [{}]}',
+            "result format",
+        ),
+    ],
+)
+def test_what_an_earlier_call_left_damaged_is_named(compare, tmp_path, name, content, says):
+    assert compare()[0] == 0
+    (tmp_path / "out" / name).write_bytes(content)
+    status, text, _ = compare()
+    assert status == 2
+    assert says in text.splitlines()[0]
 
 
 def test_large_families_run_in_part_and_the_rest_whole(tool, tmp_path):

@@ -82,3 +82,16 @@ def test_validate_names_the_row_and_the_axis_and_check_judges_nothing(tmp_path, 
     assert f"  $.benchmarks[0].case.axes: lacks {axis}  ({family}/" in capsys.readouterr().out
     assert main(["check", "--rules", "pcie5", "--any-run", str(path)]) == 3
     assert "contradicts itself" in capsys.readouterr().err
+
+
+def test_folders_of_repeated_runs_that_lack_an_axis_are_named_as_one_run_is(tmp_path, capsys):
+    folders = [tmp_path / side for side in ("before", "after")]
+    for number, path in enumerate(folder / name for folder in folders for name in ("1.json", "2.json")):
+        path.parent.mkdir(exist_ok=True)
+        run = json.loads(lacking(path, "shape/pages", "page").read_text())
+        run["context"]["run"]["id"] = f"a-{number}"
+        path.write_text(json.dumps(run))
+    assert main(["compare", *map(str, folders), "--plots", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert f"{folders[0] / '1.json'} contradicts itself" in said
+    assert "$.benchmarks[0].case.axes: lacks page)" in said

@@ -328,6 +328,44 @@ def test_scripts_beside_the_command_line_meet_readers_that_go_and_full_disks(com
     assert said_once(full.stderr, "standard output cannot be written (No space left")
 
 
+@pytest.mark.parametrize("script", ["docs", "grainscope-count", "manuals", "reference", "study"])
+def test_help_of_a_script_on_a_full_disk_is_a_sentence(script):
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, ROOT / "scripts" / script, "--help"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert ended.returncode == 2
+    assert ended.stderr == f"{script}: standard output cannot be written (No space left on device)\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("manuals -o /dev/full", "man1/grainscope-report.1 cannot be written (Not a directory)"),
+        ("docs --draw /dev/full", "/dev/full/figure_8_requests.png cannot be written (File exists)"),
+        ("reference --take results", "results is a directory without result.json"),
+        ("reference --take BUNDLE", "bundle is a folder: name the file that the run is to replace"),
+        ("reference --missing=", "there is no preset"),
+        ("reference --missing smoke --measure /dev/full", "the system refuses ([Errno 17] File exists"),
+    ],
+)
+def test_scripts_say_what_they_cannot_write_or_take(tmp_path, command, said):
+    if "--missing" in command and not PROGRAM:
+        pytest.skip("needs the program")
+    if "BUNDLE" in command:
+        run = ROOT / "results/reference/acceptance/no-gpu-1.json.gz"
+        assert main(["export", "bundle", str(run), "-o", str(tmp_path / "bundle")]) == 0
+    script, *words = command.replace("BUNDLE", str(tmp_path / "bundle")).split()
+    ended = subprocess.run(
+        [sys.executable, ROOT / "scripts" / script, *words],
+        capture_output=True, text=True, check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert said_once(ended.stderr, said)
+    assert ended.stderr.startswith(f"{script}: ")
+
+
 def test_a_study_neither_writes_over_its_runs_nor_ends_with_a_traceback(tmp_path):
     run = tmp_path / "run.json.gz"
     run.write_bytes((ROOT / "results/reference/acceptance/no-gpu-1.json.gz").read_bytes())

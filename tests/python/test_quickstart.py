@@ -102,3 +102,27 @@ def test_nothing_is_measured_where_what_draws_cannot_be_installed(checkout):
     assert ended.returncode == 3
     assert "setup: no pip" in ended.stderr
     assert not list(checkout.glob("results/*"))
+
+
+def test_setup_says_that_python_packages_have_no_place(tmp_path):
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(SCRIPTS / "setup", tmp_path / "scripts")
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    stand_ins = {
+        **dict.fromkeys(("c++", "cmake", "make"), "cat >/dev/null"),
+        **dict.fromkeys(("apt-get", "sudo"), "exit 9"),  # nothing is installed, whatever is missing
+        "python3": 'case "$*" in *find_spec* | *"venv .venv") exit 1 ;; esac',
+    }
+    for name, does in stand_ins.items():
+        (tools / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tools / name).chmod(0o755)
+    (tmp_path / ".venv").touch()
+    environment = os.environ | {"PATH": f"{tools}:/usr/bin:/bin"}
+    ended = subprocess.run(
+        [tmp_path / "scripts/setup", "build"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environment,
+    )  # fmt: skip
+    assert ended.returncode == 3
+    assert ended.stderr.startswith(f"setup: {tmp_path}/.venv cannot be made: make room for it, delete what ")
+    assert ended.stderr.count("\n") == 1

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from command_lines import PROGRAM
+from grainscope_report.errors import ReportError
 from stored import PROJECT
 from synthetic import File
 
@@ -168,6 +169,27 @@ def test_a_run_of_another_machine_is_not_taken_here(place, capsys):
 def test_without_a_program_it_is_said_how_to_get_one(place, capsys):
     assert reference.main(["--program", str(place / "none")]) == 2
     assert "is not there: build it, or name another" in capsys.readouterr().err
+
+
+def test_a_manifest_or_a_run_that_is_damaged_is_named(place, capsys):
+    (place / "reference/manifest.jsonl").write_text('{"file": ')
+    assert main(place) == 2
+    assert "manifest.jsonl is damaged (" in capsys.readouterr().err
+    assert main(place, "--write") == 0
+    path = place / "reference/a.json"
+    run = json.loads(path.read_text())
+    del run["context"]["run"]["flags"]
+    path.write_text(json.dumps(run))
+    for words in ((), ("--write",), ("--take", str(path))):
+        assert main(place, *words) == 2
+        assert "a.json does not follow the result format" in capsys.readouterr().err
+    assert not (place / "asked").exists()
+
+
+def test_outside_a_checkout_it_is_said_that_git_lists_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(reference, "PROJECT", tmp_path)
+    with pytest.raises(ReportError, match=r"git does not list what may cite runs \(.*\): use a checkout"):
+        reference.citations(tmp_path)
 
 
 def test_a_family_that_is_listed_by_another_has_its_version():
@@ -460,9 +482,7 @@ def test_a_folder_without_runs_is_a_sentence(planted, capsys):
     ],
 )
 def test_flags_of_another_question_are_refused(flags):
-    with pytest.raises(SystemExit) as ended:
-        reference.main(flags)
-    assert ended.value.code == 2
+    assert reference.main(flags) == 2
 
 
 @pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM names no program")

@@ -82,3 +82,20 @@ def test_what_is_missing_is_named(sanitize, tmp_path):
     (tmp_path / "compute-sanitizer").unlink()
     status, said, _ = sanitize()
     assert (status, "compute-sanitizer (of the CUDA Toolkit) is not in PATH" in said) == (2, True)
+
+
+def test_without_room_for_logs_nothing_is_said_of_the_tests(sanitize, monkeypatch):
+    monkeypatch.setenv("TMPDIR", "/dev/full")
+    status, said, seen = sanitize()
+    assert (status, seen) == (2, "")
+    assert said.endswith("sanitize: /dev/full takes no folder of logs: make room there or set TMPDIR\n")
+
+
+def test_help_by_either_name_and_words_that_are_too_many(sanitize):
+    for flag in ("-h", "--help"):
+        status, said, _ = sanitize(flag)
+        assert status == 0
+        assert said.startswith("GPU tests under NVIDIA's compute-sanitizer")
+    status, said, _ = sanitize("one")
+    assert status == 2
+    assert "gpu_test is one argument too many; see -h" in said

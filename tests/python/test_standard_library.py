@@ -82,5 +82,5 @@ def test_what_writes_documents_helps_without_what_it_needs():
         told[argument] = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (told["--help"].returncode, told["--help"].stderr) == (0, "")
     assert "scripts/docs --draw DIR" in told["--help"].stdout
-    assert told["--check"].returncode == 1
+    assert told["--check"].returncode == 2
     assert re.fullmatch(r"docs: .*Python finds no module \w+: .*\n", told["--check"].stderr)

@@ -22,6 +22,7 @@ from documents import worth
 from grainscope_report import reader, uncertainty, visits
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
+from grainscope_report.loading import load
 from grainscope_report.visits import Measured, Visit
 from stored import PROJECT, TOGETHER
 from synthetic import File
@@ -200,6 +201,56 @@ def test_of_some_families_the_others_are_left_out(tmp_path, files) -> None:
     refused = subprocess.run([*study, "nosuch"], capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stderr[:7]) == (2, "study: ")
     assert "has no rows of nosuch with visits" in refused.stderr
+
+
+def study_ends(*words) -> tuple[int, str]:
+    """The status of scripts/study and its one line on stderr."""
+    command = [sys.executable, PROJECT / "scripts/study", *words]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.stdout == ""
+    assert ended.stderr.count("\n") == 1
+    return ended.returncode, ended.stderr
+
+
+def test_a_study_of_runs_by_two_versions_says_that_they_have_nothing_in_common(tmp_path, files) -> None:
+    document = load(files["h100"])[1]
+    for row in document["benchmarks"]:
+        row["case"]["version"] += 1
+    (tmp_path / "newer.json").write_text(json.dumps(document))
+    status, said = study_ends(files["h100"], tmp_path / "newer.json", "--save", tmp_path / "kept.gz")
+    assert status == 3
+    assert said.startswith("study: no two of these 2 runs of a kind of machine have a case in common by one ")
+    assert "version of its family (there are " in said
+    assert len(visits.read(tmp_path / "kept.gz")) == 2
+
+
+@pytest.mark.parametrize("visit", [{}, {"median_s": 0.0}])
+def test_a_study_names_the_run_that_is_off_the_format(tmp_path, files, visit) -> None:
+    document = load(files["h100"])[1]
+    row = next(row for row in document["benchmarks"] if row.get("visits"))
+    del row["visits"][0]["median_s"]
+    row["visits"][0] |= visit
+    (tmp_path / "run.json").write_text(json.dumps(document))
+    status, said = study_ends(tmp_path / "run.json")
+    assert status == 2
+    assert "run.json does not follow the result format (" in said
+
+
+@pytest.mark.parametrize("more", ['"runs": [{}]}', '"runs": [', '"runs": 1}'])
+def test_medians_that_are_damaged_are_refused(tmp_path, more) -> None:
+    path = tmp_path / "kept.json"
+    path.write_text(f'{{"format": "{visits.MEDIANS_FORMAT}", {more}')
+    status, said = study_ends(path)
+    assert status == 2
+    assert said.startswith(f"study: {path} has no medians that can be read (")
+    path.write_bytes(gzip.compress(path.read_bytes() * 100)[:60])
+    assert study_ends(path) == (2, f"study: {path} is cut off after 60 bytes: copy it again\n")
+
+
+def test_a_bundle_is_read_as_its_run_is(tmp_path, files) -> None:
+    assert main(["export", "bundle", str(files["h100"]), "-o", str(tmp_path / "bundle")]) == 0
+    (run,), (bundled,) = visits.read(files["h100"]), visits.read(tmp_path / "bundle")
+    assert (bundled.sha256, bundled.processes) == (run.sha256, run.processes)
 
 
 def test_what_is_no_result_is_refused(tmp_path) -> None:

@@ -133,6 +133,8 @@ def run_list(arguments: argparse.Namespace) -> int:
     if rows and arguments.flag == "":
         print("\n".join(_flags(rows)))
         return EXIT_OK
+    if not result.rows:
+        raise ReportError(f"{result.path} has no rows: the run ended before its first case; run it again")
     if not rows:
         asked = " and ".join(
             part
@@ -145,8 +147,7 @@ def run_list(arguments: argparse.Namespace) -> int:
         )
         why = selecting.why_no_name(arguments.filter or "", result.rows)
         raise ReportError(
-            f"{result.path} has {len(result.rows)} rows but none with {asked or 'anything to show'}"
-            + (f"; {why}" if why else "")
+            f"{result.path} has {len(result.rows)} rows but none with {asked}" + (f"; {why}" if why else "")
         )
     # Nothing is cut or left out, names least of all: a narrow terminal wraps the lines.
     out = replace(terminal(), width=sys.maxsize)
