@@ -170,6 +170,32 @@ def test_what_is_no_shard_of_the_run_is_refused(tmp_path, capsys, context, says)
     assert not out.exists()
 
 
+def of_version(path: Path, version: int) -> Path:
+    """The file with its copies by another version of their family."""
+
+    def newer(document: dict) -> None:
+        for row in document["benchmarks"]:
+            if row["case"]["family"] == "transfer/memcpy":
+                row["case"]["version"] = version
+
+    return spoiled(path, newer)
+
+
+@pytest.mark.parametrize("commit", ["1a2b3c4d5e6f", "unknown"])
+def test_shards_by_two_versions_of_a_family_are_refused(tmp_path, capsys, commit):
+    shards = [shard(tmp_path, index, grainscope__commit=commit) for index in (1, 2)]
+    of_version(shards[1], 2)
+    out = tmp_path / "merged.json"
+    assert main(["merge", *map(str, shards), "-o", str(out)]) == 3
+    assert capsys.readouterr().err == (
+        f"grainscope-report: transfer/memcpy is of version 1 in {shards[0]} and of version 2 in "
+        f"{shards[1]}: the two do not measure the same; measure all shards with one program\n"
+    )
+    assert not out.exists()
+    of_version(shards[0], 2)
+    assert {row["case"]["version"] for row in merged(tmp_path, *shards)["benchmarks"][1:]} == {2}
+
+
 # What a machine may be set up by, and what it tells of the moment.
 POLICY = {"cpus": "0-15", "governor": "performance", "scaling_max_khz": 3_500_000, "slowest_now_khz": 800_000}
 NVML = {"ecc": True, "power_limit_mw": 700_000, "sm_clock_max_mhz": 1980, "sm_clock_mhz": 345}

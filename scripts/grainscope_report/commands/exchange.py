@@ -519,8 +519,23 @@ def _require_one_run(files: Sequence[Loaded]) -> None:
                 f"{path} is not complete ({one['context']['run']['why_incomplete']}): "
                 f"finish it with `grainscope --resume {quoted(path.parent)}`"
             )
+    _require_same_versions(files)
     _require_same_inputs(files)
     _require_all_shards(files)
+
+
+def _require_same_versions(files: Sequence[Loaded]) -> None:
+    """A family measures one thing in all shards, whatever their commits say: these may be unknown."""
+    known: dict[str, tuple[Path, int]] = {}
+    for path, document in files:
+        for case in (row["case"] for row in document["benchmarks"]):
+            family, version = case["family"], case.get("version", 1)
+            first, expected = known.setdefault(family, (path, version))
+            if version != expected:
+                raise NotOneRunError(
+                    f"{family} is of version {expected} in {first} and of version {version} in {path}: "
+                    "the two do not measure the same; measure all shards with one program"
+                )
 
 
 def _require_same_inputs(files: Sequence[Loaded]) -> None:
