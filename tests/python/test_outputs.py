@@ -666,6 +666,18 @@ def test_export_of_several_files(files, capsys):
     assert len({row["file"] for row in rows}) == 2
 
 
+@pytest.mark.parametrize("kind", ["csv", "md", "trace"])
+def test_export_takes_each_run_once(kind, small, tmp_path, capsys):
+    """By whatever name: the rows would count twice, without a word in the table."""
+    copied, out = tmp_path / "copy.json", tmp_path / "rows"
+    copied.write_bytes(small.read_bytes())
+    assert main(["export", kind, str(small), str(copied), "-o", str(out)]) == 2
+    assert capsys.readouterr().err == (
+        f"grainscope-report: {small} and {copied} are the same run: give each once\n"
+    )
+    assert not out.exists()
+
+
 def test_export_markdown_has_a_table_a_family(small, capsys):
     assert main(["export", "md", str(small)]) == 0
     text = capsys.readouterr().out

@@ -246,7 +246,9 @@ def run_export(arguments: argparse.Namespace) -> int:
         if arguments.filter is not None:
             raise ReportError(f"a {arguments.kind} is of a whole run: give no --filter")
         return _bundle(arguments) if arguments.kind == "bundle" else _digest(arguments)
-    results = _matching(files.results(arguments.files), arguments.filter)
+    found = files.results(arguments.files)
+    files.require_each_once(found)
+    results = _matching(found, arguments.filter)
     rows, opens = sum(len(result.rows) for result in results), ""
     if arguments.kind == "trace":
         text, rows = trace_text(results)

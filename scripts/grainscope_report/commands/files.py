@@ -143,6 +143,15 @@ def read(loaded: Sequence[tuple[Path, dict]]) -> list[Result]:
     return found
 
 
+def require_each_once(found: Sequence[Result]) -> None:
+    """Refuses files of one run, whose rows would count several times."""
+    seen: dict[str, Result] = {}
+    for result in found:
+        if other := seen.get(result.run.id):
+            raise ReportError(f"{other.path} and {result.path} are the same run: give each once")
+        seen[result.run.id] = result
+
+
 def keep(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
     """Refuses an output that is one of the inputs, by whatever name; of a run's folder its result file."""
     kept = [loading.locate(path) for path in inputs]
