@@ -239,6 +239,54 @@ def test_a_full_disk_leaves_no_part_of_a_file(runs, tmp_path, capsys, command):
     assert not [path for path in out.iterdir() if path.name.endswith(".part")]
 
 
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), KeyboardInterrupt(), None])
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_bundle_is_whole_or_not_there(small, tmp_path, capsys, monkeypatch, error, empty):
+    """What is cut off after its first file would be read as a run."""
+    out = tmp_path / "made"
+    if empty:
+        out.mkdir()
+    there = sorted(tmp_path.iterdir())
+    written, write = [], Path.write_bytes
+
+    def cut(path: Path, data: bytes) -> None:
+        if error and written:
+            raise error
+        written.append(path)
+        write(path, data)
+        assert not (out.is_dir() and any(out.iterdir()))
+
+    monkeypatch.setattr(Path, "write_bytes", cut)
+    status = main(["export", "bundle", str(small), "-o", str(out)])
+    if error is None:
+        assert status == 0
+        assert {path.name for path in out.iterdir()} == {"result.json", "manifest.json", "SHA256SUMS"}
+        assert sorted(tmp_path.iterdir()) == sorted({*there, out})
+        return
+    assert status == (130 if isinstance(error, KeyboardInterrupt) else 2)
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert isinstance(error, KeyboardInterrupt) or f"{out} cannot be written (No space left)" in said
+    assert sorted(tmp_path.iterdir()) == there
+    assert not (out.is_dir() and any(out.iterdir()))
+
+
+@pytest.mark.parametrize("name", ["made", "made.tar.gz"])
+def test_a_full_disk_leaves_no_part_of_a_bundle(small, tmp_path, capsys, name):
+    there = sorted(tmp_path.iterdir())
+    with small_disk(500):
+        assert main(["export", "bundle", str(small), "-o", str(tmp_path / name)]) == 2
+    assert said_once(capsys.readouterr().err, f"{name} cannot be written (File too large)")
+    assert sorted(tmp_path.iterdir()) == there
+
+
+def test_a_bundle_does_not_replace_the_folder_that_one_is_in(small, tmp_path, capsys, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["export", "bundle", str(small), "-o", "."]) == 2
+    assert said_once(capsys.readouterr().err, ". is there already: give a new folder")
+
+
 def test_too_many_draws_are_refused(tmp_path, capsys):
     status, _ = evaluate(tmp_path, GOOD, "--draws", "1000000000000", X=machine(2.0, 1.0, "node-x"))
     assert status == 2

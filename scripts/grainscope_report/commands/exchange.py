@@ -308,10 +308,10 @@ def _bundle(arguments: argparse.Namespace) -> int:
     if out.name.endswith(PACKED):
         files.write(out, loading.packed_bundle(made, out.name.removesuffix(PACKED) or "bundle"))
     else:
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        # The folder comes with its files: one that somebody is in would stay behind without them.
+        if out.exists() and (not out.is_dir() or any(out.iterdir()) or out.samefile(Path.cwd())):
             raise ReportError(f"{out} is there already: give a new folder, or a name that ends in {PACKED}")
-        for name, content in made.items():
-            files.write(out / name, content)
+        files.write_folder(out, made)
     print(f"{out}: {found} with its check sums")
     return EXIT_OK
 

@@ -8,7 +8,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from grainscope_report import loading, reader, refusing, uncertainty
@@ -184,8 +184,27 @@ def write(path: Path, content: str | bytes) -> int:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             _replace(target, data)
     except OSError as error:
-        raise ReportError(f"{path} cannot be written ({error.strerror}): choose another place") from None
+        raise _not_written(path, error) from None
     return len(data)
+
+
+def write_folder(path: Path, contents: Mapping[str, bytes]) -> None:
+    """Writes a folder of files whole or not at all, and the folders above it; an empty one is replaced."""
+    target = Path(os.path.realpath(path))
+    partial = target.with_name(f".{os.getpid()}.part")
+    try:
+        partial.mkdir(parents=True)
+        for name, data in contents.items():
+            (partial / name).write_bytes(data)
+        partial.replace(target)
+    except OSError as error:
+        raise _not_written(path, error) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _not_written(path: Path, error: OSError) -> ReportError:
+    return ReportError(f"{path} cannot be written ({error.strerror}): choose another place")
 
 
 def _replace(path: Path, data: bytes) -> None:
