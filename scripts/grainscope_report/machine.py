@@ -119,17 +119,21 @@ def machines(results: Sequence[Result]) -> list[Machine]:
 def provenance(result: Result) -> list[str]:
     """What identifies a measurement: GPU, CPU, host, driver, CUDA, suite with commit, date."""
     driver = result.environment.driver_version
-    commit = "commit unknown" if result.commit in ("", "unknown") else f"commit {result.commit[:10]}"
     parts = [
         gpus(result) or "no GPU",
         cpu(result),
         result.host or "host unknown",
         f"driver {driver}" if driver else "no NVIDIA driver",
         f"CUDA {result.cuda}" if result.cuda else "built without CUDA",
-        f"GrainScope {result.version} ({commit})",
+        f"GrainScope {result.version} (commit {short_commit(result)})",
         _date(result),
     ]
     return [part for part in parts if part]
+
+
+def short_commit(result: Result) -> str:
+    """The first ten digits, with `-dirty` where the code had changes beyond it; or `unknown`."""
+    return re.sub(r"^([0-9a-f]{10})[0-9a-f]+", r"\1", result.commit) or "unknown"
 
 
 def provenance_line(result: Result, *more: str) -> str:
