@@ -714,6 +714,30 @@ def test_export_of_several_files(files, capsys):
     assert len({row["file"] for row in rows}) == 2
 
 
+def test_export_tells_machine_version_and_an_incomplete_run(small, capsys):
+    def stop(document: dict) -> None:
+        document["context"]["run"].update(complete=False, why_incomplete="signal 15 | <i>")
+        for row in document["benchmarks"]:
+            row["case"]["version"] = 3
+
+    assert main(["export", "csv", str(small)]) == 0
+    [row, *_] = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (row["gpus"], row["cpu"]) == ("NVIDIA H100 80GB HBM3", "Intel Xeon")
+    assert (row["complete"], row["family"], row["version"]) == ("True", "transfer/memcpy", "1")
+    assert main(["export", "md", str(small)]) == 0
+    text = capsys.readouterr().out
+    assert "\n## transfer/memcpy, version 1\n" in text
+    assert "not complete" not in text
+    spoiled(small, stop)
+    assert main(["export", "csv", str(small)]) == 0
+    rows = [*csv.DictReader(io.StringIO(capsys.readouterr().out))]
+    assert {(row["complete"], row["version"]) for row in rows} == {("False", "3")}
+    assert main(["export", "md", str(small)]) == 0
+    text = capsys.readouterr().out
+    assert "\n## transfer/memcpy, version 3\n" in text
+    assert "\nThe run is not complete: signal 15 \\| &lt;i>\n" in text
+
+
 @pytest.mark.parametrize("kind", ["csv", "md", "trace"])
 def test_export_takes_each_run_once(kind, small, tmp_path, capsys):
     """By whatever name: the rows would count twice, without a word in the table."""

@@ -25,7 +25,7 @@ from grainscope_report.errors import EXIT_NOT_COMPARABLE, EXIT_OK, ReportError
 from grainscope_report.fleet import sources
 from grainscope_report.groups.gnn import STAGES, mini_batches
 from grainscope_report.loading import quoted
-from grainscope_report.machine import cpu, machines, set_apart, spoken_fact
+from grainscope_report.machine import cpu, gpus, machines, set_apart, spoken_fact
 from grainscope_report.model import Ends, Level, Link, Result, Row, Stage, ends
 from grainscope_report.others import beside, reading
 from grainscope_report.others.beside import Import
@@ -205,10 +205,10 @@ def _number(row: Row, axis: str, otherwise: int) -> int:
 PACKED = ".tar.gz"
 ROWS, RUNS = ("csv", "md", "trace"), ("bundle", "digest")  # what `export` writes of rows, and of a run whole
 FIXED = (
-    "file", "host", "date", "run", "family", "name", "status", "reason", "label", "visits",
-    "samples", "median_s", "low_s", "high_s", "both_known", "bytes", "link_bytes_asked", "link_bytes_least",
-    "bandwidth_gb_s", "link_fraction", "operations", "operation_s", "overlap", "power_w", "energy_j",
-    "flags",
+    "file", "host", "gpus", "cpu", "date", "run", "complete", "family", "version", "name", "status",
+    "reason", "label", "visits", "samples", "median_s", "low_s", "high_s", "both_known", "bytes",
+    "link_bytes_asked", "link_bytes_least", "bandwidth_gb_s", "link_fraction", "operations",
+    "operation_s", "overlap", "power_w", "energy_j", "flags",
 )  # fmt: skip
 Raw = dict[str, Any]
 Loaded = tuple[Path, Raw]
@@ -219,7 +219,8 @@ def add_export(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "export",
         help="write rows as CSV, Markdown or a trace for Perfetto, or a run as a bundle or digest to hand on",
         description="csv and md write every row. CSV has a column for each axis, site and counter that "
-        "occurs, in the file's units: seconds, bytes, decimal GB/s. Markdown has a table for each family, to "
+        "occurs, in the file's units: seconds, bytes, decimal GB/s; and each row's machine, whether its run "
+        "is complete, and the version of what its family measures. Markdown has a table for each family, to "
         "read. trace writes when each step of a training's stages and each level of a traversal began and "
         "ended, in the trace event format, which Perfetto (ui.perfetto.dev) and chrome://tracing open. "
         "bundle writes the raw file of one run with a manifest and check sums: packed where the name "
@@ -329,9 +330,13 @@ def _record(result: Result, row: Row) -> dict[str, object]:
     made = {
         "file": str(result.path),
         "host": result.host,
+        "gpus": gpus(result),
+        "cpu": cpu(result),
         "date": result.date,
         "run": result.run.id,
+        "complete": result.run.complete,
         "family": row.case.family,
+        "version": row.case.version,
         "visits": len(row.visits),
         "samples": len(row.samples_s),
         "low_s": row.time and row.time.low,
@@ -351,11 +356,14 @@ def rows_markdown(results: Sequence[Result]) -> str:
     parts = []
     for machine in machines(results):
         parts.append(f"# {in_markdown(machine.label)}\n\n{in_markdown(machine.provenance)}\n")
-        families: dict[str, list[Row]] = {}
+        if not machine.result.run.complete:
+            parts.append(f"The run is not complete: {in_markdown(machine.result.run.why_incomplete)}\n")
+        families: dict[tuple[str, int], list[Row]] = {}
         for row in machine.result.rows:
-            families.setdefault(row.case.family, []).append(row)
-        for family, rows in families.items():
-            parts.append(f"## {in_markdown(family)}\n\n" + "\n".join(_table(rows)) + "\n")
+            families.setdefault((row.case.family, row.case.version), []).append(row)
+        for (family, version), rows in families.items():
+            heading = f"## {in_markdown(family)}, version {version}"
+            parts.append(f"{heading}\n\n" + "\n".join(_table(rows)) + "\n")
     return "\n".join(parts)
 
 
