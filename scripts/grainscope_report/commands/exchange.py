@@ -13,7 +13,9 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from itertools import accumulate, count, zip_longest
 from pathlib import Path
 from typing import Any
@@ -497,6 +499,7 @@ def _identity(document: Raw) -> dict[str, Any]:
         "preset": run["preset"],
         "filter": run["filter"],
         "number of visits": run["visits"],
+        "target of the interval": run["ci_target"],
         "table of type B": (context.get("type_b") or {}).get("sha256"),
         "flags": sorted(flag for flag in run["flags"] if not flag.startswith("--shard")),
         "number of shards": run["shard"]["count"],
@@ -683,9 +686,9 @@ def add_merge(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "merge",
         help="put the shards of one run together",
         description="Makes one result file of all shards of a run (`grainscope --shard I/N`): same machine, "
-        "set-up, version, preset, filter and flags, each shard once and complete. Rows stand family by "
-        "family, those of the shards in turn; each link's peak is the best that a shard measured, and shares "
-        "of it are of that one.",
+        "set-up, version, preset, filter and flags, each shard once and complete. Shards that began days "
+        "apart are merged with a warning. Rows stand family by family, those of the shards in turn; each "
+        "link's peak is the best that a shard measured, and shares of it are of that one.",
         epilog="Exit status: 0 written, 2 a file cannot be read or written, 3 the files are no shards of one "
         "run.",
     )
@@ -703,6 +706,7 @@ def run_merge(arguments: argparse.Namespace) -> int:
     for path, document in loaded:
         require_right(reader.parse(path, document))
     document = merge(loaded)
+    _warn_of_days_between(loaded)
     require_right(reader.parse(arguments.out, document))
     files.write(arguments.out, _merged_text(document))
     counts = document["context"]["run"]["counts"]
@@ -711,6 +715,21 @@ def run_merge(arguments: argparse.Namespace) -> int:
         f"{counts['failed']} failed"
     )
     return EXIT_OK
+
+
+def _warn_of_days_between(files: Sequence[Loaded]) -> None:
+    """Says on stderr where shards began days apart: they are one run still."""
+    runs = ((path, document["context"]["run"]) for path, document in files)
+    with suppress(ValueError):  # of a moment that is none
+        began = sorted((date.fromisoformat(run["started"][:10]), path) for path, run in runs)
+        (first, one), *_, (last, other) = [*began, began[-1]]
+        if (days := (last - first).days) > 1:
+            print(
+                f"warning: {one} began on {first} and {other} {days} days later: the machine may have "
+                "changed in what its report does not tell; where rows of both are compared, run the shards "
+                "within a day",
+                file=sys.stderr,
+            )
 
 
 def _merged_text(document: dict[str, Any]) -> str:
