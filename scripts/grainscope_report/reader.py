@@ -29,15 +29,6 @@ ROUNDING = 1e-6  # numbers that follow from others in the file may differ by wha
 PARTS = ("visits", "traffic", "counted", "lanes", "trials", "timeline")  # what rules are of within a row
 HEADING = re.compile(r"\[(glance )?(\w+)(?: of (.*?))?(?: if (.*))?\]")
 WORD = re.compile(r"(\w+)(?:\((.*?)\))? = (.*)")
-# How the suite words a limit.
-LOADS = re.compile(
-    r"(\d+) (?:CPU thread\(s\)|multiprocessors), (\d+) bytes a cycle at (\d+) GHz"
-    r"(?: each(?:, of (\d+) GPUs)?)?"
-)
-LINKS = re.compile(
-    r"(?:(?P<times>\d+) times )?(?P<link>PCIe \S+ x\d+|\d+ NVLinks)(?: before packet headers| of a GPU)?"
-    r"(?:, on each of (?P<gpus>\d+) GPUs)?"
-)
 # `bytes` is a field
 BUILTINS = "abs all any enumerate int isinstance len max min range round set sorted str sum tuple"
 SAYS = {
@@ -164,10 +155,9 @@ def _rule(line: str, condition: str) -> Rule:
 @cache
 def words() -> dict[str, Any]:
     """What rules may say beside fields: a few functions, and what their file defines."""
-    found: dict[str, Any] = {"get": dict.get, "is_place": re.compile(r"(host|gpu):\d+").fullmatch}
+    found: dict[str, Any] = {"get": dict.get, "limit_by_words": machine.limit_by_words}
     found |= {"ROUNDING": ROUNDING, "__builtins__": {name: vars(builtins)[name] for name in BUILTINS.split()}}
-    found |= {one.__name__: one for one in (combinations, crossed, ends, harmonic_mean, limit_by_words)}
-    found |= {one.__name__: one for one in (pairwise, shares)}
+    found |= {one.__name__: one for one in (combinations, crossed, ends, harmonic_mean, pairwise, shares)}
     found |= {one.__name__: one for one in (fmean, mad, median, median_interval, middle_visit, percentile)}
     for name, arguments, means in (word.groups() for word in map(WORD.fullmatch, _lines()) if word):
         found[name] = eval(means if arguments is None else f"lambda {arguments}: {means}", found)
@@ -254,26 +244,6 @@ def shares(row: Row, links: Mapping[Ends, Link]) -> list[float]:
     # The rate over the link, too, where a family counts it.
     counted = row.counters.get("link_gb_s") if known.reads or known.walks else None
     return [rate / peak for rate in (counted, row.bandwidth_gb_s) if rate is not None for peak in peaks]
-
-
-def limit_by_words(limit: str, links: Mapping[Ends, Link]) -> list[float]:
-    """The one limit that these words come to, GB/s: of loads by their numbers, of links by those measured.
-
-    Empty where they say something else, or a link that the run did not measure, as one whose lanes are fewer
-    under load.
-    """
-    if loads := LOADS.fullmatch(limit):
-        return [math.prod(float(number) for number in loads.groups() if number)]
-    known: dict[str, set[float]] = {}
-    for link in links.values():
-        name = f"{link.nvlinks} NVLinks" if link.nvlinks else f"PCIe {link.generation}.0 x{link.width}"
-        if link.theoretical_gb_s:
-            known.setdefault(name, set()).add(link.theoretical_gb_s)
-    parts = [LINKS.fullmatch(part) for part in limit.split(" + ")]
-    if not all(part and len(known.get(part["link"], ())) == 1 for part in parts):
-        return []
-    times = [int(part["times"] or 1) * int(part["gpus"] or 1) for part in parts]
-    return [sum(many * min(known[part["link"]]) for many, part in zip(times, parts, strict=True))]
 
 
 if __name__ == "__main__":
