@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from grainscope_report.commands import files
-from grainscope_report.machine import Machine, machines
+from grainscope_report.machine import Machine, machines, short_commit
 from grainscope_report.model import Result
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -91,7 +91,7 @@ def machine_of(names: Names) -> Machine:
     """A run as figures show it; where its rows are of several files, the footer names all machines."""
     (machine,) = machines([result(names)])
     others = (result(file) for file in files_of(names)[1:])
-    said = [f"and another of the kind: commit {other.commit[:10]}, {other.date[:10]}" for other in others]
+    said = [f"and another of the kind: commit {short_commit(other)}, {other.date[:10]}" for other in others]
     return replace(machine, file="; ".join(said))
 
 

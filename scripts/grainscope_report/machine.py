@@ -31,6 +31,15 @@ LONGEST_FILTER = 70  # letters of one that are shown
 _NOISE = re.compile(r"\((?:R|TM)\)|\s+CPU\b|\s+Processor\b|@.*$|\b\d+-Core\b")
 LINK_NAMES = ("link", "copy peak GB/s", "95 % interval", "at", "theoretical GB/s", "reached", "negotiated")
 LINK_RIGHT = (False, True, False, True, True, True, False)
+# How the suite words a limit.
+LOADS = re.compile(
+    r"(\d+) (?:CPU thread\(s\)|multiprocessors), (\d+) bytes a cycle at (\d+) GHz"
+    r"(?: each(?:, of (\d+) GPUs)?)?"
+)
+LINKS = re.compile(
+    r"(?:(?P<times>\d+) times )?(?P<link>PCIe \S+ x\d+|\d+ NVLinks)(?: before packet headers| of a GPU)?"
+    r"(?:, on each of (?P<gpus>\d+) GPUs)?"
+)
 Facts = Mapping[str, str]
 # What tells one moment or one board from another, and not one machine's kind from another's.
 PASSING = (
@@ -119,17 +128,21 @@ def machines(results: Sequence[Result]) -> list[Machine]:
 def provenance(result: Result) -> list[str]:
     """What identifies a measurement: GPU, CPU, host, driver, CUDA, suite with commit, date."""
     driver = result.environment.driver_version
-    commit = "commit unknown" if result.commit in ("", "unknown") else f"commit {result.commit[:10]}"
     parts = [
         gpus(result) or "no GPU",
         cpu(result),
         result.host or "host unknown",
         f"driver {driver}" if driver else "no NVIDIA driver",
         f"CUDA {result.cuda}" if result.cuda else "built without CUDA",
-        f"GrainScope {result.version} ({commit})",
+        f"GrainScope {result.version} (commit {short_commit(result)})",
         _date(result),
     ]
     return [part for part in parts if part]
+
+
+def short_commit(result: Result) -> str:
+    """The first ten digits, with `-dirty` where the code had changes beyond it; or `unknown`."""
+    return re.sub(r"^([0-9a-f]{10})[0-9a-f]+", r"\1", result.commit) or "unknown"
 
 
 def provenance_line(result: Result, *more: str) -> str:
@@ -556,3 +569,23 @@ def together(pairs: list[Ends], links: Mapping[Ends, Link]) -> list[float]:
     ]
     alone = sum(peak for pair, peak in peaks.items() if pair not in gpus)
     return [alone + sum(peaks[pair] for pair in gpus), alone + min(of_gpus)]
+
+
+def limit_by_words(limit: str, links: Mapping[Ends, Link]) -> list[float]:
+    """The one limit that these words come to, GB/s: of loads by their numbers, of links by those measured.
+
+    Empty where they say something else, or a link that the run did not measure, as one whose lanes are fewer
+    under load.
+    """
+    if loads := LOADS.fullmatch(limit):
+        return [math.prod(float(number) for number in loads.groups() if number)]
+    known: dict[str, set[float]] = {}
+    for link in links.values():
+        name = f"{link.nvlinks} NVLinks" if link.nvlinks else f"PCIe {link.generation}.0 x{link.width}"
+        if link.theoretical_gb_s:
+            known.setdefault(name, set()).add(link.theoretical_gb_s)
+    parts = [LINKS.fullmatch(part) for part in limit.split(" + ")]
+    if not all(part and len(known.get(part["link"], ())) == 1 for part in parts):
+        return []
+    times = [int(part["times"] or 1) * int(part["gpus"] or 1) for part in parts]
+    return [sum(many * min(known[part["link"]]) for many, part in zip(times, parts, strict=True))]

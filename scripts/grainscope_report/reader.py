@@ -155,7 +155,7 @@ def _rule(line: str, condition: str) -> Rule:
 @cache
 def words() -> dict[str, Any]:
     """What rules may say beside fields: a few functions, and what their file defines."""
-    found: dict[str, Any] = {"get": dict.get, "is_place": re.compile(r"(host|gpu):\d+").fullmatch}
+    found: dict[str, Any] = {"get": dict.get, "limit_by_words": machine.limit_by_words}
     found |= {"ROUNDING": ROUNDING, "__builtins__": {name: vars(builtins)[name] for name in BUILTINS.split()}}
     found |= {one.__name__: one for one in (combinations, crossed, ends, harmonic_mean, pairwise, shares)}
     found |= {one.__name__: one for one in (fmean, mad, median, median_interval, middle_visit, percentile)}

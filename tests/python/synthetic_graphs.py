@@ -92,8 +92,10 @@ def share_128(graph: Graph, access: str, edge: int) -> float:
     return found if edge == 8 else found * 0.75
 
 
-def traffic(graph: Graph, access: str, edge: int, read: float, label: str = "modelled") -> dict:
-    """Requests of a walk that reads so many edges."""
+def traffic(
+    graph: Graph, access: str, edge: int, read: float, label: str = "modelled", weights: bool = False
+) -> dict:
+    """Requests of a walk that reads so many edges; of `weights` each has 4 bytes more."""
     if access == "naive":
         requests, mix = read, {"32": 1.0, "64": 0.0, "96": 0.0, "128": 0.0}
     else:
@@ -109,7 +111,7 @@ def traffic(graph: Graph, access: str, edge: int, read: float, label: str = "mod
         "requests": sum(counts.values()),
         "requests_by_size": counts,
         "bytes": total,
-        "amplification": total / (read * edge),
+        "amplification": total / (read * (edge + 4 * weights)),
     }
 
 

@@ -58,13 +58,13 @@ def add_models(file: File, names: tuple[str, ...], *, measured: bool, pages: tup
 def add_access(file: File, algorithm: str, name: str, access: str, edge: int, link: str) -> dict:
     """What a walk asks of a link and how long that takes at least."""
     graph = GRAPHS[name]
-    read = graph.entries * WORK[algorithm]
-    crossing = traffic(graph, access, edge, read)
+    read = round(graph.entries * WORK[algorithm])
+    crossing = traffic(graph, access, edge, read, weights=algorithm == "sssp")
     causes = bound(link, crossing)
     seconds = max(causes.values())
     counters = causes | {
         "teps": graph.entries / 2 / seconds,
-        "amplification_data_set": crossing["bytes"] / (graph.entries * edge) / WORK[algorithm],
+        "amplification_data_set": crossing["amplification"] * read / graph.entries,
         "cached_amplification": crossing["amplification"] * (0.26 if access == "naive" else 0.95),
         "lane_use": BALANCE[access][0],
         "block_imbalance": BALANCE[access][1] * MODELLED_IMBALANCE,
@@ -80,7 +80,7 @@ def add_access(file: File, algorithm: str, name: str, access: str, edge: int, li
 def add_paging(file: File, algorithm: str, name: str, link: str, pages: tuple[int, ...]) -> None:
     """Pages that move to cards that hold a part of the edge list."""
     graph = GRAPHS[name]
-    size = graph.entries * 8
+    size = graph.entries * (12 if algorithm == "sssp" else 8)
     gb_s = LINKS[link][0]
     for card, again in zip(CARDS, AGAIN, strict=True):
         for page in pages:

@@ -4,6 +4,7 @@ Times of kron24 and urand24 are near those of EMOGI's public code on an H100; ev
 requests, so that pictures look as they will.
 """
 
+import math
 import random
 
 from grainscope_report.statistics import percentile
@@ -47,26 +48,30 @@ def best_s(algorithm: str, name: str, edge: int) -> float:
     return 25e-6 * WORK[algorithm] + BEST[algorithm][edge][which] * 1e-3 * graph.entries / like.entries
 
 
-def trials_of(algorithm: str, seconds: float, entries: int, count: int, seed: int) -> list[dict]:
+def trials_of(algorithm: str, seconds: float, entries: int, read: int, count: int, seed: int) -> list[dict]:
     """So many sources, the same for every access, which differ by some percent."""
     sources, noise = random.Random(algorithm), random.Random(seed)
     made = []
     for order in range(count):
         time_s = seconds * (1 + 0.08 * sources.uniform(-1, 1)) * (1 + 0.01 * noise.uniform(-1, 1))
         label = f"source:{sources.randrange(1 << 24)}" if algorithm in ("bfs", "sssp") else f"trial:{order}"
-        counters = {"teps": entries / 2 / time_s, "edges_read": float(entries), "levels": 7.0}
+        counters = {"teps": entries / 2 / time_s, "edges_read": float(read), "levels": 7.0}
         made.append({"label": label, "samples_s": [time_s], "counters": counters})
     return made
 
 
-def levels_of(entries: int, total_s: float, requests: float, size: float) -> list[dict]:
-    """Seven rounds, most of the edges in two of them."""
-    shares = (1e-6, 0.002, 0.21, 0.62, 0.16, 0.0075, 0.0005)
+def levels_of(entries: int, read: int, total_s: float, requests: float, size: float) -> list[dict]:
+    """Seven rounds, most of the edges in two of them, or sweeps; the last has what rounding leaves."""
+    sweeps = math.ceil(read / entries)
+    once = (1e-6, 0.002, 0.21, 0.62, 0.16, 0.0075, 0.0005)
+    shares = once if sweeps == 1 else (1 / sweeps,) * sweeps
+    edges = [round(read * share) for share in shares[:-1]]
+    edges.append(read - sum(edges))
     return [
         {
             "level": level,
             "active": max(1, round(entries * share / 31)),
-            "edges": round(entries * share),
+            "edges": edges[level],
             "seconds": total_s * 0.98 * share + 1e-9,
             "requests": round(requests * share),
             "link_bytes": round(size * share),
@@ -93,11 +98,11 @@ def add_traversal(
 ) -> dict:
     """One measured row: trials, levels, requests."""
     graph = GRAPHS[name]
-    made = trials_of(algorithm, seconds, graph.entries, trials, len(file.rows))
+    read = round(graph.entries * WORK[algorithm])
+    made = trials_of(algorithm, seconds, graph.entries, read, trials, len(file.rows))
     samples = [trial["samples_s"][0] for trial in made]
     walk = access if access in ACCESSES else "merged_aligned"
-    read = graph.entries * WORK[algorithm]
-    crossing = traffic(graph, walk, edge, read, label)
+    crossing = traffic(graph, walk, edge, read, label, weights=algorithm == "sssp")
     # A naive walk finds most of what it read before in a cache: what crosses is less than without one.
     crossed = read * edge * 1.9 if walk == "naive" else crossing["bytes"]
     rate = crossed / seconds / 1e9
@@ -106,7 +111,7 @@ def add_traversal(
     frontier_s = seconds * finding * (8 if placement == "device" else 1)
     counters = {
         "teps": len(made) / sum(1 / trial["counters"]["teps"] for trial in made),
-        "amplification_data_set": crossing["bytes"] / (graph.entries * edge) / WORK[algorithm],
+        "amplification_data_set": crossing["amplification"] * read / graph.entries,
         "cached_amplification": crossing["amplification"] * (0.28 if walk == "naive" else 0.97),
         "lane_use": lanes,
         "block_imbalance": imbalance,
@@ -124,7 +129,7 @@ def add_traversal(
         site,
         seconds,
         trials=made,
-        levels=levels_of(graph.entries, samples[0], crossing["requests"], crossing["bytes"]),
+        levels=levels_of(graph.entries, read, samples[0], crossing["requests"], crossing["bytes"]),
         graph=graph_facts(name),
         counters=counters | ({"link_gb_s": min(rate, 0.97 * peak)} if over_link else {}),
         **({"traffic": crossing, "counted": counted_of(crossing, walk)} if over_link else {}),

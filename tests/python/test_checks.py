@@ -172,6 +172,50 @@ def test_a_question_is_asked_once_at_a_site():
     assert problem.message == "ask one question at one site twice: [0] and again [2]"
 
 
+PCIE = "PCIe 5.0 x16 before packet headers"
+LIMITS = [
+    (PCIE, 63.0),
+    (f"2 times {PCIE}", 126.0),
+    (f"{PCIE} + {PCIE}", 126.0),
+    (f"{PCIE}, on each of 2 GPUs", 126.0),
+    (f"{PCIE} + 18 NVLinks", 63.0 + 450.0),
+    ("18 NVLinks of a GPU", 450.0),
+    ("16 CPU thread(s), 128 bytes a cycle at 6 GHz", 16 * 128 * 6.0),
+    ("132 multiprocessors, 128 bytes a cycle at 3 GHz each, of 2 GPUs", 132 * 128 * 3.0 * 2),
+]
+
+
+@pytest.mark.parametrize(("words", "limit"), LIMITS, ids=[words for words, _ in LIMITS])
+@pytest.mark.parametrize("times", [3.0, 0.999])
+def test_a_limit_is_what_its_words_say(words, limit, times):
+    file = good()
+    file.peer_link(0, 1, 394.0)
+    file.rows[0] |= {"limit_gb_s": limit, "limit": words}
+    assert faults_of(file) == []
+    assert faults_of(file, lambda row: row.update(limit_gb_s=times * limit))[-1].startswith(
+        f"$.benchmarks[0].limit_gb_s: is {times * limit}, {words!r} is {limit}"
+    )
+
+
+@pytest.mark.parametrize(
+    "words", ["PCIe 6.0 x16 before packet headers", f"{PCIE}, with that of GPU 1", "the GPU's own memory"]
+)
+def test_a_limit_of_which_the_file_does_not_tell_the_rate_is_any(words):
+    """A link that trained down is measured as what it negotiated."""
+    file = good()
+    file.rows[0] |= {"limit_gb_s": 777.0, "limit": words}
+    assert faults_of(file) == []
+
+
+@pytest.mark.parametrize("limit", [0, -63.0])
+def test_a_limit_is_positive(limit):
+    document = good().document()
+    document["benchmarks"][0]["limit_gb_s"] = limit
+    assert [str(one) for one in departures(document)] == [
+        f"$.benchmarks[0].limit_gb_s: is {limit}, must be above 0"
+    ]
+
+
 def test_a_failed_row_may_beat_its_limit():
     document = good().document()
     row = document["benchmarks"][0]

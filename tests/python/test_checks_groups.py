@@ -8,6 +8,7 @@ from planted import departures, faults_of, gpu_file
 from planted_traversals import crossing, machine_file, model, steady, traverse
 from synthetic import GIB, MIB, File, times
 from synthetic_gnn import add_gather, add_scores, add_share, add_split, gather_axes
+from synthetic_lean import add_lean
 from synthetic_models import modelled
 from synthetic_training import add_pipeline, add_processes
 from synthetic_traversals import add_traversal
@@ -74,7 +75,7 @@ def traversed(placement: str, **axes) -> tuple[File, dict]:
     file = gpu_file()
     row = add_traversal(file, "bfs", "kron24", "merged_aligned", placement, 0.1)
     row["case"]["axes"].update(axes)
-    row["bytes"] = 4_000_000_000
+    row["bytes"] = 8 * int(row["counters"]["edges_read"])
     row["bandwidth_gb_s"] = row["bytes"] / row["median_s"] / 1e9
     return file, row
 
@@ -451,6 +452,101 @@ FAULTS = [
 def test_a_fault_in_a_traversal_is_found(spoil, message):
     found = [one for one in faults_of(traversal_file(), spoil) if message in one]
     assert len(found) == 1
+
+
+def walked() -> File:
+    """Three trials that read 30 edges each, in three levels."""
+    file = traversal_file(counters={"edges_read": 30.0, "edges_per_s": 30 / 0.2})
+    row = file.rows[0] | {"bytes": 240, "bandwidth_gb_s": 240 / 0.2 / 1e9, "traffic": crossing({32: 10}, 30)}
+    row["counters"]["amplification_data_set"] = 320 / (8 * row["graph"]["entries"])
+    for trial in row["trials"]:
+        trial["counters"]["edges_read"] = 30.0
+    file.rows[0].update(row)
+    return file
+
+
+def with_levels(*edges: int, active: int = 5):
+    """Levels with so many edges, as the first trial read them."""
+
+    def spoil(row: dict) -> None:
+        row["levels"] = [{"level": at, "active": active, "edges": one} for at, one in enumerate(edges)]
+        row["trials"][0]["counters"]["edges_read"] = float(sum(edges))
+
+    return spoil
+
+
+WALKED = [
+    (counters(edges_read=90.0), "counters.edges_read", "is 90.0, the median of the trials' is 30.0"),
+    (counters(edges_read=-30.0), "counters.edges_read", "is -30.0, the median"),
+    (lambda row: row.update(bytes=720), "bytes", " is 240"),
+    (counters(edges_per_s=450.0), "counters.edges_per_s", " is 150.0"),
+    (
+        lambda row: row["levels"][1].update(edges=30),
+        "levels",
+        "have 50 edges together, the first trial read 30",
+    ),
+    (with_levels(1 << 40), "levels", "has 1099511627776 edges in level 0, the graph has"),
+    (with_levels(30, active=1 << 40), "levels", "has 1099511627776 vertices in level 0, the graph has"),
+    (lambda row: row["traffic"].update(amplification=4.0), "traffic.amplification", "asked for is 1.3333"),
+    (lambda row: row["traffic"].update(amplification=0.0), "traffic.amplification", "asked for is 1.3333"),
+    (lambda row: row.update(link_bytes_asked=2400), "traffic.amplification", "asked for is 0.1333"),
+    (counters(amplification_data_set=1.0), "counters.amplification_data_set", "graph.entries"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "field", "message"), WALKED, ids=[m for *_, m in WALKED])
+def test_edges_of_a_traversal_agree_with_its_trials_levels_and_graph(spoil, field, message):
+    check(walked(), spoil, field, message)
+
+
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+def test_edges_and_amplification_of_a_model_are_the_mean_over_its_trials(algorithm):
+    file = machine_file()
+    size = 12 if algorithm == "sssp" else 8
+    trials = [
+        {"label": f"source:{at}", "samples_s": [0.5], "counters": {"edges_read": edges, "teps": 2.0}}
+        for at, edges in enumerate((10.0, 50.0))
+    ]
+    made = {"label": "modelled", "requests": 20, "requests_by_size": {"32": 20}, "bytes": 640}
+    more = {"trials": trials, "traffic": made | {"amplification": 640 / 30 / size}}
+    model(file, 0.5, algorithm, counters={"edges_read": 30.0, "teps": 2.0}, **more)
+    check(file, counters(edges_read=50.0), "counters.edges_read", "the mean of the trials' is 30.0")
+    found = faults_of(file, lambda row: row["traffic"].update(amplification=640 / 30 / 4))
+    assert any("traffic.amplification: is 5.33" in one for one in found)
+
+
+@pytest.mark.parametrize(("segments", "faults"), [({}, 1), ({"segments": "hybrid"}, 0)])
+def test_the_amplification_of_a_lean_run_is_of_the_edges_that_are_not_hot(segments, faults):
+    file = gpu_file()
+    row = add_lean(file, "bfs", "kron24", 0.1, "heads", 25, **segments)
+    assert faults_of(file) == []
+    row["traffic"]["amplification"] *= 1.2  # a model in another order
+    assert faults_of(file) == []
+    row["traffic"]["amplification"] *= 2
+    assert sum("traffic.amplification: is" in one for one in faults_of(file)) == faults
+
+
+def relayed() -> File:
+    file = gpu_file()
+    axes = {"method": "kernel_copy", "path": "pinned_to_gpu", "bytes": GIB, "link": "borrowed"}
+    row = file.add(
+        "transfer/relay", axes | {"locality": "local"}, {"gpu": 0, "numa": 0, "peer": 1}, GIB / 80e9
+    )
+    rate = row["bandwidth_gb_s"]
+    row["counters"] = {
+        "alone_gb_s": 50.0,
+        "at_once_gb_s": 100.0,
+        "of_alone": rate / 50,
+        "of_at_once": rate / 100,
+    }
+    row.pop("link_fraction", None)
+    return file
+
+
+@pytest.mark.parametrize("name", ["of_alone", "of_at_once"])
+@pytest.mark.parametrize("value", [-1.6, 0.0, 4.8])
+def test_a_relay_over_another_rate_is_their_ratio(name, value):
+    check(relayed(), counters(**{name: value}), f"counters.{name}", f"is {value}, bandwidth_gb_s / counters.")
 
 
 def test_a_numbered_trial_is_there_once():

@@ -106,6 +106,39 @@ def test_shares_are_of_the_best_peak_of_all_shards(tmp_path):
     assert contradictions(document) == []
 
 
+@pytest.mark.parametrize("lacking", [1, 2])
+def test_links_are_those_of_all_shards(tmp_path, lacking):
+    """A shard whose cases cross no link has measured none."""
+    paths = [shard(tmp_path, index, peak=54.0) for index in (1, 2)]
+
+    def unlinked(document: dict) -> None:
+        document["context"]["links"] = []
+        for row in document["benchmarks"]:
+            row.pop("link_fraction", None)
+
+    spoiled(paths[lacking - 1], unlinked)
+    document = merged(tmp_path, *paths)
+    assert [link["peak_gb_s"] for link in document["context"]["links"]] == [54.0]
+    assert contradictions(document) == []
+
+
+@pytest.mark.parametrize(("started", "days"), [("2027-11-20T10:15:00Z", 365), ("2026-11-22T00:05:00Z", 2)])
+def test_shards_that_began_days_apart_are_told(tmp_path, capsys, started, days):
+    paths = [shard(tmp_path, 1, run__started=started, run__ended=started), shard(tmp_path, 2)]
+    assert merged(tmp_path, *paths)
+    assert capsys.readouterr().err == (
+        f"warning: {paths[1]} began on 2026-11-20 and {paths[0]} {days} days later: the machine may have "
+        "changed in what its report does not tell; where rows of both are compared, run the shards within a "
+        "day\n"
+    )
+
+
+@pytest.mark.parametrize("started", ["2026-11-21T23:55:00Z", "one day"])
+def test_shards_of_a_day_and_the_next_are_no_concern(tmp_path, capsys, started):
+    assert merged(tmp_path, shard(tmp_path, 1, run__started=started, run__ended=started), shard(tmp_path, 2))
+    assert capsys.readouterr().err == ""
+
+
 def traversing(folder: Path, index: int, peaks: tuple[float, float]) -> Path:
     """A shard with a traversal by two GPUs, each over its own link."""
     file = File(gpus=("NVIDIA H100 80GB HBM3",))
@@ -154,6 +187,7 @@ def test_uncertainties_are_those_of_all_shards_together(tmp_path):
         ({"host_name": "node-z"}, "machine 'node-z', not 'node-a'"),
         ({"run__preset": "quick"}, "preset 'quick', not 'full'"),
         ({"run__visits": 3}, "number of visits 3, not 1"),
+        ({"run__ci_target": 0.05}, "target of the interval 0.05, not 0.02"),
         ({"run__filter": "memcpy"}, "filter 'memcpy', not ''"),
         ({"grainscope__commit": "ffff"}, "version"),
         ({"environment__driver": {"version": "1"}}, "driver '1'"),
@@ -168,6 +202,32 @@ def test_what_is_no_shard_of_the_run_is_refused(tmp_path, capsys, context, says)
     assert main(["merge", *map(str, shards), "-o", str(out)]) == 3
     assert says in capsys.readouterr().err
     assert not out.exists()
+
+
+def of_version(path: Path, version: int) -> Path:
+    """The file with its copies by another version of their family."""
+
+    def newer(document: dict) -> None:
+        for row in document["benchmarks"]:
+            if row["case"]["family"] == "transfer/memcpy":
+                row["case"]["version"] = version
+
+    return spoiled(path, newer)
+
+
+@pytest.mark.parametrize("commit", ["1a2b3c4d5e6f", "unknown"])
+def test_shards_by_two_versions_of_a_family_are_refused(tmp_path, capsys, commit):
+    shards = [shard(tmp_path, index, grainscope__commit=commit) for index in (1, 2)]
+    of_version(shards[1], 2)
+    out = tmp_path / "merged.json"
+    assert main(["merge", *map(str, shards), "-o", str(out)]) == 3
+    assert capsys.readouterr().err == (
+        f"grainscope-report: transfer/memcpy is of version 1 in {shards[0]} and of version 2 in "
+        f"{shards[1]}: the two do not measure the same; measure all shards with one program\n"
+    )
+    assert not out.exists()
+    of_version(shards[0], 2)
+    assert {row["case"]["version"] for row in merged(tmp_path, *shards)["benchmarks"][1:]} == {2}
 
 
 # What a machine may be set up by, and what it tells of the moment.

@@ -13,6 +13,7 @@ import pytest
 from command_lines import PROGRAM
 from compared import compared, node, written
 from grainscope_report import cli, machine, naming, reader, selecting
+from grainscope_report.acceptance import causes
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
 from grainscope_report.figures import parts
@@ -415,6 +416,25 @@ def test_an_unknown_commit_is_said(tmp_path, commit):
     file.context["grainscope"]["commit"] = commit
     [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
     assert "(commit unknown)" in machine.provenance
+
+
+@pytest.mark.parametrize(
+    ("commit", "said"),
+    [
+        ("2df699bc9576", "2df699bc95"),
+        ("2df699bc9576-dirty", "2df699bc95-dirty"),
+        ("2df699b-dirty", "2df699b-dirty"),
+        ("v0.1.0-12-g2df699bc9576-dirty", "v0.1.0-12-g2df699bc9576-dirty"),
+    ],
+)
+def test_a_commit_is_cut_and_changes_to_it_are_told_wherever_it_is_shown(tmp_path, commit, said):
+    file = File(gpus=("NVIDIA H100 80GB HBM3",))
+    file.context["grainscope"]["commit"] = commit
+    result = reader.read(file.write(tmp_path / "result.json"))
+    [machine] = machines([result])
+    assert f"GrainScope 0.1.0 (commit {said})" in machine.provenance
+    assert f"GrainScope 0.1.0 (commit {said})" in machine_section(machine)
+    assert f", commit {said})" in causes.of_nowhere(result, ()).said
 
 
 @pytest.mark.parametrize(

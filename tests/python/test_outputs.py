@@ -239,6 +239,54 @@ def test_a_full_disk_leaves_no_part_of_a_file(runs, tmp_path, capsys, command):
     assert not [path for path in out.iterdir() if path.name.endswith(".part")]
 
 
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), KeyboardInterrupt(), None])
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_bundle_is_whole_or_not_there(small, tmp_path, capsys, monkeypatch, error, empty):
+    """What is cut off after its first file would be read as a run."""
+    out = tmp_path / "made"
+    if empty:
+        out.mkdir()
+    there = sorted(tmp_path.iterdir())
+    written, write = [], Path.write_bytes
+
+    def cut(path: Path, data: bytes) -> None:
+        if error and written:
+            raise error
+        written.append(path)
+        write(path, data)
+        assert not (out.is_dir() and any(out.iterdir()))
+
+    monkeypatch.setattr(Path, "write_bytes", cut)
+    status = main(["export", "bundle", str(small), "-o", str(out)])
+    if error is None:
+        assert status == 0
+        assert {path.name for path in out.iterdir()} == {"result.json", "manifest.json", "SHA256SUMS"}
+        assert sorted(tmp_path.iterdir()) == sorted({*there, out})
+        return
+    assert status == (130 if isinstance(error, KeyboardInterrupt) else 2)
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert isinstance(error, KeyboardInterrupt) or f"{out} cannot be written (No space left)" in said
+    assert sorted(tmp_path.iterdir()) == there
+    assert not (out.is_dir() and any(out.iterdir()))
+
+
+@pytest.mark.parametrize("name", ["made", "made.tar.gz"])
+def test_a_full_disk_leaves_no_part_of_a_bundle(small, tmp_path, capsys, name):
+    there = sorted(tmp_path.iterdir())
+    with small_disk(500):
+        assert main(["export", "bundle", str(small), "-o", str(tmp_path / name)]) == 2
+    assert said_once(capsys.readouterr().err, f"{name} cannot be written (File too large)")
+    assert sorted(tmp_path.iterdir()) == there
+
+
+def test_a_bundle_does_not_replace_the_folder_that_one_is_in(small, tmp_path, capsys, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["export", "bundle", str(small), "-o", "."]) == 2
+    assert said_once(capsys.readouterr().err, ". is there already: give a new folder")
+
+
 def test_too_many_draws_are_refused(tmp_path, capsys):
     status, _ = evaluate(tmp_path, GOOD, "--draws", "1000000000000", X=machine(2.0, 1.0, "node-x"))
     assert status == 2
@@ -702,6 +750,42 @@ def test_export_of_several_files(files, capsys):
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert len(rows) == 81 + 382
     assert len({row["file"] for row in rows}) == 2
+
+
+def test_export_tells_machine_version_and_an_incomplete_run(small, capsys):
+    def stop(document: dict) -> None:
+        document["context"]["run"].update(complete=False, why_incomplete="signal 15 | <i>")
+        for row in document["benchmarks"]:
+            row["case"]["version"] = 3
+
+    assert main(["export", "csv", str(small)]) == 0
+    [row, *_] = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (row["gpus"], row["cpu"]) == ("NVIDIA H100 80GB HBM3", "Intel Xeon")
+    assert (row["complete"], row["family"], row["version"]) == ("True", "transfer/memcpy", "1")
+    assert main(["export", "md", str(small)]) == 0
+    text = capsys.readouterr().out
+    assert "\n## transfer/memcpy, version 1\n" in text
+    assert "not complete" not in text
+    spoiled(small, stop)
+    assert main(["export", "csv", str(small)]) == 0
+    rows = [*csv.DictReader(io.StringIO(capsys.readouterr().out))]
+    assert {(row["complete"], row["version"]) for row in rows} == {("False", "3")}
+    assert main(["export", "md", str(small)]) == 0
+    text = capsys.readouterr().out
+    assert "\n## transfer/memcpy, version 3\n" in text
+    assert "\nThe run is not complete: signal 15 \\| &lt;i>\n" in text
+
+
+@pytest.mark.parametrize("kind", ["csv", "md", "trace"])
+def test_export_takes_each_run_once(kind, small, tmp_path, capsys):
+    """By whatever name: the rows would count twice, without a word in the table."""
+    copied, out = tmp_path / "copy.json", tmp_path / "rows"
+    copied.write_bytes(small.read_bytes())
+    assert main(["export", kind, str(small), str(copied), "-o", str(out)]) == 2
+    assert capsys.readouterr().err == (
+        f"grainscope-report: {small} and {copied} are the same run: give each once\n"
+    )
+    assert not out.exists()
 
 
 def test_export_markdown_has_a_table_a_family(small, capsys):

@@ -262,7 +262,10 @@ def test_processes_have_the_lanes_of_their_own_gpus(tmp_path):
 
 
 def test_several_files_are_told_apart(tmp_path, capsys):
-    paths = [str(traversed(LEVELS).write(tmp_path / name / "result.json")) for name in "ab"]
+    runs = {name: traversed(LEVELS) for name in "ab"}
+    for name, file in runs.items():
+        file.context["run"]["id"] = name
+    paths = [str(file.write(tmp_path / name / "result.json")) for name, file in runs.items()]
     assert main(["export", "trace", *paths]) == 0
     document = json.loads(capsys.readouterr().out)
     assert broken(document) == []

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from grainscope_report.acceptance import node_rules
 from grainscope_report.acceptance.rules import LINK, POWERSAVE, REFERENCE, THEORETICAL, Rule
 from grainscope_report.loading import JOURNAL, RESULT, quoted
-from grainscope_report.machine import LONGEST_FILTER, concerns
+from grainscope_report.machine import LONGEST_FILTER, concerns, short_commit
 from grainscope_report.model import Result, Row
 from grainscope_report.units import cut, plural
 
@@ -109,7 +109,7 @@ def of_nowhere(result: Result, names: tuple[str, ...], axes: Collection[str] = (
         return Cause(f"the run ended before it came to it: {result.run.why_incomplete}", resume(result))
     if flags := started_with(result, names, axes):
         return Cause(f"the run was started with {flags}", "")
-    version = f"version {result.version}, commit {result.commit[:10] or 'unknown'}"
+    version = f"version {result.version}, commit {short_commit(result)}"
     said = f"{NOTHING}: the suite that measured ({version}) may have no such case for this machine"
     return Cause(said, f"grainscope --preset {result.run.preset} --benchmark_list_tests")
 

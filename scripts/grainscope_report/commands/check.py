@@ -432,7 +432,7 @@ def run_check(arguments: argparse.Namespace) -> int:
     files.keep([*read, *(one.path for one in sets)], filter(None, (arguments.junit, arguments.json)))
     reference = _reference(sets, arguments.reference)
     found = files.right(arguments.files, visits.type_b_tables(arguments.type_b))
-    _no_run_twice(found)
+    files.require_each_once(found)
     reports = [
         Report(result, tuple(judge.judge(result, sets, reference, arguments.any_run))) for result in found
     ]
@@ -456,14 +456,6 @@ def _reference(sets: list[RuleSet], path: Path | None) -> Result | None:
     if asked and path is None:
         raise ReportError(f"rule {asked[0]!r} is relative to a reference: give one with --reference FILE")
     return files.right([path])[0] if path else None
-
-
-def _no_run_twice(found: list[Result]) -> None:
-    seen: dict[str, Result] = {}
-    for result in found:
-        if other := seen.get(result.run.id):
-            raise ReportError(f"{other.path} and {result.path} are the same run: give each once")
-        seen[result.run.id] = result
 
 
 def add_validate(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:

@@ -13,7 +13,9 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from itertools import accumulate, count, zip_longest
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,7 @@ from grainscope_report.errors import EXIT_NOT_COMPARABLE, EXIT_OK, ReportError
 from grainscope_report.fleet import sources
 from grainscope_report.groups.gnn import STAGES, mini_batches
 from grainscope_report.loading import quoted
-from grainscope_report.machine import cpu, machines, set_apart, spoken_fact
+from grainscope_report.machine import cpu, gpus, machines, set_apart, spoken_fact
 from grainscope_report.model import Ends, Level, Link, Result, Row, Stage, ends
 from grainscope_report.others import beside, reading
 from grainscope_report.others.beside import Import
@@ -205,10 +207,10 @@ def _number(row: Row, axis: str, otherwise: int) -> int:
 PACKED = ".tar.gz"
 ROWS, RUNS = ("csv", "md", "trace"), ("bundle", "digest")  # what `export` writes of rows, and of a run whole
 FIXED = (
-    "file", "host", "date", "run", "family", "name", "status", "reason", "label", "visits",
-    "samples", "median_s", "low_s", "high_s", "both_known", "bytes", "link_bytes_asked", "link_bytes_least",
-    "bandwidth_gb_s", "link_fraction", "operations", "operation_s", "overlap", "power_w", "energy_j",
-    "flags",
+    "file", "host", "gpus", "cpu", "date", "run", "complete", "family", "version", "name", "status",
+    "reason", "label", "visits", "samples", "median_s", "low_s", "high_s", "both_known", "bytes",
+    "link_bytes_asked", "link_bytes_least", "bandwidth_gb_s", "link_fraction", "operations",
+    "operation_s", "overlap", "power_w", "energy_j", "flags",
 )  # fmt: skip
 Raw = dict[str, Any]
 Loaded = tuple[Path, Raw]
@@ -219,7 +221,8 @@ def add_export(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "export",
         help="write rows as CSV, Markdown or a trace for Perfetto, or a run as a bundle or digest to hand on",
         description="csv and md write every row. CSV has a column for each axis, site and counter that "
-        "occurs, in the file's units: seconds, bytes, decimal GB/s. Markdown has a table for each family, to "
+        "occurs, in the file's units: seconds, bytes, decimal GB/s; and each row's machine, whether its run "
+        "is complete, and the version of what its family measures. Markdown has a table for each family, to "
         "read. trace writes when each step of a training's stages and each level of a traversal began and "
         "ended, in the trace event format, which Perfetto (ui.perfetto.dev) and chrome://tracing open. "
         "bundle writes the raw file of one run with a manifest and check sums: packed where the name "
@@ -246,7 +249,9 @@ def run_export(arguments: argparse.Namespace) -> int:
         if arguments.filter is not None:
             raise ReportError(f"a {arguments.kind} is of a whole run: give no --filter")
         return _bundle(arguments) if arguments.kind == "bundle" else _digest(arguments)
-    results = _matching(files.results(arguments.files), arguments.filter)
+    found = files.results(arguments.files)
+    files.require_each_once(found)
+    results = _matching(found, arguments.filter)
     rows, opens = sum(len(result.rows) for result in results), ""
     if arguments.kind == "trace":
         text, rows = trace_text(results)
@@ -306,10 +311,10 @@ def _bundle(arguments: argparse.Namespace) -> int:
     if out.name.endswith(PACKED):
         files.write(out, loading.packed_bundle(made, out.name.removesuffix(PACKED) or "bundle"))
     else:
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        # The folder comes with its files: one that somebody is in would stay behind without them.
+        if out.exists() and (not out.is_dir() or any(out.iterdir()) or out.samefile(Path.cwd())):
             raise ReportError(f"{out} is there already: give a new folder, or a name that ends in {PACKED}")
-        for name, content in made.items():
-            files.write(out / name, content)
+        files.write_folder(out, made)
     print(f"{out}: {found} with its check sums")
     return EXIT_OK
 
@@ -327,9 +332,13 @@ def _record(result: Result, row: Row) -> dict[str, object]:
     made = {
         "file": str(result.path),
         "host": result.host,
+        "gpus": gpus(result),
+        "cpu": cpu(result),
         "date": result.date,
         "run": result.run.id,
+        "complete": result.run.complete,
         "family": row.case.family,
+        "version": row.case.version,
         "visits": len(row.visits),
         "samples": len(row.samples_s),
         "low_s": row.time and row.time.low,
@@ -349,11 +358,14 @@ def rows_markdown(results: Sequence[Result]) -> str:
     parts = []
     for machine in machines(results):
         parts.append(f"# {in_markdown(machine.label)}\n\n{in_markdown(machine.provenance)}\n")
-        families: dict[str, list[Row]] = {}
+        if not machine.result.run.complete:
+            parts.append(f"The run is not complete: {in_markdown(machine.result.run.why_incomplete)}\n")
+        families: dict[tuple[str, int], list[Row]] = {}
         for row in machine.result.rows:
-            families.setdefault(row.case.family, []).append(row)
-        for family, rows in families.items():
-            parts.append(f"## {in_markdown(family)}\n\n" + "\n".join(_table(rows)) + "\n")
+            families.setdefault((row.case.family, row.case.version), []).append(row)
+        for (family, version), rows in families.items():
+            heading = f"## {in_markdown(family)}, version {version}"
+            parts.append(f"{heading}\n\n" + "\n".join(_table(rows)) + "\n")
     return "\n".join(parts)
 
 
@@ -487,6 +499,7 @@ def _identity(document: Raw) -> dict[str, Any]:
         "preset": run["preset"],
         "filter": run["filter"],
         "number of visits": run["visits"],
+        "target of the interval": run["ci_target"],
         "table of type B": (context.get("type_b") or {}).get("sha256"),
         "flags": sorted(flag for flag in run["flags"] if not flag.startswith("--shard")),
         "number of shards": run["shard"]["count"],
@@ -519,8 +532,23 @@ def _require_one_run(files: Sequence[Loaded]) -> None:
                 f"{path} is not complete ({one['context']['run']['why_incomplete']}): "
                 f"finish it with `grainscope --resume {quoted(path.parent)}`"
             )
+    _require_same_versions(files)
     _require_same_inputs(files)
     _require_all_shards(files)
+
+
+def _require_same_versions(files: Sequence[Loaded]) -> None:
+    """A family measures one thing in all shards, whatever their commits say: these may be unknown."""
+    known: dict[str, tuple[Path, int]] = {}
+    for path, document in files:
+        for case in (row["case"] for row in document["benchmarks"]):
+            family, version = case["family"], case.get("version", 1)
+            first, expected = known.setdefault(family, (path, version))
+            if version != expected:
+                raise NotOneRunError(
+                    f"{family} is of version {expected} in {first} and of version {version} in {path}: "
+                    "the two do not measure the same; measure all shards with one program"
+                )
 
 
 def _require_same_inputs(files: Sequence[Loaded]) -> None:
@@ -658,9 +686,9 @@ def add_merge(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         "merge",
         help="put the shards of one run together",
         description="Makes one result file of all shards of a run (`grainscope --shard I/N`): same machine, "
-        "set-up, version, preset, filter and flags, each shard once and complete. Rows stand family by "
-        "family, those of the shards in turn; each link's peak is the best that a shard measured, and shares "
-        "of it are of that one.",
+        "set-up, version, preset, filter and flags, each shard once and complete. Shards that began days "
+        "apart are merged with a warning. Rows stand family by family, those of the shards in turn; each "
+        "link's peak is the best that a shard measured, and shares of it are of that one.",
         epilog="Exit status: 0 written, 2 a file cannot be read or written, 3 the files are no shards of one "
         "run.",
     )
@@ -678,6 +706,7 @@ def run_merge(arguments: argparse.Namespace) -> int:
     for path, document in loaded:
         require_right(reader.parse(path, document))
     document = merge(loaded)
+    _warn_of_days_between(loaded)
     require_right(reader.parse(arguments.out, document))
     files.write(arguments.out, _merged_text(document))
     counts = document["context"]["run"]["counts"]
@@ -686,6 +715,21 @@ def run_merge(arguments: argparse.Namespace) -> int:
         f"{counts['failed']} failed"
     )
     return EXIT_OK
+
+
+def _warn_of_days_between(files: Sequence[Loaded]) -> None:
+    """Says on stderr where shards began days apart: they are one run still."""
+    runs = ((path, document["context"]["run"]) for path, document in files)
+    with suppress(ValueError):  # of a moment that is none
+        began = sorted((date.fromisoformat(run["started"][:10]), path) for path, run in runs)
+        (first, one), *_, (last, other) = [*began, began[-1]]
+        if (days := (last - first).days) > 1:
+            print(
+                f"warning: {one} began on {first} and {other} {days} days later: the machine may have "
+                "changed in what its report does not tell; where rows of both are compared, run the shards "
+                "within a day",
+                file=sys.stderr,
+            )
 
 
 def _merged_text(document: dict[str, Any]) -> str:

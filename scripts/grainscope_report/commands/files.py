@@ -8,7 +8,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from grainscope_report import loading, reader, refusing, uncertainty
@@ -143,6 +143,15 @@ def read(loaded: Sequence[tuple[Path, dict]]) -> list[Result]:
     return found
 
 
+def require_each_once(found: Sequence[Result]) -> None:
+    """Refuses files of one run, whose rows would count several times."""
+    seen: dict[str, Result] = {}
+    for result in found:
+        if other := seen.get(result.run.id):
+            raise ReportError(f"{other.path} and {result.path} are the same run: give each once")
+        seen[result.run.id] = result
+
+
 def keep(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
     """Refuses an output that is one of the inputs, by whatever name; of a run's folder its result file."""
     kept = [loading.locate(path) for path in inputs]
@@ -175,8 +184,27 @@ def write(path: Path, content: str | bytes) -> int:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             _replace(target, data)
     except OSError as error:
-        raise ReportError(f"{path} cannot be written ({error.strerror}): choose another place") from None
+        raise _not_written(path, error) from None
     return len(data)
+
+
+def write_folder(path: Path, contents: Mapping[str, bytes]) -> None:
+    """Writes a folder of files whole or not at all, and the folders above it; an empty one is replaced."""
+    target = Path(os.path.realpath(path))
+    partial = target.with_name(f".{os.getpid()}.part")
+    try:
+        partial.mkdir(parents=True)
+        for name, data in contents.items():
+            (partial / name).write_bytes(data)
+        partial.replace(target)
+    except OSError as error:
+        raise _not_written(path, error) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _not_written(path: Path, error: OSError) -> ReportError:
+    return ReportError(f"{path} cannot be written ({error.strerror}): choose another place")
 
 
 def _replace(path: Path, data: bytes) -> None:

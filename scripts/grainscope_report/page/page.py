@@ -28,6 +28,7 @@ from grainscope_report.machine import (
     cpu,
     gpus,
     link_cells,
+    short_commit,
     took,
 )
 from grainscope_report.model import Concern, Result, Row
@@ -196,14 +197,13 @@ def _concerns(machine: Machine) -> Iterator[Concern]:
 
 
 def _facts(result: Result) -> Iterator[tuple[str, str]]:
-    commit = "" if result.commit in ("", "unknown") else f" ({result.commit[:10]})"
     yield "GPU", gpus(result) or "none"
     yield "CPU", cpu(result)
     yield "Host", result.host or "unknown"
     yield "Driver", result.environment.driver_version or "no NVIDIA driver"
     yield "CUDA", result.cuda or "built without CUDA"
     yield "GPU ↔ memory", between(result)
-    yield "Suite", f"GrainScope {result.version}{commit}"
+    yield "Suite", f"GrainScope {result.version} (commit {short_commit(result)})"
     run, length, counts = result.run, took(result), Counter(row.status for row in result.rows)
     said = [asked_for(run), f"started {run.started}", *([f"took {length}"] if length else [])]
     counted = (f"{counts[status]} {status}" for status in ("ok", "failed", "skipped") if counts[status])
