@@ -150,6 +150,12 @@ def provenance_line(result: Result, *more: str) -> str:
     return " · ".join(filter(None, [*provenance(result), *more]))
 
 
+def run_ids(run: str) -> tuple[str, ...]:
+    """The runs that a run was merged of: `merge` joins the ids of shards by a plus."""
+    parts = run.split("+")
+    return tuple(parts) if all(re.fullmatch(r"[0-9a-f]+-[0-9a-f]+", part) for part in parts) else (run,)
+
+
 def asked_for(run: Run) -> str:
     """The preset, which part of it, and the start of the filter: `preset quick, filter ^transfer/`."""
     part = f", part {run.shard.index} of {run.shard.count}" * (run.shard.count > 1)

@@ -97,6 +97,16 @@ def test_one_shard_of_one_is_the_run_itself(tmp_path, capsys):
     assert capsys.readouterr().out == f"{tmp_path / 'merged.json'}: 1 shard, 5 ok, 1 skipped, 0 failed\n"
 
 
+@pytest.mark.parametrize("command", ["export csv", "check --rules pcie5 --any-run"])
+def test_a_whole_and_a_part_of_it_are_one_run(tmp_path, capsys, command):
+    """The rows of the part would count twice."""
+    part = shard(tmp_path, 1, run__id="0a-1b")
+    merged(tmp_path, part, shard(tmp_path, 2, run__id="0a-2c"))
+    whole = tmp_path / "merged.json"
+    assert main([*command.split(), str(whole), str(part)]) == 2
+    assert f"{whole} and {part} are the same run: give each once" in capsys.readouterr().err
+
+
 def test_shares_are_of_the_best_peak_of_all_shards(tmp_path):
     document = merged(tmp_path, shard(tmp_path, 1, peak=54.0), shard(tmp_path, 2, peak=55.0))
     (link,) = document["context"]["links"]

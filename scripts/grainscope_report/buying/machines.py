@@ -127,9 +127,10 @@ def _machine(
         if path not in cache:
             cache[path] = _result(path, wanted, tables)
         result, there, shared = cache[path]
-        if other := seen.get(result.run.id):
-            raise ReportError(f"{other} and {path} are the same run: give each once")
-        seen[result.run.id] = path
+        for run in machine.run_ids(result.run.id):
+            if other := seen.get(run):
+                raise ReportError(f"{other} and {path} are the same run: give each once")
+            seen[run] = path
         hosts[result.run.id] = shared
         cases += there
         results.append(result)

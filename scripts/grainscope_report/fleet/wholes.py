@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from grainscope_report.machine import run_ids
+
 _SHARD = re.compile(r" ?--shard=(\d+)/(\d+)")
-_RUN = re.compile(r"[0-9a-f]+-[0-9a-f]+")
 _BASENAME = "regexp_extract(filename, '[^/]*$')"
 _TWICE = "SELECT count(*) > count(DISTINCT run) FROM {runs}"
 _SOME = """
@@ -72,23 +73,17 @@ def make_tables(connection: Any, cases: str, runs: str) -> None:
         connection.execute(query.format(**tables))
 
 
-def ids(run: str) -> tuple[str, ...]:
-    """The runs that a run was merged of: `merge` joins their ids by a plus."""
-    parts = run.split("+")
-    return tuple(parts) if all(map(_RUN.fullmatch, parts)) else (run,)
-
-
 def _united(some: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Iterator[tuple[str, str, str | None]]:
     """Runs, the whole of each, and its flags; the whole is empty where `merge` put the run into another."""
     merged: dict[str, str] = {}
-    for run in sorted({run for run, _, _ in some}, key=lambda run: -len(ids(run))):
-        for part in ids(run):
+    for run in sorted({run for run, _, _ in some}, key=lambda run: -len(run_ids(run))):
+        for part in run_ids(run):
             merged.setdefault(part, run)
     open_ones: dict[Any, _Whole] = {}
     wholes: list[_Whole] = []
     for run, flags, alike in dict.fromkeys((run, flags, str(alike)) for run, flags, alike in some):
-        parts = ids(run)
-        if set(parts) < set(ids(merged[parts[0]])):
+        parts = run_ids(run)
+        if set(parts) < set(run_ids(merged[parts[0]])):
             yield run, "", None
         elif (shard := _SHARD.search(flags)) and int(shard[2]) > 1:
             at, count, rest = int(shard[1]), int(shard[2]), _SHARD.sub("", flags)
