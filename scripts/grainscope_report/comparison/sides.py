@@ -66,8 +66,8 @@ class Answer:
     often; `threads` are the numbers of CPU threads that rows count, `line_ns` what a cache line takes between
     their CPUs, 0 where they do not say, and `cpu` of which kind these are. `runs` are those of `visits`.
     `failed` counts rows, of several sites or runs, that failed beside good ones; `worst` is how many times
-    the time of the slowest of several sites is that of the middle one, as a logarithm. Where runs did not all
-    do the same work there is none: `mixed`. `shared` is whether others took CPUs of the host
+    the time of the slowest of several sites, `slowest`, is that of the middle one, as a logarithm. Where runs
+    did not all do the same work there is none: `mixed`. `shared` is whether others took CPUs of the host
     (`uncertainty.sharing`), of several runs the mean of those of which it is clear; None where it is not
     clear of any.
     """
@@ -85,6 +85,7 @@ class Answer:
     cpu: str = ""
     sites: int = 1
     worst: float = 0.0
+    slowest: str = ""
     runs: int = 1
     shared: float | None = None
     failed: int = 0
@@ -147,6 +148,7 @@ def _pooled_answer(asked: Question, found: Sequence[Answer]) -> Answer:
         b=_of_mean([answer.b for answer in good]),
         sites=min(answer.sites for answer in good),
         worst=fmean(answer.worst for answer in good),
+        slowest=max(good, key=lambda answer: answer.worst).slowest,
         runs=len(good),
         shared=fmean(clear) if clear else None,
         failed=failed,
@@ -205,6 +207,7 @@ def _answer(rows: Sequence[Row]) -> Answer:
             by_round[number].append(seconds / (row.operations if each else 1))
     times = [row.median_s / (row.operations if each else 1) for row in good]
     middle = statistics.median(times)
+    slowest, longest = max(zip(good, times, strict=True), key=lambda timed: timed[1])
     return Answer(
         seconds=middle,
         visits=tuple(statistics.median(there) for _, there in sorted(by_round.items())),
@@ -217,7 +220,8 @@ def _answer(rows: Sequence[Row]) -> Answer:
         threads=tuple(sorted({row.counters["threads"] for row in good if "threads" in row.counters})),
         line_ns=statistics.median([line_ns(vars(row.visit)) if row.visit else 0.0 for row in good]),
         sites=len({tuple(sorted(row.case.site.items())) for row in good}),
-        worst=math.log(max(times) / middle),
+        worst=math.log(longest / middle),
+        slowest=machine.spoken_site(slowest.case.site_key),
         failed=len(failed),
         spoken=_spoken(rows[0]),
     )

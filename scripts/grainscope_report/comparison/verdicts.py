@@ -42,7 +42,7 @@ MOST_RUNS = 999  # nor takes more runs
 TYPE_B_UNKNOWN = "type B unknown: what runs of this machine differ by"
 NO_TYPE_A = "one visit, and nothing tells what visits differ by"
 CROSSES = "the interval reaches over 1 and over the threshold"
-A_SITE = "the middle one of its sites is the same, but one is slower"
+A_SITE = "the middle one of its sites is not slower, but one is"
 AMONG_MANY = "not certain among so many questions"
 _LARGEST = 709.0  # of which there is an exponential
 
@@ -60,7 +60,9 @@ class Verdict:
     """What may be said of a question; `ratio` is the new side's time over the base's.
 
     `probability` is that of a change to the side on which the ratio lies, `p` that of a ratio so far from 1
-    by chance, after Benjamini and Hochberg. `why` says what an unclear or likely row lacks.
+    by chance, after Benjamini and Hochberg. `why` says what an unclear or likely row lacks. `behind` is how
+    much farther than in the base the slowest of several sites fell behind the middle one, as a logarithm; 0
+    where that may be chance.
     """
 
     verdict: str
@@ -70,6 +72,7 @@ class Verdict:
     p: float | None = None
     probability: float | None = None
     why: str = ""
+    behind: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -103,9 +106,14 @@ def verdicts(pairs: Sequence[Pair], threshold: float) -> list[Verdict]:
         if known(pair)
     }
     adjusted = dict(zip(tested, benjamini_hochberg(list(tested.values())), strict=True))
-    return [
+    given = [
         _verdict(pair, spread, chance, adjusted.get(at), threshold)
         for at, (pair, spread, chance) in enumerate(zip(pairs, spreads, chances, strict=True))
+    ]
+    lone = ALPHA / max(1, sum(map(_several_sites, pairs)))
+    return [
+        told if spread is None else _of_sites(told, pair, spread, lone, threshold)
+        for told, pair, spread in zip(given, pairs, spreads, strict=True)
     ]
 
 
@@ -125,7 +133,7 @@ def _verdict(
     slower = apart > 0
     said, why = UNCLEAR, CROSSES
     if p is not None and _within(pair, spread, threshold):
-        said, why = (UNCLEAR, A_SITE) if _site_slower(pair, half, threshold) else (SAME, "")
+        said, why = SAME, ""
     elif p is not None and p <= ALPHA:
         said, why = (SLOWER if slower else FASTER), ""
     elif 1 - chance / 2 > LIKELY:
@@ -137,10 +145,29 @@ def _within(pair: Pair, spread: Uncertainty, threshold: float) -> bool:
     return abs(_apart(pair)) + uncertainty.expanded(spread) <= math.log1p(threshold)
 
 
-def _site_slower(pair: Pair, half: float, threshold: float) -> bool:
-    """Whether the slowest of the new side's sites lies farther from the middle one than the base's does."""
+def _several_sites(pair: Pair) -> bool:
+    """Whether both sides have as many sites, and more than one."""
     base, new = pair
-    return base.sites == new.sites and new.worst - base.worst > half + math.log1p(threshold)
+    return base.sites == new.sites > 1
+
+
+def _of_sites(told: Verdict, pair: Pair, spread: Uncertainty, lone: float, threshold: float) -> Verdict:
+    """The verdict, with `behind` where the slowest of the new side's sites lies farther from the middle one
+    than the base's does; no better than unclear where it is slower than in the base, too.
+
+    The interval alone bounds what is to be the same. Of all others, `lone` is the chance of each.
+    """
+    base, new = pair
+    far = new.worst - base.worst
+    same = told.verdict == SAME
+    half = uncertainty.expanded(spread)
+    beyond = half if same else uncertainty.student_quantile(1 - lone / 2, spread.freedom) * spread.standard
+    if not _several_sites(pair) or far <= beyond + math.log1p(threshold):
+        return told
+    told = replace(told, behind=far)
+    if told.verdict in (SLOWER, LIKELY_SLOWER) or _apart(pair) + far <= half:
+        return told
+    return replace(told, verdict=UNCLEAR, why=A_SITE if known(pair) else told.why)
 
 
 def _apart(pair: Pair) -> float:
@@ -532,14 +559,15 @@ def _against(
 
 def _warned_of_sites(new: Side, pairs: Sequence[Pair], given: Sequence[Verdict]) -> Side:
     """The side, with a warning where a GPU or node of it fell behind, which the middle one hides."""
-    behind = [
-        two.worst - one.worst for (one, two), told in zip(pairs, given, strict=True) if told.why == A_SITE
-    ]
+    behind = [(told.behind, two.slowest) for (_, two), told in zip(pairs, given, strict=True) if told.behind]
     if not behind:
         return new
+    [(site, often)] = Counter(site for _, site in behind).most_common(1)
+    named = site if often == len(behind) else f"{site} in {often} of them"
+    count, most = plural(len(behind), "question"), math.exp(max(far for far, _ in behind))
     said = (
-        f"in {plural(len(behind), 'question')} of {new.paths[0]} the middle one of its sites is the same and "
-        f"one fell behind it, by up to {math.exp(max(behind)):.2f} times: see "
+        f"in {count} of {new.paths[0]} one of its sites fell behind the middle one, by up to "
+        f"{most:.2f} times more than in the base ({named}): see "
         f"`grainscope-report summary {quoted(new.paths[0])}`"
     )
     return replace(new, warnings=(said, *new.warnings))
