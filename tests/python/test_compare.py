@@ -898,6 +898,24 @@ def test_a_gpu_that_gained_less_than_its_others_leaves_the_machine_faster(tmp_pa
     assert any("(GPU 2, node 0)" in said for said in document["new"][0]["warnings"])
 
 
+@pytest.mark.parametrize(("peak", "said"), [(37.0, True), (53.5, False)])
+def test_a_link_that_lost_what_no_row_shows_is_warned_of(tmp_path, capsys, peak, said):
+    """The rows are of GPU 0 alone; peaks are told apart by their order, since GPUs may be numbered anew."""
+    base, new = of_gpus("node-a", {0: 1.0}, 2), of_gpus("node-b", {0: 1.0}, 2)
+    new.links[1] |= {"peak_gb_s": peak, "within_gb_s": [peak, peak]}
+    document = compared(capsys, *written(tmp_path, base, new))
+    warnings = [said for said in document["new"][0]["warnings"] if "copy slower" in said]
+    assert len(warnings) == said
+    assert all(f"node 0 → GPU 1 at {peak} GB/s for 54.7" in said for said in warnings)
+
+
+def test_links_of_another_kind_of_machine_are_not_warned_of(tmp_path, capsys):
+    base, new = of_gpus("node-a", {0: 1.0}, 2), of_gpus("node-b", {0: 1.0}, 4)
+    new.links[1] |= {"peak_gb_s": 20.0, "within_gb_s": [20.0, 20.0]}
+    document = compared(capsys, *written(tmp_path, base, new))
+    assert not any("copy slower" in said for said in document["new"][0]["warnings"])
+
+
 def test_runs_counted_together_keep_the_gpu_that_is_slower_or_gone(tmp_path, capsys):
     known = tmp_path / "b.json"
     known.write_bytes(type_b(gpu=f"{H100} ×4"))

@@ -27,7 +27,7 @@ from grainscope_report import errors, loading, machine, model, naming, reader, s
 from grainscope_report.errors import ReportError
 from grainscope_report.families import of as family_of
 from grainscope_report.machine import Facts, facts
-from grainscope_report.model import Result, Row, Uncertainties
+from grainscope_report.model import Link, Result, Row, Uncertainties
 from grainscope_report.refusing import blamed
 from grainscope_report.uncertainty import TypeB, Uncertainty, lie_apart, line_ns
 
@@ -328,6 +328,7 @@ class Side:
     share both may be counted together. `warnings` are sentences about the files, `versions` those of what
     families measure: 1 where a file does not say. `shared` is whether others took CPUs of its host
     (`uncertainty.sharing`), None where that is not clear. `complete`: none of its runs ended before its end.
+    `links` are the copy peaks of its links in GB/s by direction, the slowest first, each with its ends.
     """
 
     paths: tuple[Path, ...]
@@ -345,6 +346,7 @@ class Side:
     versions: Mapping[str, int] = field(default_factory=dict)
     shared: int | None = None
     complete: bool = True
+    links: Mapping[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
 
     @property
     def setup(self) -> tuple:
@@ -432,6 +434,33 @@ def _on_a_shared_host(side: Side) -> Side:
     return replace(side, warnings=(*side.warnings, said))
 
 
+def slower_links(base: Side, new: Side, threshold: float) -> list[str]:
+    """What the new side's links lack of the base's copy peaks, those of each direction by their order.
+
+    Short runs have no rows of most GPUs, so that their links alone tell. Nothing is said of machines of two
+    kinds, whose links differ as a matter of course.
+    """
+    found = []
+    for direction, there in new.links.items() if base.alike(new) else ():
+        before = base.links.get(direction, ())
+        lost = [
+            (was / now, f"{ends} at {now:.1f} GB/s for {was:.1f}")
+            for (was, _), (now, ends) in zip(before, there, strict=False)
+            if was > now * (1 + threshold)
+        ]
+        if lost and len(before) == len(there):
+            found.append(max(lost)[1] + (f" (worst of {len(lost)})" if len(lost) > 1 else ""))
+    return found
+
+
+def _links(links: Iterable[Link]) -> dict[str, tuple[tuple[float, str], ...]]:
+    found: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    for link in links:
+        ends = " → ".join(end.replace("gpu:", "GPU ").replace("host:", "node ") for end in link.ends)
+        found[link.direction].append((link.peak_gb_s, ends))
+    return {direction: tuple(sorted(there)) for direction, there in found.items()}
+
+
 def _all(paths: Sequence[Path], tables: Sequence[TypeB]) -> list[Side]:
     sizes = [found.stat().st_size for path in paths if (found := loading.locate(path)).is_file()]
     workers = min(len(os.sched_getaffinity(0)), len(paths), MOST_PROCESSES)
@@ -494,6 +523,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         versions={row.case.family: row.case.version for row in result.rows},
         shared=shared,
         complete=result.run.complete,
+        links=_links(result.links),
     )
 
 
@@ -573,7 +603,18 @@ def _pooled_side(group: Sequence[Side]) -> Side:
         answers=together([side.answers for side in group]),
         versions={name: one for side in group for name, one in side.versions.items()},
         complete=all(side.complete for side in group),
+        links=_slowest_run([side.links for side in group]),
     )
+
+
+def _slowest_run(
+    links: Sequence[Mapping[str, tuple[tuple[float, str], ...]]],
+) -> dict[str, tuple[tuple[float, str], ...]]:
+    """Of each direction the peaks of the run whose slowest link is the slowest."""
+    return {
+        direction: min(there[direction] for there in links if direction in there)
+        for direction in dict.fromkeys(name for there in links for name in there)
+    }
 
 
 def changed(one: Side, two: Side) -> list[str]:

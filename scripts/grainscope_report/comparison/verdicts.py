@@ -503,7 +503,7 @@ def compare(sides: Sequence[Side], threshold: float) -> Comparison:
     A family whose versions differ measures something else on each side: it is left out, with a sentence.
     """
     base, *others = sides
-    others = [_warned(base, new) for new in others]
+    others = [_warned(base, new, threshold) for new in others]
     parts = [(new, *_joined(base, new)) for new in others]
     for new, shared, unmatched in parts:
         if not shared:
@@ -514,13 +514,22 @@ def compare(sides: Sequence[Side], threshold: float) -> Comparison:
     return Comparison(base, tuple(against), threshold, tuple(find_outliers(nodes, threshold)), len(nodes))
 
 
-def _warned(base: Side, new: Side) -> Side:
+def _warned(base: Side, new: Side, threshold: float) -> Side:
+    lost = sides_of.slower_links(base, new, threshold)
+    links = (
+        [
+            f"links of {new.paths[0]} copy slower than those of {base.paths[0]}, also where no row says so: "
+            f"{', '.join(lost)}"
+        ]
+        if lost
+        else []
+    )
     said = tuple(
         f"{family} is version {new.version(family)} in {new.paths[0]} and {base.version(family)} in "
         f"{base.paths[0]}: they do not measure the same, so its rows are not compared"
         for family in sides_of.changed(base, new)
     )
-    return replace(new, warnings=(*new.warnings, *said))
+    return replace(new, warnings=(*links, *new.warnings, *said))
 
 
 def _of_one_version(sides: Sequence[Side]) -> list[Answers]:
