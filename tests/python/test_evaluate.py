@@ -147,6 +147,26 @@ def test_the_break_even_price_is_exact_and_swaps_the_order_when_tried(xy):
             assert again["cost"]["first"] == first
 
 
+def test_what_to_buy_names_no_rival_that_another_is_before(tmp_path):
+    """By cost C is 60 + 15 c with c the share of copies, A 83.3 - 16.7 c, B 93.75 - 33.75 c.
+
+    B is the first to come before C, at 9/13. A meets C at 14/19, where B is cheaper than both.
+    """
+    files = {
+        "A": machine(1.5, 1.2, host="node-a"),
+        "B": machine(2.5, 1.6, host="node-b"),
+        "C": machine(0.8, 1.0, host="node-c"),
+    }
+    _, document = evaluate(tmp_path, workload((0.3, 0.7), candidates="A=100 B=150 C=60"), **files)
+    flips = {flip["rival"]: flip["components"][0] for flip in document["cost"]["flips"]}
+    assert flips["A"]["flips_at"]["value"] == pytest.approx(14 / 19)
+    assert flips["B"]["flips_at"]["value"] == pytest.approx(9 / 13)
+    assert (flips["A"]["rival_first"], flips["B"]["rival_first"]) == (False, True)
+    assert document["sentences"]["buy"].endswith(
+        "unless copies is more than 69.2 % of the time (here 30.0 %), then B."
+    )
+
+
 def test_the_order_by_cost_flips_at_shares_of_its_own(xy):
     offers = "X=24000 Y=20000"
     _, document = xy(candidates=offers)

@@ -328,6 +328,13 @@ def flip_share(shares: Array, lead: Array, component: int) -> Array:
     return np.where((found >= 0) & (found <= 1) & (others != own), found, np.nan)
 
 
+def with_share(shares: Array, component: int, share: float) -> Array:
+    """The shares where one component has another share, the others kept in proportion."""
+    then = shares * (1 - share) / (1 - shares[component])
+    then[component] = share
+    return then
+
+
 def smallest_change(shares: Array, lead: Array) -> tuple[Array, Array]:
     """The least share that must move between components for the lead to end, and the shares then.
 
@@ -395,12 +402,20 @@ def flips_of(order: Sequence[Ranked], shares: Array, names: Sequence[str]) -> li
     """For each rival of the first the smallest change of shares, and each share, at which they flip.
 
     `lead` of a component is how much it gives the first, in the reference's time, or in money where factors
-    are prices; `over_first` is the rival's sum over the first's.
+    are prices; `over_first` is the rival's sum over the first's. `rival_first` is whether nobody else is
+    before both where they flip.
     """
-    return [_flip(order[0], rival, shares, names) for rival in order[1:]]
+    return [_flip(order, rival, shares, names) for rival in order[1:]]
 
 
-def _flip(first: Ranked, rival: Ranked, shares: Array, names: Sequence[str]) -> dict[str, Any]:
+def _flip(order: Sequence[Ranked], rival: Ranked, shares: Array, names: Sequence[str]) -> dict[str, Any]:
+    first = order[0]
+    every = [[one.factor * part.time.value for part in one.prediction.parts] for one in order]
+
+    def rival_first(then: Array) -> bool:
+        sums = np.array(every) @ then
+        return bool(sums[order.index(rival)] <= sums.min() * (1 + 1e-9))
+
     pairs = list(zip(rival.prediction.parts, first.prediction.parts, strict=True))
     lead = np.array([rival.factor * one.time.value - first.factor * two.time.value for one, two in pairs])
     drawn = np.stack(
@@ -410,6 +425,7 @@ def _flip(first: Ranked, rival: Ranked, shares: Array, names: Sequence[str]) -> 
     many, _ = smallest_change(shares, drawn)
     times = rival.prediction.time, first.prediction.time
     dearer = rival.factor / first.factor
+    flips = [float(flip_share(shares, lead, at)) for at in range(len(names))]
     return {
         "rival": rival.name,
         "over_first": interval(
@@ -417,12 +433,14 @@ def _flip(first: Ranked, rival: Ranked, shares: Array, names: Sequence[str]) -> 
         ),
         "smallest_change": _maybe(float(least), many),
         "shares_then": None if np.isnan(least) else dict(zip(names, map(float, after), strict=True)),
+        "rival_first": not np.isnan(least) and rival_first(after),
         "components": [
             {
                 "name": name,
                 "share": float(shares[at]),
                 "lead": float(shares[at] * lead[at]),
-                "flips_at": _maybe(float(flip_share(shares, lead, at)), flip_share(shares, drawn, at)),
+                "flips_at": _maybe(flips[at], flip_share(shares, drawn, at)),
+                "rival_first": not np.isnan(flips[at]) and rival_first(with_share(shares, at, flips[at])),
             }
             for at, name in enumerate(names)
         ],
