@@ -245,8 +245,9 @@ def _warnings(
     for one in [*apart, *offered]:
         for said in machines.cautions(one, [each["file"] for each in ended]):
             names.setdefault(said, {})[one.name] = None
+    whose = {one.name: one for one in [*offered, reference]}
     for name, rows in _used(ranked, reference):
-        for said in machine.visits_apart(rows, " that are used"):
+        for said in [*machines.behind(whose[name], rows), *machine.visits_apart(rows, " that are used")]:
             names.setdefault(said, {})[name] = None
     found = [f"{', '.join(of)}: {said}" for said, of in names.items()]
     for same in machines.counted_together([one.machine for one in ranked]):
