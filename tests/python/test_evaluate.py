@@ -147,6 +147,16 @@ def test_the_break_even_price_is_exact_and_swaps_the_order_when_tried(xy):
             assert again["cost"]["first"] == first
 
 
+def test_a_rival_that_draws_level_at_an_end_alone_overtakes_at_no_mix(tmp_path):
+    """Equal in copies and slower in kernels it is equal where copies are everything, and never before."""
+    files = {"X": machine(1.7, 1.3, host="node-x"), "Y": machine(1.7, 0.9, host="node-y")}
+    _, document = evaluate(tmp_path, workload((0.6, 0.4), candidates="X Y"), **files)
+    [flip] = document["flips"]
+    assert [part["flips_at"]["value"] for part in flip["components"]] == [None, None]
+    assert document["sentences"]["flips"] == ["Y overtakes X at no mix of these components."]
+    assert document["sentences"]["buy"].endswith("at any mix of these components.")
+
+
 def test_what_to_buy_names_no_rival_that_another_is_before(tmp_path):
     """By cost C is 60 + 15 c with c the share of copies, A 83.3 - 16.7 c, B 93.75 - 33.75 c.
 

@@ -36,6 +36,7 @@ from grainscope_report.uncertainty import TypeB
 TIE = 0.02
 # Of two machines that are the same one would be first in a verdict of 50, were uncertainties known exactly.
 CERTAIN = 0.99
+AT_AN_END = 1e-9  # of a share, and of a lead: no more than digits
 MEASURED = "measured"
 FORMAT = 1
 SHARED_HOST = (
@@ -317,7 +318,8 @@ def flip_share(shares: Array, lead: Array, component: int) -> Array:
     """The share of a component at which winner and rival change places, the others kept in proportion.
 
     With x for the component's share the lead is x d_i + (1 − x) R, where R is the others' mean lead; it is
-    zero at x = R / (R − d_i). NaN where that is outside 0 to 1, or there is no other component.
+    zero at x = R / (R − d_i). NaN where that is not between 0 and 1, or there is no other component: at an
+    end they are equal, and neither comes before the other.
     """
     rest = 1 - shares[component]
     own = lead[..., component]
@@ -326,7 +328,7 @@ def flip_share(shares: Array, lead: Array, component: int) -> Array:
     others = (lead @ shares - shares[component] * own) / rest
     with np.errstate(divide="ignore", invalid="ignore"):
         found = others / (others - own)
-    return np.where((found >= 0) & (found <= 1) & (others != own), found, np.nan)
+    return np.where((found > AT_AN_END) & (found < 1 - AT_AN_END) & (others != own), found, np.nan)
 
 
 def with_share(shares: Array, component: int, share: float) -> Array:
@@ -352,7 +354,7 @@ def smallest_change(shares: Array, lead: Array) -> tuple[Array, Array]:
     left = np.clip((lead @ shares)[..., None] - before, 0, None)
     with np.errstate(divide="ignore", invalid="ignore"):
         moved = np.where(gain > 0, np.minimum(left / gain, room), 0.0)
-    possible = (least[..., 0] <= 0) | (lead @ shares <= 0)
+    possible = (least[..., 0] < -AT_AN_END * np.abs(lead).max(axis=-1)) | (lead @ shares <= 0)
     total = np.where(possible, moved.sum(axis=-1), np.nan)
     after = np.broadcast_to(shares, lead.shape).copy()
     np.put_along_axis(after, order, room - moved, -1)
