@@ -9,7 +9,8 @@ Controlling the false discovery rate, J. R. Statist. Soc. B 57 (1995).
 
 Of many machines, nodes are the unit, each with its median for a question. For each question the node furthest
 from the mean of the others is tested, left out, and so on for up to a third of the nodes (generalised extreme
-Studentised deviate); the questions share the error by Bonferroni.
+Studentised deviate); the questions share the error by Bonferroni. A few nodes may happen to agree, so one has
+to be as far beyond what its own time is known to differ by from run to run, where that is known.
 Source: Rosner, Percentage points for a generalized ESD many-outlier procedure, Technometrics 25 (1983).
 """
 
@@ -323,7 +324,7 @@ def find_outliers(nodes: Nodes, threshold: float) -> list[Outlier]:
     apart = {
         question: {node: far for node, far in out.items() if abs(far) > math.log1p(threshold)}
         for question, there in logs.items()
-        if (out := _standing_out(there, ALPHA / (len(logs) * steps)))
+        if (out := _standing_out(there, ALPHA / (len(logs) * steps), partial(_known_of, nodes, question)))
     }
     found = [outlier for name in nodes for outlier in _of_node(name, logs, apart, nodes)]
     return sorted(found, key=lambda one: (not one.slower, -one.rows, one.node, one.family))
@@ -346,14 +347,25 @@ def _kind(answer: Answer) -> tuple:
     return answer.each, answer.clock, answer.beside, answer.threads, answer.bytes
 
 
-def _standing_out(logs: Mapping[str, float], level: float) -> dict[str, float]:
+def _known_of(nodes: Nodes, question: Question, name: str) -> Uncertainty | None:
+    """What a node's time is known to differ by from run to run; None where that is not known."""
+    parts = [uncertainty.combined(one.a, one.b) for one in nodes[name][question] if one.a and one.b]
+    return max(parts, key=uncertainty.expanded, default=None)
+
+
+def _standing_out(
+    logs: Mapping[str, float], level: float, known_of: Callable[[str], Uncertainty | None]
+) -> dict[str, float]:
     """How far the nodes that stand out are from the mean of the others."""
     rest, order, outside = dict(logs), [], 0
     for step in range(max(1, (len(logs) - 1) // 3)):
         mean = fmean(rest.values())
         order.append(max(rest, key=lambda name: abs(rest[name] - mean)))
         spread = math.sqrt(sum((value - mean) ** 2 for value in rest.values()) / (len(rest) - 1))
-        if _p_of_furthest(abs(rest[order[-1]] - mean), spread, len(rest)) <= level:
+        far = abs(rest[order[-1]] - mean)
+        if _p_of_furthest(far, spread, len(rest)) <= level and (
+            not (known := known_of(order[-1])) or _p_of_known(far, known, len(rest)) <= level
+        ):
             outside = step + 1
         del rest[order[-1]]
     out = order[:outside]
@@ -369,6 +381,14 @@ def _p_of_furthest(far: float, spread: float, count: int) -> float:
     # Nearer to its bound than digits can tell is not further than that.
     room = max((count - 1) ** 2 - count * g, 1e-9)
     return min(1.0, 2 * count * student_above(math.sqrt(count * (count - 2) * g / room), count - 2))
+
+
+def _p_of_known(far: float, known: Uncertainty, count: int) -> float:
+    """The chance, to both sides, that the furthest of `count` nodes that are known so well is so far off."""
+    if not known.standard:
+        return 0.0
+    spread = known.standard * math.sqrt(1 - 1 / count)
+    return min(1.0, 2 * count * student_above(far / spread, known.freedom))
 
 
 def _of_node(
