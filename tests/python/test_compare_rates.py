@@ -310,6 +310,17 @@ def test_alike_nodes_are_rarely_called_outliers():
     assert np.mean(named) <= verdicts.ALPHA
 
 
+def test_nodes_that_happen_to_agree_make_no_outlier_of_one_within_its_own_uncertainty():
+    """Four agree to 0.01 %; the fifth is off by a tenth: by twice or 40 times what its runs differ by."""
+    for known, named in ((0.05, []), (0.0025, ["n4"])):
+        times = [1.0, 1.0001, 0.9999, 1.00005, 1.1]
+        nodes = {
+            f"n{at}": {QUESTION: [answer(time, a=(known / 2, 20), b=(known, 20))]}
+            for at, time in enumerate(times)
+        }
+        assert [one.node for one in verdicts.find_outliers(nodes, 0.05)] == named
+
+
 def test_small_or_few_is_no_outlier():
     times = drawn(54, 300, 12, 0.0001)
     times[:, 7] *= 1.02
@@ -369,6 +380,13 @@ def shares(pair: tuple[str, str], factor: float, folder: Path, clocks=None) -> d
     return {
         verdict: rows.count(verdict) / len(rows) for verdict in {*rows, "slower", "faster", "likely slower"}
     }
+
+
+@pytest.mark.parametrize("names", [[f"h200-{at}" for at in "defghijk"], [f"two-h200-{at}" for at in "34567"]])
+def test_of_machines_of_one_kind_none_stands_out(names):
+    base, *others = (RUNS / f"{name}.json.gz" for name in names)
+    compared = verdicts.compare(sides.read(base, others), 0.05)
+    assert (compared.nodes, compared.outliers) == (len(names), ())
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)

@@ -147,6 +147,36 @@ def test_the_break_even_price_is_exact_and_swaps_the_order_when_tried(xy):
             assert again["cost"]["first"] == first
 
 
+def test_a_rival_that_draws_level_at_an_end_alone_overtakes_at_no_mix(tmp_path):
+    """Equal in copies and slower in kernels it is equal where copies are everything, and never before."""
+    files = {"X": machine(1.7, 1.3, host="node-x"), "Y": machine(1.7, 0.9, host="node-y")}
+    _, document = evaluate(tmp_path, workload((0.6, 0.4), candidates="X Y"), **files)
+    [flip] = document["flips"]
+    assert [part["flips_at"]["value"] for part in flip["components"]] == [None, None]
+    assert document["sentences"]["flips"] == ["Y overtakes X at no mix of these components."]
+    assert document["sentences"]["buy"].endswith("at any mix of these components.")
+
+
+def test_what_to_buy_names_no_rival_that_another_is_before(tmp_path):
+    """By cost C is 60 + 15 c with c the share of copies, A 83.3 - 16.7 c, B 93.75 - 33.75 c.
+
+    B is the first to come before C, at 9/13. A meets C at 14/19, where B is cheaper than both.
+    """
+    files = {
+        "A": machine(1.5, 1.2, host="node-a"),
+        "B": machine(2.5, 1.6, host="node-b"),
+        "C": machine(0.8, 1.0, host="node-c"),
+    }
+    _, document = evaluate(tmp_path, workload((0.3, 0.7), candidates="A=100 B=150 C=60"), **files)
+    flips = {flip["rival"]: flip["components"][0] for flip in document["cost"]["flips"]}
+    assert flips["A"]["flips_at"]["value"] == pytest.approx(14 / 19)
+    assert flips["B"]["flips_at"]["value"] == pytest.approx(9 / 13)
+    assert (flips["A"]["rival_first"], flips["B"]["rival_first"]) == (False, True)
+    assert document["sentences"]["buy"].endswith(
+        "unless copies is more than 69.2 % of the time (here 30.0 %), then B."
+    )
+
+
 def test_the_order_by_cost_flips_at_shares_of_its_own(xy):
     offers = "X=24000 Y=20000"
     _, document = xy(candidates=offers)

@@ -448,3 +448,29 @@ def test_versions_of_a_family_do_not_mix(tmp_path, capsys):
     kernels = workload(candidates="X").split("[[component]]")
     text = "[[component]]".join([kernels[0], kernels[2].replace("share = 0.5", "share = 1")])
     assert evaluate(tmp_path, text, X=changed)[0] == 0
+
+
+@pytest.mark.parametrize(("slow", "said"), [(3.0, True), (1.03, False)])
+@pytest.mark.parametrize("gpus", [2, 4])
+def test_a_gpu_that_falls_behind_its_others_is_warned_of(tmp_path, gpus, slow, said):
+    """The verdict is of the middle one, which may be the fastest of all candidates' all the same."""
+
+    def node(host: str, ratio: float, factors: dict[int, float]) -> File:
+        file = File(gpus=(GPU,) * gpus, host=host)
+        for gpu in range(gpus):
+            file.link("host_to_gpu", 55.0, gpu)
+            for visit in (1, 2, 3):
+                seconds = SIZE / 10e9 / ratio * factors.get(gpu, 1.0) * (1 + visit / 1e4)
+                site = {"gpu": gpu, "numa": 0}
+                file.add("transfer/memcpy", pinned_copy(SIZE), site, seconds, visit=visit, spread=0.001)
+                axes = {"path": "pinned_to_gpu", "bytes": SIZE, "locality": "local"}
+                file.add("transfer/kernel_copy", axes, site, seconds, visit=visit, spread=0.001)
+        return file
+
+    files = {"X": node("node-x", 1.5, {}), "Y": node("node-y", 2.0, {1: slow})}
+    known = table(run=0.001, visit=0.001)
+    known["machines"] = [{**known["machines"][0], "gpu": name} for name in (GPU, f"{GPU} ×{gpus}")]
+    _, document = evaluate(tmp_path, workload(candidates="X Y"), type_b=known, **files)
+    warnings = [one for one in document["warnings"] if "as long as its others" in one]
+    assert len(warnings) == said
+    assert all(one.startswith("Y: ") and "up to 3.00 times" in one and "GPU 1" in one for one in warnings)

@@ -269,6 +269,42 @@ def test_a_link_below_what_its_slot_can_is_named_though_most_are(tmp_path, capsy
     ]
 
 
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(0.5, ["gpu_to_host", "host_to_gpu"]), (0.93, ["gpu_to_host", "host_to_gpu"]), (0.97, [])],
+)
+def test_a_link_slower_than_on_most_nodes_is_named_though_it_trained_well(tmp_path, capsys, share, said):
+    """The second GPU has no rows of its own: what tells is the copy peak."""
+    plain = with_second_gpu()
+
+    def alter(context: dict, rows: list) -> None:
+        plain(context, rows)
+        rows[:] = [row for row in rows if row["case"]["site"].get("gpu") != 1]
+        for link in context["links"]:
+            link["peak_gb_s"] *= share if link["gpu"] == 1 else 1.0
+
+    for node in range(6):
+        written(tmp_path, node, alter if node == 3 else plain)
+    screen = said_of(capsys, "fleet", tmp_path)
+    assert [(one["node"], one["gpu"], one["direction"]) for one in screen["weak"]] == [
+        ("node-00003", 1, direction) for direction in said
+    ]
+    assert ("1 with a link slower than usual" in screen["verdict"]) == bool(said)
+    assert screen["links"] == []
+
+
+def test_copy_peaks_that_differ_from_node_to_node_are_none_that_are_slow(tmp_path, capsys):
+    for node in range(6):
+        peak = 55.0 * (1 - 0.03 * node)
+
+        def alter(context: dict, _: list, peak: float = peak) -> None:
+            for link in context["links"]:
+                link["peak_gb_s"] = peak
+
+        written(tmp_path, node, alter)
+    assert said_of(capsys, "fleet", tmp_path)["weak"] == []
+
+
 def test_gpus_with_unequal_links_between_them_have_trained_to_them(tmp_path, capsys):
     """As in a cube mesh, where some pairs have two links and others one."""
 

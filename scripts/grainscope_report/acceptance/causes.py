@@ -182,6 +182,9 @@ def of_value(result: Result, row: Row | None) -> list[Cause]:
         said = f"neighbours: the hypervisor took {stolen:.2g} s in {row.visit_s:.2g} s of this row"
         found.append(Cause(said, "measure again when the host has less to do"))
         warned.pop("stolen_time", None)
+    if row is None or (row.timing and row.timing.gated):
+        # What the hypervisor took meanwhile leaves gated rows, and links by such copies, as long as they are.
+        warned.pop("stolen_time", None)
     if any(node_rules.numbers(states, "ecc_errors")):
         found.append(Cause("the GPU's memory had errors in this row", node_rules.MEMORY))
     if POWERSAVE in node_rules.governors(result) and "cpu.governor" not in warned:

@@ -3,13 +3,13 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import families, machine, metrics, naming, reader, selecting, uncertainty
+from grainscope_report import families, machine, metrics, naming, reader, selecting, statistics, uncertainty
 from grainscope_report.buying.workload import Component, Gates, Workload
 from grainscope_report.errors import NotComparableError, ReportError
 from grainscope_report.loading import load, load_environment, quoted
@@ -18,10 +18,11 @@ from grainscope_report.model import MODEL, Case, Counts, Result, Row
 from grainscope_report.selecting import Where
 from grainscope_report.toml_file import Value
 from grainscope_report.uncertainty import TypeB
-from grainscope_report.units import format_bytes, format_percent
+from grainscope_report.units import format_bytes, format_percent, plural
 
 REFERENCE = "the reference"
 MOST_DIFFERENCES = 6
+BEHIND = math.log(1.05)
 Cache = dict[Path, tuple[Result, list[Case], bool | None]]
 # Between sizes that are more times apart nothing is interpolated. Sizes of copies in `quick` are no further.
 MOST_APART = 16
@@ -279,6 +280,43 @@ def cautions(named: Machine, said: Collection[str] = ()) -> Iterator[str]:
         for concern in concerns(result):
             if concern.severity in ("severe", "warning"):
                 yield f"{'severe: ' if concern.severity == 'severe' else ''}{concern.finding}"
+
+
+def behind(named: Machine, used: Iterable[Row]) -> Iterator[str]:
+    """A sentence on each run in which a GPU or node fell behind its others in `used` rows.
+
+    The verdict is of the middle one. What visits of both differ by may be chance, in all rows at once, and
+    less than BEHIND is not worth a word.
+    """
+    counted = {id(row) for row in used}
+    for result in named.results:
+        cases: dict[tuple, dict[tuple, Row]] = defaultdict(dict)
+        for row in result.rows:
+            if id(row) in counted and row.uncertainty and row.uncertainty.a:
+                cases[row.case.family, row.case.without(), row.label][row.case.site_key] = row
+        several = [list(sites.values()) for sites in cases.values() if len(sites) > 1]
+        slow = [told for rows in several if (told := _slowest(rows, len(several)))]
+        if not slow:
+            continue
+        [(site, often)] = Counter(site for _, site in slow).most_common(1)
+        named = site if often == len(slow) else f"{site} in {often}"
+        yield (
+            f"{result.path}: in {len(slow)} of {plural(len(several), 'case')} that are used one site takes "
+            f"up to {max(slow)[0]:.2f} times as long as its others ({named}), and the verdict is of the "
+            "middle one: find out why before you buy"
+        )
+
+
+def _slowest(rows: Sequence[Row], cases: int) -> tuple[float, str] | None:
+    """How many times as long as its others the slowest of several sites takes, and which it is."""
+    times = {id(row): row.median_s / (row.operations or 1) for row in rows}
+    slowest = max(rows, key=lambda row: times[id(row)])
+    others = statistics.median([times[id(row)] for row in rows if row is not slowest])
+    told = max((uncertainty.of_record(row.uncertainty.a) for row in rows), key=uncertainty.expanded)
+    both = uncertainty.combined(told, told)
+    chance = uncertainty.student_quantile(1 - 0.05 / 2 / cases / len(rows), both.freedom) * both.standard
+    far = math.log(times[id(slowest)] / others)
+    return (math.exp(far), machine.spoken_site(slowest.case.site_key)) if far > chance + BEHIND else None
 
 
 def _set_up_apart(results: Sequence[Result]) -> Iterator[str]:

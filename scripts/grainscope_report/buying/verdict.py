@@ -36,6 +36,7 @@ from grainscope_report.uncertainty import TypeB
 TIE = 0.02
 # Of two machines that are the same one would be first in a verdict of 50, were uncertainties known exactly.
 CERTAIN = 0.99
+AT_AN_END = 1e-9  # of a share, and of a lead: no more than digits
 MEASURED = "measured"
 FORMAT = 1
 SHARED_HOST = (
@@ -245,8 +246,9 @@ def _warnings(
     for one in [*apart, *offered]:
         for said in machines.cautions(one, [each["file"] for each in ended]):
             names.setdefault(said, {})[one.name] = None
+    whose = {one.name: one for one in [*offered, reference]}
     for name, rows in _used(ranked, reference):
-        for said in machine.visits_apart(rows, " that are used"):
+        for said in [*machines.behind(whose[name], rows), *machine.visits_apart(rows, " that are used")]:
             names.setdefault(said, {})[name] = None
     found = [f"{', '.join(of)}: {said}" for said, of in names.items()]
     for same in machines.counted_together([one.machine for one in ranked]):
@@ -316,7 +318,8 @@ def flip_share(shares: Array, lead: Array, component: int) -> Array:
     """The share of a component at which winner and rival change places, the others kept in proportion.
 
     With x for the component's share the lead is x d_i + (1 − x) R, where R is the others' mean lead; it is
-    zero at x = R / (R − d_i). NaN where that is outside 0 to 1, or there is no other component.
+    zero at x = R / (R − d_i). NaN where that is not between 0 and 1, or there is no other component: at an
+    end they are equal, and neither comes before the other.
     """
     rest = 1 - shares[component]
     own = lead[..., component]
@@ -325,7 +328,14 @@ def flip_share(shares: Array, lead: Array, component: int) -> Array:
     others = (lead @ shares - shares[component] * own) / rest
     with np.errstate(divide="ignore", invalid="ignore"):
         found = others / (others - own)
-    return np.where((found >= 0) & (found <= 1) & (others != own), found, np.nan)
+    return np.where((found > AT_AN_END) & (found < 1 - AT_AN_END) & (others != own), found, np.nan)
+
+
+def with_share(shares: Array, component: int, share: float) -> Array:
+    """The shares where one component has another share, the others kept in proportion."""
+    then = shares * (1 - share) / (1 - shares[component])
+    then[component] = share
+    return then
 
 
 def smallest_change(shares: Array, lead: Array) -> tuple[Array, Array]:
@@ -344,7 +354,7 @@ def smallest_change(shares: Array, lead: Array) -> tuple[Array, Array]:
     left = np.clip((lead @ shares)[..., None] - before, 0, None)
     with np.errstate(divide="ignore", invalid="ignore"):
         moved = np.where(gain > 0, np.minimum(left / gain, room), 0.0)
-    possible = (least[..., 0] <= 0) | (lead @ shares <= 0)
+    possible = (least[..., 0] < -AT_AN_END * np.abs(lead).max(axis=-1)) | (lead @ shares <= 0)
     total = np.where(possible, moved.sum(axis=-1), np.nan)
     after = np.broadcast_to(shares, lead.shape).copy()
     np.put_along_axis(after, order, room - moved, -1)
@@ -395,12 +405,20 @@ def flips_of(order: Sequence[Ranked], shares: Array, names: Sequence[str]) -> li
     """For each rival of the first the smallest change of shares, and each share, at which they flip.
 
     `lead` of a component is how much it gives the first, in the reference's time, or in money where factors
-    are prices; `over_first` is the rival's sum over the first's.
+    are prices; `over_first` is the rival's sum over the first's. `rival_first` is whether nobody else is
+    before both where they flip.
     """
-    return [_flip(order[0], rival, shares, names) for rival in order[1:]]
+    return [_flip(order, rival, shares, names) for rival in order[1:]]
 
 
-def _flip(first: Ranked, rival: Ranked, shares: Array, names: Sequence[str]) -> dict[str, Any]:
+def _flip(order: Sequence[Ranked], rival: Ranked, shares: Array, names: Sequence[str]) -> dict[str, Any]:
+    first = order[0]
+    every = [[one.factor * part.time.value for part in one.prediction.parts] for one in order]
+
+    def rival_first(then: Array) -> bool:
+        sums = np.array(every) @ then
+        return bool(sums[order.index(rival)] <= sums.min() * (1 + 1e-9))
+
     pairs = list(zip(rival.prediction.parts, first.prediction.parts, strict=True))
     lead = np.array([rival.factor * one.time.value - first.factor * two.time.value for one, two in pairs])
     drawn = np.stack(
@@ -410,6 +428,7 @@ def _flip(first: Ranked, rival: Ranked, shares: Array, names: Sequence[str]) -> 
     many, _ = smallest_change(shares, drawn)
     times = rival.prediction.time, first.prediction.time
     dearer = rival.factor / first.factor
+    flips = [float(flip_share(shares, lead, at)) for at in range(len(names))]
     return {
         "rival": rival.name,
         "over_first": interval(
@@ -417,12 +436,14 @@ def _flip(first: Ranked, rival: Ranked, shares: Array, names: Sequence[str]) -> 
         ),
         "smallest_change": _maybe(float(least), many),
         "shares_then": None if np.isnan(least) else dict(zip(names, map(float, after), strict=True)),
+        "rival_first": not np.isnan(least) and rival_first(after),
         "components": [
             {
                 "name": name,
                 "share": float(shares[at]),
                 "lead": float(shares[at] * lead[at]),
-                "flips_at": _maybe(float(flip_share(shares, lead, at)), flip_share(shares, drawn, at)),
+                "flips_at": _maybe(flips[at], flip_share(shares, drawn, at)),
+                "rival_first": not np.isnan(flips[at]) and rival_first(with_share(shares, at, flips[at])),
             }
             for at, name in enumerate(names)
         ],

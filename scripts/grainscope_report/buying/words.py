@@ -303,11 +303,14 @@ def _choice(document: dict[str, Any]) -> str:
 
 
 def _nearest(flip: dict[str, Any]) -> str:
-    """The component whose share has to change least for a rival to come first."""
-    there = [part for part in flip["components"] if part["flips_at"]["value"] is not None]
+    """The component whose share has to change least for a rival to come first of all, if any makes it so."""
+    there = [part for part in flip["components"] if part["rival_first"]]
     if not there:
         change = flip["smallest_change"]["value"]
-        return "" if change is None else f"{format_percent(change)} of the time moves between components"
+        alone = all(part["flips_at"]["value"] is None for part in flip["components"])
+        if not (alone and flip["rival_first"]):
+            return ""
+        return f"{format_percent(change)} of the time moves between components"
     part = min(there, key=lambda part: round(abs(part["flips_at"]["value"] - part["share"]), 9))
     at = part["flips_at"]["value"]
     more = "more" if at > part["share"] else "less"

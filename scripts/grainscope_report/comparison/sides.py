@@ -27,7 +27,7 @@ from grainscope_report import errors, loading, machine, model, naming, reader, s
 from grainscope_report.errors import ReportError
 from grainscope_report.families import of as family_of
 from grainscope_report.machine import Facts, facts
-from grainscope_report.model import Result, Row, Uncertainties
+from grainscope_report.model import Link, Result, Row, Uncertainties
 from grainscope_report.refusing import blamed
 from grainscope_report.uncertainty import TypeB, Uncertainty, lie_apart, line_ns
 
@@ -66,8 +66,8 @@ class Answer:
     often; `threads` are the numbers of CPU threads that rows count, `line_ns` what a cache line takes between
     their CPUs, 0 where they do not say, and `cpu` of which kind these are. `runs` are those of `visits`.
     `failed` counts rows, of several sites or runs, that failed beside good ones; `worst` is how many times
-    the time of the slowest of several sites is that of the middle one, as a logarithm. Where runs did not all
-    do the same work there is none: `mixed`. `shared` is whether others took CPUs of the host
+    the time of the slowest of several sites, `slowest`, is that of the middle one, as a logarithm. Where runs
+    did not all do the same work there is none: `mixed`. `shared` is whether others took CPUs of the host
     (`uncertainty.sharing`), of several runs the mean of those of which it is clear; None where it is not
     clear of any.
     """
@@ -85,6 +85,7 @@ class Answer:
     cpu: str = ""
     sites: int = 1
     worst: float = 0.0
+    slowest: str = ""
     runs: int = 1
     shared: float | None = None
     failed: int = 0
@@ -147,6 +148,7 @@ def _pooled_answer(asked: Question, found: Sequence[Answer]) -> Answer:
         b=_of_mean([answer.b for answer in good]),
         sites=min(answer.sites for answer in good),
         worst=fmean(answer.worst for answer in good),
+        slowest=max(good, key=lambda answer: answer.worst).slowest,
         runs=len(good),
         shared=fmean(clear) if clear else None,
         failed=failed,
@@ -205,6 +207,7 @@ def _answer(rows: Sequence[Row]) -> Answer:
             by_round[number].append(seconds / (row.operations if each else 1))
     times = [row.median_s / (row.operations if each else 1) for row in good]
     middle = statistics.median(times)
+    slowest, longest = max(zip(good, times, strict=True), key=lambda timed: timed[1])
     return Answer(
         seconds=middle,
         visits=tuple(statistics.median(there) for _, there in sorted(by_round.items())),
@@ -217,7 +220,8 @@ def _answer(rows: Sequence[Row]) -> Answer:
         threads=tuple(sorted({row.counters["threads"] for row in good if "threads" in row.counters})),
         line_ns=statistics.median([line_ns(vars(row.visit)) if row.visit else 0.0 for row in good]),
         sites=len({tuple(sorted(row.case.site.items())) for row in good}),
-        worst=math.log(max(times) / middle),
+        worst=math.log(longest / middle),
+        slowest=machine.spoken_site(slowest.case.site_key),
         failed=len(failed),
         spoken=_spoken(rows[0]),
     )
@@ -324,6 +328,7 @@ class Side:
     share both may be counted together. `warnings` are sentences about the files, `versions` those of what
     families measure: 1 where a file does not say. `shared` is whether others took CPUs of its host
     (`uncertainty.sharing`), None where that is not clear. `complete`: none of its runs ended before its end.
+    `links` are the copy peaks of its links in GB/s by direction, the slowest first, each with its ends.
     """
 
     paths: tuple[Path, ...]
@@ -341,6 +346,7 @@ class Side:
     versions: Mapping[str, int] = field(default_factory=dict)
     shared: int | None = None
     complete: bool = True
+    links: Mapping[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
 
     @property
     def setup(self) -> tuple:
@@ -428,6 +434,33 @@ def _on_a_shared_host(side: Side) -> Side:
     return replace(side, warnings=(*side.warnings, said))
 
 
+def slower_links(base: Side, new: Side, threshold: float) -> list[str]:
+    """What the new side's links lack of the base's copy peaks, those of each direction by their order.
+
+    Short runs have no rows of most GPUs, so that their links alone tell. Nothing is said of machines of two
+    kinds, whose links differ as a matter of course.
+    """
+    found = []
+    for direction, there in new.links.items() if base.alike(new) else ():
+        before = base.links.get(direction, ())
+        lost = [
+            (was / now, f"{ends} at {now:.1f} GB/s for {was:.1f}")
+            for (was, _), (now, ends) in zip(before, there, strict=False)
+            if was > now * (1 + threshold)
+        ]
+        if lost and len(before) == len(there):
+            found.append(max(lost)[1] + (f" (worst of {len(lost)})" if len(lost) > 1 else ""))
+    return found
+
+
+def _links(links: Iterable[Link]) -> dict[str, tuple[tuple[float, str], ...]]:
+    found: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    for link in links:
+        ends = " → ".join(end.replace("gpu:", "GPU ").replace("host:", "node ") for end in link.ends)
+        found[link.direction].append((link.peak_gb_s, ends))
+    return {direction: tuple(sorted(there)) for direction, there in found.items()}
+
+
 def _all(paths: Sequence[Path], tables: Sequence[TypeB]) -> list[Side]:
     sizes = [found.stat().st_size for path in paths if (found := loading.locate(path)).is_file()]
     workers = min(len(os.sched_getaffinity(0)), len(paths), MOST_PROCESSES)
@@ -490,6 +523,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         versions={row.case.family: row.case.version for row in result.rows},
         shared=shared,
         complete=result.run.complete,
+        links=_links(result.links),
     )
 
 
@@ -569,7 +603,18 @@ def _pooled_side(group: Sequence[Side]) -> Side:
         answers=together([side.answers for side in group]),
         versions={name: one for side in group for name, one in side.versions.items()},
         complete=all(side.complete for side in group),
+        links=_slowest_run([side.links for side in group]),
     )
+
+
+def _slowest_run(
+    links: Sequence[Mapping[str, tuple[tuple[float, str], ...]]],
+) -> dict[str, tuple[tuple[float, str], ...]]:
+    """Of each direction the peaks of the run whose slowest link is the slowest."""
+    return {
+        direction: min(there[direction] for there in links if direction in there)
+        for direction in dict.fromkeys(name for there in links for name in there)
+    }
 
 
 def changed(one: Side, two: Side) -> list[str]:

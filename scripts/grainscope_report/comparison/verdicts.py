@@ -9,7 +9,8 @@ Controlling the false discovery rate, J. R. Statist. Soc. B 57 (1995).
 
 Of many machines, nodes are the unit, each with its median for a question. For each question the node furthest
 from the mean of the others is tested, left out, and so on for up to a third of the nodes (generalised extreme
-Studentised deviate); the questions share the error by Bonferroni.
+Studentised deviate); the questions share the error by Bonferroni. A few nodes may happen to agree, so one has
+to be as far beyond what its own time is known to differ by from run to run, where that is known.
 Source: Rosner, Percentage points for a generalized ESD many-outlier procedure, Technometrics 25 (1983).
 """
 
@@ -42,7 +43,7 @@ MOST_RUNS = 999  # nor takes more runs
 TYPE_B_UNKNOWN = "type B unknown: what runs of this machine differ by"
 NO_TYPE_A = "one visit, and nothing tells what visits differ by"
 CROSSES = "the interval reaches over 1 and over the threshold"
-A_SITE = "the middle one of its sites is the same, but one is slower"
+A_SITE = "the middle one of its sites is not slower, but one is"
 AMONG_MANY = "not certain among so many questions"
 _LARGEST = 709.0  # of which there is an exponential
 
@@ -60,7 +61,9 @@ class Verdict:
     """What may be said of a question; `ratio` is the new side's time over the base's.
 
     `probability` is that of a change to the side on which the ratio lies, `p` that of a ratio so far from 1
-    by chance, after Benjamini and Hochberg. `why` says what an unclear or likely row lacks.
+    by chance, after Benjamini and Hochberg. `why` says what an unclear or likely row lacks. `behind` is how
+    much farther than in the base the slowest of several sites fell behind the middle one, as a logarithm; 0
+    where that may be chance.
     """
 
     verdict: str
@@ -70,6 +73,7 @@ class Verdict:
     p: float | None = None
     probability: float | None = None
     why: str = ""
+    behind: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -103,9 +107,14 @@ def verdicts(pairs: Sequence[Pair], threshold: float) -> list[Verdict]:
         if known(pair)
     }
     adjusted = dict(zip(tested, benjamini_hochberg(list(tested.values())), strict=True))
-    return [
+    given = [
         _verdict(pair, spread, chance, adjusted.get(at), threshold)
         for at, (pair, spread, chance) in enumerate(zip(pairs, spreads, chances, strict=True))
+    ]
+    lone = ALPHA / max(1, sum(map(_several_sites, pairs)))
+    return [
+        told if spread is None else _of_sites(told, pair, spread, lone, threshold)
+        for told, pair, spread in zip(given, pairs, spreads, strict=True)
     ]
 
 
@@ -125,7 +134,7 @@ def _verdict(
     slower = apart > 0
     said, why = UNCLEAR, CROSSES
     if p is not None and _within(pair, spread, threshold):
-        said, why = (UNCLEAR, A_SITE) if _site_slower(pair, half, threshold) else (SAME, "")
+        said, why = SAME, ""
     elif p is not None and p <= ALPHA:
         said, why = (SLOWER if slower else FASTER), ""
     elif 1 - chance / 2 > LIKELY:
@@ -137,10 +146,29 @@ def _within(pair: Pair, spread: Uncertainty, threshold: float) -> bool:
     return abs(_apart(pair)) + uncertainty.expanded(spread) <= math.log1p(threshold)
 
 
-def _site_slower(pair: Pair, half: float, threshold: float) -> bool:
-    """Whether the slowest of the new side's sites lies farther from the middle one than the base's does."""
+def _several_sites(pair: Pair) -> bool:
+    """Whether both sides have as many sites, and more than one."""
     base, new = pair
-    return base.sites == new.sites and new.worst - base.worst > half + math.log1p(threshold)
+    return base.sites == new.sites > 1
+
+
+def _of_sites(told: Verdict, pair: Pair, spread: Uncertainty, lone: float, threshold: float) -> Verdict:
+    """The verdict, with `behind` where the slowest of the new side's sites lies farther from the middle one
+    than the base's does; no better than unclear where it is slower than in the base, too.
+
+    The interval alone bounds what is to be the same. Of all others, `lone` is the chance of each.
+    """
+    base, new = pair
+    far = new.worst - base.worst
+    same = told.verdict == SAME
+    half = uncertainty.expanded(spread)
+    beyond = half if same else uncertainty.student_quantile(1 - lone / 2, spread.freedom) * spread.standard
+    if not _several_sites(pair) or far <= beyond + math.log1p(threshold):
+        return told
+    told = replace(told, behind=far)
+    if told.verdict in (SLOWER, LIKELY_SLOWER) or _apart(pair) + far <= half:
+        return told
+    return replace(told, verdict=UNCLEAR, why=A_SITE if known(pair) else told.why)
 
 
 def _apart(pair: Pair) -> float:
@@ -296,7 +324,7 @@ def find_outliers(nodes: Nodes, threshold: float) -> list[Outlier]:
     apart = {
         question: {node: far for node, far in out.items() if abs(far) > math.log1p(threshold)}
         for question, there in logs.items()
-        if (out := _standing_out(there, ALPHA / (len(logs) * steps)))
+        if (out := _standing_out(there, ALPHA / (len(logs) * steps), partial(_known_of, nodes, question)))
     }
     found = [outlier for name in nodes for outlier in _of_node(name, logs, apart, nodes)]
     return sorted(found, key=lambda one: (not one.slower, -one.rows, one.node, one.family))
@@ -319,14 +347,25 @@ def _kind(answer: Answer) -> tuple:
     return answer.each, answer.clock, answer.beside, answer.threads, answer.bytes
 
 
-def _standing_out(logs: Mapping[str, float], level: float) -> dict[str, float]:
+def _known_of(nodes: Nodes, question: Question, name: str) -> Uncertainty | None:
+    """What a node's time is known to differ by from run to run; None where that is not known."""
+    parts = [uncertainty.combined(one.a, one.b) for one in nodes[name][question] if one.a and one.b]
+    return max(parts, key=uncertainty.expanded, default=None)
+
+
+def _standing_out(
+    logs: Mapping[str, float], level: float, known_of: Callable[[str], Uncertainty | None]
+) -> dict[str, float]:
     """How far the nodes that stand out are from the mean of the others."""
     rest, order, outside = dict(logs), [], 0
     for step in range(max(1, (len(logs) - 1) // 3)):
         mean = fmean(rest.values())
         order.append(max(rest, key=lambda name: abs(rest[name] - mean)))
         spread = math.sqrt(sum((value - mean) ** 2 for value in rest.values()) / (len(rest) - 1))
-        if _p_of_furthest(abs(rest[order[-1]] - mean), spread, len(rest)) <= level:
+        far = abs(rest[order[-1]] - mean)
+        if _p_of_furthest(far, spread, len(rest)) <= level and (
+            not (known := known_of(order[-1])) or _p_of_known(far, known, len(rest)) <= level
+        ):
             outside = step + 1
         del rest[order[-1]]
     out = order[:outside]
@@ -342,6 +381,14 @@ def _p_of_furthest(far: float, spread: float, count: int) -> float:
     # Nearer to its bound than digits can tell is not further than that.
     room = max((count - 1) ** 2 - count * g, 1e-9)
     return min(1.0, 2 * count * student_above(math.sqrt(count * (count - 2) * g / room), count - 2))
+
+
+def _p_of_known(far: float, known: Uncertainty, count: int) -> float:
+    """The chance, to both sides, that the furthest of `count` nodes that are known so well is so far off."""
+    if not known.standard:
+        return 0.0
+    spread = known.standard * math.sqrt(1 - 1 / count)
+    return min(1.0, 2 * count * student_above(far / spread, known.freedom))
 
 
 def _of_node(
@@ -476,7 +523,7 @@ def compare(sides: Sequence[Side], threshold: float) -> Comparison:
     A family whose versions differ measures something else on each side: it is left out, with a sentence.
     """
     base, *others = sides
-    others = [_warned(base, new) for new in others]
+    others = [_warned(base, new, threshold) for new in others]
     parts = [(new, *_joined(base, new)) for new in others]
     for new, shared, unmatched in parts:
         if not shared:
@@ -487,13 +534,22 @@ def compare(sides: Sequence[Side], threshold: float) -> Comparison:
     return Comparison(base, tuple(against), threshold, tuple(find_outliers(nodes, threshold)), len(nodes))
 
 
-def _warned(base: Side, new: Side) -> Side:
+def _warned(base: Side, new: Side, threshold: float) -> Side:
+    lost = sides_of.slower_links(base, new, threshold)
+    links = (
+        [
+            f"links of {new.paths[0]} copy slower than those of {base.paths[0]}, also where no row says so: "
+            f"{', '.join(lost)}"
+        ]
+        if lost
+        else []
+    )
     said = tuple(
         f"{family} is version {new.version(family)} in {new.paths[0]} and {base.version(family)} in "
         f"{base.paths[0]}: they do not measure the same, so its rows are not compared"
         for family in sides_of.changed(base, new)
     )
-    return replace(new, warnings=(*new.warnings, *said))
+    return replace(new, warnings=(*links, *new.warnings, *said))
 
 
 def _of_one_version(sides: Sequence[Side]) -> list[Answers]:
@@ -532,14 +588,15 @@ def _against(
 
 def _warned_of_sites(new: Side, pairs: Sequence[Pair], given: Sequence[Verdict]) -> Side:
     """The side, with a warning where a GPU or node of it fell behind, which the middle one hides."""
-    behind = [
-        two.worst - one.worst for (one, two), told in zip(pairs, given, strict=True) if told.why == A_SITE
-    ]
+    behind = [(told.behind, two.slowest) for (_, two), told in zip(pairs, given, strict=True) if told.behind]
     if not behind:
         return new
+    [(site, often)] = Counter(site for _, site in behind).most_common(1)
+    named = site if often == len(behind) else f"{site} in {often} of them"
+    count, most = plural(len(behind), "question"), math.exp(max(far for far, _ in behind))
     said = (
-        f"in {plural(len(behind), 'question')} of {new.paths[0]} the middle one of its sites is the same and "
-        f"one fell behind it, by up to {math.exp(max(behind)):.2f} times: see "
+        f"in {count} of {new.paths[0]} one of its sites fell behind the middle one, by up to "
+        f"{most:.2f} times more than in the base ({named}): see "
         f"`grainscope-report summary {quoted(new.paths[0])}`"
     )
     return replace(new, warnings=(said, *new.warnings))

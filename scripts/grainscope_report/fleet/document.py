@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from grainscope_report import writing
-from grainscope_report.fleet.screening import FALSE_ALARMS, FEWEST_NODES, QUANTILES, Screen
+from grainscope_report.fleet.screening import FALSE_ALARMS, FEWEST_NODES, QUANTILES, WEAK, Screen, Weak
 from grainscope_report.fleet.sources import Refused
 from grainscope_report.fleet.store import Added
 from grainscope_report.units import format_change, plural
@@ -30,6 +30,9 @@ def verdict(screen: Screen) -> str:
     if screen.links:
         nodes = len({(one.kind, one.node) for one in screen.links})
         parts.append(f"{nodes:,} with a link that trained down")
+    if screen.weak:
+        nodes = len({(one.kind, one.node) for one in screen.weak})
+        parts.append(f"{nodes:,} with a link slower than usual")
     if screen.failed:
         parts.append(f"{len(screen.failed):,} with failed rows")
     if screen.odd:
@@ -58,7 +61,7 @@ def sections(screen: Screen, added: Added | None) -> list[Section]:
     """Everything there is to say."""
     parts = [Section(verdict(screen), tuple(_of_what(screen, added)))]
     makers: tuple[Callable[[Screen], Section], ...] = (
-        _slow, _links, _software, _drift, _failed, lambda one: _named(one, added), _shares,
+        _slow, _links, _weak, _software, _drift, _failed, lambda one: _named(one, added), _shares,
     )  # fmt: skip
     return [*parts, *(part for make in makers if (part := make(screen)).rows)]
 
@@ -137,6 +140,31 @@ def _links(screen: Screen) -> Section:
         for one in screen.links
     )  # fmt: skip
     return Section("Links that trained down", (), columns, rows)
+
+
+def _weak(screen: Screen) -> Section:
+    columns = (
+        Column("node", whole=True),
+        Column("link"),
+        Column("copy peak GB/s", True),
+        Column("usual", True),
+    )
+    rows = tuple(
+        (one.node, _way(one), f"{one.peak_gb_s:.1f}", f"{one.usual_gb_s:.1f}") for one in screen.weak
+    )
+    said = (
+        f"Copy peaks below {100 * WEAK:.0f} % of what the same link has on most nodes of the kind, and "
+        "further below than nodes differ by.",
+    )
+    return Section("Slow links", said, columns, rows)
+
+
+def _way(one: Weak) -> str:
+    """`node 0 → GPU 1`."""
+    if one.peer is not None:
+        return f"GPU {one.gpu} → GPU {one.peer}"
+    ends = ("node" if one.numa is None else f"node {one.numa}", f"GPU {one.gpu}")
+    return " → ".join(ends if one.direction == "host_to_gpu" else reversed(ends))
 
 
 def _software(screen: Screen) -> Section:
@@ -244,7 +272,7 @@ def as_json(screen: Screen, added: Added | None) -> dict[str, Any]:
     told: dict[str, Any] = {"fleet_format": 1, "verdict": verdict(screen), "nodes": screen.nodes}
     told |= {
         name: _plain(getattr(screen, name))
-        for name in ("threshold", "kinds", "slow", "links", "software", "drift", "failed")
+        for name in ("threshold", "kinds", "slow", "links", "weak", "software", "drift", "failed")
     }
     told["odd"] = _plain(named(screen, added))
     told["percentiles"] = _plain(screen.shares)

@@ -36,6 +36,7 @@ OFTEN = 3  # nodes that make a usual one
 FEW = 0.05  # nodes with fewer GPUs, beside those with more, that are not meant to be so
 MOST_FREEDOM = 8.0  # of what a date's nodes say of it, as type B has: dates may differ by more than nodes do
 DAY_S = 86_400
+WEAK, OF_PEAKS = 0.95, 6  # of the usual copy peak, and how many of the spreads between nodes
 STRAY_DAYS = 7
 CLOCK_S = 5.0
 QUANTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
@@ -134,6 +135,23 @@ SELECT kind, machine, node, gpu, peer, any_value(width), any_value(generation), 
   any_value(width_due), any_value(generation_due), any_value(nvlinks_due), min(peak_gb_s), any_value(peak)
 FROM told WHERE width < width_due OR generation < generation_due OR nvlinks < nvlinks_due
 GROUP BY kind, machine, node, gpu, peer ORDER BY kind, node, gpu, peer"""
+# Copy peaks of sound nodes lie within a percent: one that is far below the usual one, and below what nodes
+# differ by, is of a slow link, whatever it trained to.
+_PEAKS = f"""
+WITH each AS (SELECT c.kind, c.machine, c.node, unnest(r.links) AS link
+    FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
+  flat AS (SELECT kind, machine, node, link.direction, link.gpu, link.numa, link.peer,
+    ln(link.peak_gb_s) AS y, link.peak_gb_s AS peak FROM each WHERE link.peak_gb_s > 0),
+  usual AS (SELECT kind, direction, gpu, numa, peer, median(y) AS m, count(DISTINCT machine) AS n
+    FROM flat GROUP BY ALL),
+  beside AS (SELECT f.*, m, {OF_MAD} * median(abs(y - m)) OVER (PARTITION BY f.kind, f.direction, f.gpu,
+      f.numa, f.peer) AS s
+    FROM flat f JOIN usual u ON u.kind = f.kind AND u.direction = f.direction AND u.gpu = f.gpu
+      AND u.numa IS NOT DISTINCT FROM f.numa AND u.peer IS NOT DISTINCT FROM f.peer
+    WHERE n >= {FEWEST_NODES})
+SELECT kind, machine, node, direction, gpu, numa, peer, peak, exp(m) FROM beside
+WHERE m - y > greatest({math.log(1 / WEAK)}, {OF_PEAKS} * s)
+ORDER BY kind, node, gpu, peer, direction, numa"""
 # Nodes that ran with both, each as its own reference; else the nodes of both, as far as they are alike.
 _PAIRED = f"""
 WITH each AS (SELECT e.kind, machine, family, clock, software, avg(x) AS x, min(started) AS started
@@ -301,6 +319,20 @@ class Down:
 
 
 @dataclass(frozen=True)
+class Weak:
+    """A link whose copy peak is below the usual one, in one direction, though it trained as it should."""
+
+    kind: str
+    node: str
+    direction: str
+    gpu: int
+    numa: int | None
+    peer: int | None
+    peak_gb_s: float
+    usual_gb_s: float
+
+
+@dataclass(frozen=True)
 class Software:
     """What changing drivers or firmware changes of a family's time; `paired`: on the same nodes."""
 
@@ -361,6 +393,7 @@ class Screen:
     kinds: list[Kind] = field(default_factory=list)
     slow: list[Slow] = field(default_factory=list)
     links: list[Down] = field(default_factory=list)
+    weak: list[Weak] = field(default_factory=list)
     software: list[Software] = field(default_factory=list)
     drift: list[Drift] = field(default_factory=list)
     shares: list[Shares] = field(default_factory=list)
@@ -370,7 +403,7 @@ class Screen:
     nodes = property(lambda self: sum(kind.nodes for kind in self.kinds))
     decided = property(lambda self: [kind for kind in self.kinds if kind.nodes >= FEWEST_NODES])
     found = property(
-        lambda self: bool(self.slow or self.links or self.software or self.drift or self.failed or self.odd)
+        lambda self: any((self.slow, self.links, self.weak, self.software, self.drift, self.failed, self.odd))
     )
 
 
@@ -383,6 +416,7 @@ def screen(connection: Any, threshold: float) -> Screen:
     said.kinds = [Kind(row[0], _spoken(*row[1:4]), *row[4:]) for row in _all(connection, _KINDS)]
     said.slow = _slow(connection, threshold, labels)
     said.links = list(_down(connection, labels))
+    said.weak = list(_weak(connection, labels, said.links))
     said.software = _software(connection, threshold)
     said.drift = list(_drift(connection, threshold))
     shares = _all(connection, _PERCENTILES, math.log1p(threshold))
@@ -448,6 +482,14 @@ def _down(connection: Any, labels: Labels) -> Iterator[Down]:
     for kind, machine, node, gpu, peer, *told, peak, usual in _all(connection, _LINKS):
         trained, due = _trained(*told[:3]), _trained(*told[3:])
         yield Down(kind, labels(machine, node), gpu, peer, trained, due, peak, usual)
+
+
+def _weak(connection: Any, labels: Labels, down: Sequence[Down]) -> Iterator[Weak]:
+    """What trained down is not said twice."""
+    told = {(one.kind, one.node, one.gpu, one.peer) for one in down}
+    for kind, machine, node, direction, gpu, numa, peer, *peaks in _all(connection, _PEAKS):
+        if (kind, name := labels(machine, node), gpu, peer) not in told:
+            yield Weak(kind, name, direction, gpu, numa, peer, *peaks)
 
 
 def _trained(width: int | None, generation: int | None, nvlinks: int | None) -> str:
