@@ -75,6 +75,7 @@ CAUSES = {
     "the suite": ("grainscope.version", "grainscope.commit", "grainscope.compiler", "grainscope.cuda"),
     "Google Benchmark": ("grainscope.benchmark_library",),
     "CPU model": ("cpu.model",),
+    "CPU caches": ("cpu.caches.*",),
     "CPU cores": ("cpu.cores",),
     "CPU sockets": ("cpu.sockets",),
     "hardware threads": ("cpu.smt_active",),

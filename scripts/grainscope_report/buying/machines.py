@@ -299,10 +299,10 @@ def behind(named: Machine, used: Iterable[Row]) -> Iterator[str]:
         if not slow:
             continue
         [(site, often)] = Counter(site for _, site in slow).most_common(1)
-        named = site if often == len(slow) else f"{site} in {often}"
+        where = site if often == len(slow) else f"{site} in {often}"
         yield (
             f"{result.path}: in {len(slow)} of {plural(len(several), 'case')} that are used one site takes "
-            f"up to {max(slow)[0]:.2f} times as long as its others ({named}), and the verdict is of the "
+            f"up to {max(slow)[0]:.2f} times as long as its others ({where}), and the verdict is of the "
             "middle one: find out why before you buy"
         )
 

@@ -12,7 +12,6 @@ which is too few to say anything of. No table of type B knows what its runs diff
 import itertools
 import math
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -44,7 +43,6 @@ _NOWHERE = {"environment": {"gpus": (), "cpu": {"model": ""}}}
 # Below so many bytes of files starting processes takes longer than reading.
 WORTH_PROCESSES = 16 << 20
 MOST_PROCESSES = 16
-_RUN = re.compile(r"[0-9a-f]+-[0-9a-f]+")
 
 
 @dataclass(frozen=True)
@@ -502,7 +500,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
     shared = uncertainty.sharing([row.raw for row in result.rows])
     return Side(
         paths=(path,),
-        runs=_runs(result.run.id),
+        runs=machine.run_ids(result.run.id),
         label=machine.machines([result])[0].label,
         date=result.date,
         provenance=machine.provenance_line(result),
@@ -540,12 +538,6 @@ def _by_table(result: Result, tables: Sequence[TypeB]) -> Sequence[Row]:
 def _with(row: Row, found: Mapping[str, Any]) -> Row:
     parts = {name: model.Uncertainty(**part) for name, part in found.get("uncertainty", {}).items()}
     return replace(row, uncertainty=Uncertainties(**parts) if parts else None)
-
-
-def _runs(run_id: str) -> tuple[str, ...]:
-    """The runs that a file holds: `merge` joins the ids of shards by a plus."""
-    parts = run_id.split("+")
-    return tuple(parts) if all(_RUN.fullmatch(part) for part in parts) else (run_id,)
 
 
 def _of_foreign(path: Path, document: dict[str, Any]) -> Side:
