@@ -30,7 +30,7 @@ INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 COMMANDS = {
     "summary": "summary", "ask": "ask", "list": "ask", "matrix": "ask", "dispatch": "dispatch",
     "plot": "plot", "report": "plot",
-    "validate": "check", "merge": "exchange", "compare": "compare", "check": "check", "evaluate": "evaluate",
+    "validate": "check", "merge": "merge", "compare": "compare", "check": "check", "evaluate": "evaluate",
     "fleet": "fleet", "store": "fleet", "trend": "fleet",
     "export": "exchange", "import": "exchange", "env": "compare",
 }  # fmt: skip

@@ -214,6 +214,11 @@ def spoken_site(site: Sequence[tuple[str, int]]) -> str:
     return ", ".join(f"{names.get(name, name.replace('_', ' '))} {value}" for name, value in site)
 
 
+def spoken_ends(pair: Ends) -> str:
+    """`node 0 → GPU 1`."""
+    return " → ".join(end.replace("gpu:", "GPU ").replace("host:", "node ") for end in pair)
+
+
 def between(result: Result) -> str:
     """What stands between the GPUs and the host's memory: a virtual machine, an IOMMU, or neither."""
     kernel = result.environment.raw.get("kernel") or {}

@@ -11,7 +11,7 @@ import pytest
 
 from grainscope_report import loading, reader
 from grainscope_report.cli import main
-from grainscope_report.commands import exchange
+from grainscope_report.commands import merge
 from planted import contradictions, spoiled
 from planted_purchase import evaluate, machine, workload
 from synthetic import MIB, File
@@ -67,7 +67,7 @@ def test_rows_of_uneven_shards_stand_family_by_family(tmp_path):
 
     first = part(1, "transfer/memcpy/a", "transfer/memcpy/b", "gather/a")
     second = part(2, "host/flush/a", "transfer/memcpy/c")
-    rows = [row for _, row in exchange._rows([{"benchmarks": first}, {"benchmarks": second}])]
+    rows = [row for _, row in merge._rows([{"benchmarks": first}, {"benchmarks": second}])]
     assert [row["name"].partition("/bytes")[0] for row in rows] == [
         "host/flush/a",
         "transfer/memcpy/a",
@@ -114,6 +114,18 @@ def test_shares_are_of_the_best_peak_of_all_shards(tmp_path):
     for row in document["benchmarks"][1:]:
         assert row["link_fraction"] == pytest.approx(row["bandwidth_gb_s"] / 55.0)
     assert contradictions(document) == []
+
+
+@pytest.mark.parametrize(("peak", "told"), [(52.5, False), (40.0, True)])
+def test_a_link_that_one_shard_found_slow_is_told(tmp_path, capsys, peak, told):
+    """The whole has the best peak, so that nothing else tells it."""
+    paths = [shard(tmp_path, 1, peak=55.0), shard(tmp_path, 2, peak=peak)]
+    merged(tmp_path, *paths)
+    said = (
+        f"warning: the link node 0 → GPU 0 copies at 55.0 GB/s in {paths[0]} and at 40.0 GB/s in {paths[1]}: "
+        "something held it up in that shard, and perhaps the shard's rows; run it again\n"
+    )
+    assert capsys.readouterr().err == said * told
 
 
 @pytest.mark.parametrize("lacking", [1, 2])
@@ -376,9 +388,9 @@ def test_shards_over_two_files_of_one_name_are_no_run(tmp_path, what, was, now, 
         row[what] = facts
         return path, document
 
-    exchange.merge([written(was, path) for path in paths])
-    with pytest.raises(exchange.NotOneRunError, match=said):
-        exchange.merge([written(facts, path) for facts, path in zip((was, now), paths, strict=True)])
+    merge.merge([written(was, path) for path in paths])
+    with pytest.raises(merge.NotOneRunError, match=said):
+        merge.merge([written(facts, path) for facts, path in zip((was, now), paths, strict=True)])
 
 
 def test_a_merged_file_is_packed_where_its_name_says_so(tmp_path):

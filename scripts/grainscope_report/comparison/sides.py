@@ -454,8 +454,7 @@ def slower_links(base: Side, new: Side, threshold: float) -> list[str]:
 def _links(links: Iterable[Link]) -> dict[str, tuple[tuple[float, str], ...]]:
     found: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for link in links:
-        ends = " → ".join(end.replace("gpu:", "GPU ").replace("host:", "node ") for end in link.ends)
-        found[link.direction].append((link.peak_gb_s, ends))
+        found[link.direction].append((link.peak_gb_s, machine.spoken_ends(link.ends)))
     return {direction: tuple(sorted(there)) for direction, there in found.items()}
 
 
