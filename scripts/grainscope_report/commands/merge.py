@@ -256,8 +256,9 @@ def add_merge(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
         help="put the shards of one run together",
         description="Makes one result file of all shards of a run (`grainscope --shard I/N`): same machine, "
         "set-up, version, preset, filter and flags, each shard once and complete. Shards that began days "
-        "apart, or found a link of another speed, are merged with a warning. Rows stand family by family, those of the shards in turn; each "
-        "link's peak is the best that a shard measured, and shares of it are of that one.",
+        "apart, or found a link of another speed, are merged with a warning. Rows stand family by family, "
+        "those of the shards in turn; each link's peak is the best that a shard measured, and shares of it "
+        "are of that one.",
         epilog="Exit status: 0 written, 2 a file cannot be read or written, 3 the files are no shards of one "
         "run.",
     )
