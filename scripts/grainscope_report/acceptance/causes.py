@@ -20,11 +20,11 @@ STOLEN_CPUS = 0.05
 HELD_DOWN = ("hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown")
 # Findings that can make a number worse, the likeliest first; what a machine merely is, none explains.
 EXPLAIN = (
-    "gpu.link_generation", "gpu.link_width", "gpu.slowdown", "gpu.slot_generation", "gpu.pcie_replays",
-    "driver.confidential_computing", "gpu.processes", "stolen_time", "load.average", "load.cpu_pressure",
-    "load.memory_pressure", "cpu.governor", "cpu.frequency_cap", "cpu.quota", "gpu.clocks", "gpu.clocks_set",
-    "memory.numa_balancing", "kernel.iommu", "memory.transparent_huge", "memory.nodes_unknown",
-    "gpu.node_unknown", "kernel.clock_source", "gpu.mig",
+    "build", "gpu.link_generation", "gpu.link_width", "gpu.slowdown", "gpu.slot_generation",
+    "gpu.pcie_replays", "driver.confidential_computing", "gpu.processes", "stolen_time", "load.average",
+    "load.cpu_pressure", "load.memory_pressure", "cpu.governor", "cpu.frequency_cap", "cpu.quota",
+    "gpu.clocks", "gpu.clocks_set", "memory.numa_balancing", "kernel.iommu", "memory.transparent_huge",
+    "memory.nodes_unknown", "gpu.node_unknown", "kernel.clock_source", "gpu.mig",
 )  # fmt: skip
 NVLINKS = "nvlinks"
 NEGOTIATED = ("generation", "width", NVLINKS)  # metrics of a link that are set before anything is measured
@@ -47,6 +47,7 @@ STOPPED = {
 }
 # Where severe warnings of the machine report come from, by their names.
 WARNED = {
+    "build": "cmake was run with another build type than Release, or with a compiler's checks",
     "gpu.link_width": node_rules.SLOT,
     "gpu.link_generation": node_rules.SLOT,
     "gpu.slowdown": "too little cooling or power",
@@ -183,8 +184,9 @@ def of_value(result: Result, row: Row | None) -> list[Cause]:
         found.append(Cause(said, "measure again when the host has less to do"))
         warned.pop("stolen_time", None)
     if row is None or (row.timing and row.timing.gated):
-        # What the hypervisor took meanwhile leaves gated rows, and links by such copies, as long as they are.
-        warned.pop("stolen_time", None)
+        # What CPUs lose leaves gated rows, and links by such copies, as long as they are.
+        for name in ("stolen_time", "build"):
+            warned.pop(name, None)
     if any(node_rules.numbers(states, "ecc_errors")):
         found.append(Cause("the GPU's memory had errors in this row", node_rules.MEMORY))
     if POWERSAVE in node_rules.governors(result) and "cpu.governor" not in warned:
