@@ -59,6 +59,13 @@ constexpr const char* kSeparators = " \t\r\n\v\f,;?!\"'()";
 constexpr const char* kSeparatorsOfAxes = " \t\r\n\v\f;?!\"'()";  // commas part an axis's values
 constexpr const char* kBetweenValues = "|,";
 
+// With a plain blank for each of Unicode's, which come with text that is copied from a page: "64\u00a0MiB".
+std::string with_plain_blanks(const std::string& text) {
+  static const std::regex kBlank(
+      "\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80");
+  return std::regex_replace(text, kBlank, " ");
+}
+
 // Without what "the GPU's" and "what's" end in.
 std::string without_possessives(std::string text) {
   const std::string separators = kSeparators;
@@ -130,7 +137,7 @@ void take_tokens(std::string token, Texts& tokens) {
 
 Texts tokens_of(const std::string& text) {
   Texts tokens;
-  for (const std::string& token : split(without_possessives(text), kSeparatorsOfAxes)) {
+  for (const std::string& token : split(without_possessives(with_plain_blanks(text)), kSeparatorsOfAxes)) {
     take_tokens(token, tokens);
   }
   return tokens;
