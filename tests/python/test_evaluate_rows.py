@@ -474,3 +474,18 @@ def test_a_gpu_that_falls_behind_its_others_is_warned_of(tmp_path, gpus, slow, s
     warnings = [one for one in document["warnings"] if "as long as its others" in one]
     assert len(warnings) == said
     assert all(one.startswith("Y: ") and "up to 3.00 times" in one and "GPU 1" in one for one in warnings)
+
+
+@pytest.mark.parametrize(("slow", "said"), [(1.5, True), (1.08, False)])
+def test_a_node_that_falls_behind_its_others_is_warned_of(tmp_path, slow, said):
+    """Runs of such machines differ by a few percent: so may nodes."""
+    names = [f"x{at}" for at in range(5)]
+    files = {name: machine(1.0, 1.0 / (slow if name == "x3" else 1.0), f"node-{name}") for name in names}
+    given = ", ".join(f'"{name}.json"' for name in names)
+    text = workload(candidates="X").replace('"X.json"', given)
+    _, document = evaluate(tmp_path, text, type_b=table(run=0.02), **files)
+    warnings = [one for one in document["warnings"] if "as long as its others" in one]
+    assert [re.sub(r"/\S*/", "", one) for one in warnings] == said * [
+        "X: in 1 of 2 cases that are used one node takes up to 1.50 times as long as its others (x3.json), "
+        "and the verdict is of the middle one: find out why before you buy"
+    ]

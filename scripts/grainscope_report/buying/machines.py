@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from grainscope_report.machine import concerns
 from grainscope_report.model import MODEL, Case, Counts, Result, Row
 from grainscope_report.selecting import Where
 from grainscope_report.toml_file import Value
-from grainscope_report.uncertainty import TypeB
+from grainscope_report.uncertainty import TypeB, Uncertainty
 from grainscope_report.units import format_bytes, format_percent, plural
 
 REFERENCE = "the reference"
@@ -58,6 +58,7 @@ NEAR = {"unknown": "local"}
 # Gates that are broken by what was not measured.
 _UNMEASURED = re.compile(r"^evidence: |: no (row|link) .*was measured|: how much .* is unknown")
 Axes = tuple[tuple[str, Value], ...]
+Known = Callable[[Row], Uncertainty | None]
 Skip = tuple[Axes, str]  # a question, and why it was skipped, less the numbers
 Questions = list[dict[str, Value]]
 Points = tuple[tuple[tuple[tuple[str, Row], ...], ...], ...]  # by node and site, each run's id and row
@@ -283,40 +284,66 @@ def cautions(named: Machine, said: Collection[str] = ()) -> Iterator[str]:
 
 
 def behind(named: Machine, used: Iterable[Row]) -> Iterator[str]:
-    """A sentence on each run in which a GPU or node fell behind its others in `used` rows.
+    """Sentences on the GPU or node of a run, and on the run's machine among several, that fell behind.
 
-    The verdict is of the middle one. What visits of both differ by may be chance, in all rows at once, and
-    less than BEHIND is not worth a word.
+    It is of `used` rows. The verdict is of the middle one. What visits of both differ by may be chance, and
+    of machines what runs differ by, in all rows at once; and less than BEHIND is not worth a word.
     """
     counted = {id(row) for row in used}
     for result in named.results:
-        cases: dict[tuple, dict[tuple, Row]] = defaultdict(dict)
-        for row in result.rows:
-            if id(row) in counted and row.uncertainty and row.uncertainty.a:
-                cases[row.case.family, row.case.without(), row.label][row.case.site_key] = row
-        several = [list(sites.values()) for sites in cases.values() if len(sites) > 1]
-        slow = [told for rows in several if (told := _slowest(rows, len(several)))]
-        if not slow:
-            continue
-        [(site, often)] = Counter(site for _, site in slow).most_common(1)
-        where = site if often == len(slow) else f"{site} in {often}"
-        yield (
-            f"{result.path}: in {len(slow)} of {plural(len(several), 'case')} that are used one site takes "
-            f"up to {max(slow)[0]:.2f} times as long as its others ({where}), and the verdict is of the "
-            "middle one: find out why before you buy"
-        )
+        sites = [(machine.spoken_site(row.case.site_key), row) for row in result.rows if id(row) in counted]
+        if said := _behind("site", sites, _of_visits):
+            yield f"{result.path}: {said}"
+    nodes = [
+        (str(node[0].path), row) for node in named.nodes for result in node for row in result.rows
+        if id(row) in counted
+    ]  # fmt: skip
+    if said := _behind("node", nodes, _of_runs):
+        yield said
 
 
-def _slowest(rows: Sequence[Row], cases: int) -> tuple[float, str] | None:
-    """How many times as long as its others the slowest of several sites takes, and which it is."""
-    times = {id(row): row.median_s / (row.operations or 1) for row in rows}
-    slowest = max(rows, key=lambda row: times[id(row)])
-    others = statistics.median([times[id(row)] for row in rows if row is not slowest])
-    told = max((uncertainty.of_record(row.uncertainty.a) for row in rows), key=uncertainty.expanded)
+def _behind(what: str, found: Iterable[tuple[str, Row]], known: Known) -> str:
+    """What is said of the slowest of several sites or nodes, by their names; empty where none is slow."""
+    cases: dict[tuple, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for name, row in found:
+        if known(row):
+            cases[row.case.family, row.case.without(), row.label][name].append(row)
+    several = [there for there in cases.values() if len(there) > 1]
+    slow = [told for there in several if (told := _slowest(there, known, len(several)))]
+    if not slow:
+        return ""
+    [(name, often)] = Counter(name for _, name in slow).most_common(1)
+    where = name if often == len(slow) else f"{name} in {often}"
+    return (
+        f"in {len(slow)} of {plural(len(several), 'case')} that are used one {what} takes up to "
+        f"{max(slow)[0]:.2f} times as long as its others ({where}), and the verdict is of the middle one: "
+        "find out why before you buy"
+    )
+
+
+def _slowest(there: Mapping[str, Sequence[Row]], known: Known, cases: int) -> tuple[float, str] | None:
+    """How many times as long as its others the slowest one takes, and which it is."""
+    times = {name: statistics.median([row.median_s / (row.operations or 1) for row in rows])
+             for name, rows in there.items()}  # fmt: skip
+    slowest = max(times, key=times.__getitem__)
+    others = statistics.median([time for name, time in times.items() if name != slowest])
+    told = max((known(row) for rows in there.values() for row in rows), key=uncertainty.expanded)
     both = uncertainty.combined(told, told)
-    chance = uncertainty.student_quantile(1 - 0.05 / 2 / cases / len(rows), both.freedom) * both.standard
-    far = math.log(times[id(slowest)] / others)
-    return (math.exp(far), machine.spoken_site(slowest.case.site_key)) if far > chance + BEHIND else None
+    chance = uncertainty.student_quantile(1 - 0.05 / 2 / cases / len(there), both.freedom) * both.standard
+    far = math.log(times[slowest] / others)
+    return (math.exp(far), slowest) if far > chance + BEHIND else None
+
+
+def _of_visits(row: Row) -> Uncertainty | None:
+    """What visits of a row differ by; None where that is not known."""
+    return uncertainty.of_record(row.uncertainty.a) if row.uncertainty and row.uncertainty.a else None
+
+
+def _of_runs(row: Row) -> Uncertainty | None:
+    """What a row differs by from run to run; None where that is not known."""
+    if not (visits := _of_visits(row)) or not row.uncertainty.b:
+        return None
+    return uncertainty.combined(visits, uncertainty.of_record(row.uncertainty.b))
 
 
 def _set_up_apart(results: Sequence[Result]) -> Iterator[str]:
