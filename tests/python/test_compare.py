@@ -858,7 +858,7 @@ def test_one_gpu_of_several_that_is_slower_or_gone_is_not_the_same(tmp_path, cap
     assert status == 0
     assert "fell behind" not in text
     status, text = said("slow")
-    assert status == 5
+    assert status == 1
     assert "a GPU or node of the new machine fell behind its others" in text
     assert "one of its sites fell behind the middle one, by up to 2.0" in text
     assert "times more than in the base (GPU 2, node 0)" in text
@@ -893,9 +893,11 @@ def test_a_gpu_that_gained_less_than_its_others_leaves_the_machine_faster(tmp_pa
     new = of_gpus("node-b", dict.fromkeys(range(4), 0.3) | {2: 0.6})
     known = tmp_path / "b.json"
     known.write_bytes(type_b(gpu=f"{H100} ×4"))
-    document = compared(capsys, *written(tmp_path, base, new), "--type-b", str(known))
+    files = written(tmp_path, base, new)
+    document = compared(capsys, *files, "--type-b", str(known))
     assert set(verdicts(document).values()) == {"faster"}
     assert any("(GPU 2, node 0)" in said for said in document["new"][0]["warnings"])
+    assert main(["compare", *files, "--type-b", str(known), "--fail-on", "slower"]) == 0
 
 
 @pytest.mark.parametrize(("peak", "said"), [(37.0, True), (53.5, False)])
@@ -933,7 +935,7 @@ def test_runs_counted_together_keep_the_gpu_that_is_slower_or_gone(tmp_path, cap
     status, text = said("well", dict.fromkeys(range(4), 1.0))
     assert (status, "fell behind" in text) == (0, False)
     status, text = said("slow", dict.fromkeys(range(4), 1.0) | {2: 2.0})
-    assert status == 5
+    assert status == 1
     assert "one of its sites fell behind the middle one, by up to 2.0" in text
     status, text = said("gone", dict.fromkeys((0, 1, 3), 1.0))
     assert (status, f"{len(SIZES)} missing" in text) == (1, True)

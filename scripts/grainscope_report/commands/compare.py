@@ -138,6 +138,8 @@ def _lines(parts: Sequence[writing.Section], out: Terminal) -> list[str]:
 def _status(comparison: Comparison, kinds: Sequence[str]) -> int:
     counts = [against.counts for against in comparison.against]
     there = {kind for kind in kinds if any(count[kind] for count in counts)}
+    if "slower" in kinds and any(against.slower_at_a_site for against in comparison.against):
+        there.add("slower")
     if there - {"unclear"}:
         return EXIT_FOUND
     asks = {"slower", "faster"} & {*kinds}

@@ -63,7 +63,7 @@ class Verdict:
     `probability` is that of a change to the side on which the ratio lies, `p` that of a ratio so far from 1
     by chance, after Benjamini and Hochberg. `why` says what an unclear or likely row lacks. `behind` is how
     much farther than in the base the slowest of several sites fell behind the middle one, as a logarithm; 0
-    where that may be chance.
+    where that may be chance. `site_slower`: it is slower than in the base, and the row does not say so.
     """
 
     verdict: str
@@ -74,6 +74,7 @@ class Verdict:
     probability: float | None = None
     why: str = ""
     behind: float = 0.0
+    site_slower: bool = False
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ def _of_sites(told: Verdict, pair: Pair, spread: Uncertainty, lone: float, thres
     told = replace(told, behind=far)
     if told.verdict in (SLOWER, LIKELY_SLOWER) or _apart(pair) + far <= half:
         return told
-    return replace(told, verdict=UNCLEAR, why=A_SITE if known(pair) else told.why)
+    return replace(told, verdict=UNCLEAR, why=A_SITE if known(pair) else told.why, site_slower=True)
 
 
 def _apart(pair: Pair) -> float:
@@ -467,6 +468,11 @@ class Against:
         found.update(row.verdict.verdict for row in self.rows)
         found.update(one.kind for one in self.unmatched if one.question.label == MEASURED)
         return found
+
+    @property
+    def slower_at_a_site(self) -> bool:
+        """Whether a GPU or node is slower in a row whose verdict does not say so."""
+        return any(row.verdict.site_slower for row in self.rows)
 
     @property
     def unanswered(self) -> int:
