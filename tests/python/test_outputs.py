@@ -19,8 +19,8 @@ import pytest
 from command_lines import PROGRAM
 from compared import H100, node, written
 from grainscope_report.cli import main
-from grainscope_report.commands import exchange
 from grainscope_report.commands import files as command_files
+from grainscope_report.commands import merge
 from grainscope_report.machine import differences, facts
 from planted import SITE, pinned_copy, spoiled
 from planted_purchase import evaluate, machine, workload
@@ -60,7 +60,7 @@ def runs(tmp_path) -> list[Path]:
 ])  # fmt: skip
 @pytest.mark.parametrize("by", ["name", "folder", "link"])
 def test_no_command_writes_over_what_it_reads(runs, tmp_path, capsys, monkeypatch, command, option, by):
-    monkeypatch.setattr(exchange, "merge", lambda _: {"benchmarks": [], "context": {}})
+    monkeypatch.setattr(merge, "merge", lambda _: {"benchmarks": [], "context": {}})
     out = runs[0]
     given = [out.parent if by == "folder" else out, runs[1]]
     if by == "link":
