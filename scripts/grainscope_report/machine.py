@@ -159,16 +159,21 @@ def run_ids(run: str) -> tuple[str, ...]:
 
 def asked_for(run: Run) -> str:
     """The preset, which part of it, and the start of the filter: `preset quick, filter ^transfer/`."""
-    part = f", part {run.shard.index} of {run.shard.count}" * (run.shard.count > 1)
-    return f"preset {run.preset}{part}" + f", filter {cut(run.filter, LONGEST_FILTER)}" * bool(run.filter)
+    chosen = f"filter {cut(run.filter, LONGEST_FILTER)}" * bool(run.filter)
+    return ", ".join(filter(None, [f"preset {run.preset}", part_of(run), chosen]))
+
+
+def part_of(run: Run) -> str:
+    """`part 2 of 3`; empty of a whole run."""
+    return f"part {run.shard.index} of {run.shard.count}" * (run.shard.count > 1)
 
 
 def not_whole(run: Run) -> str:
     """Why what is fastest in a run may not be so of all that it was to measure; empty where it has all."""
-    if run.shard.count > 1:
+    if part := part_of(run):
         return (
-            f"This is part {run.shard.index} of {run.shard.count} of a run: what is fastest here may not be "
-            "the fastest of all. `grainscope-report merge` joins the parts."
+            f"This is {part} of a run: what is fastest here may not be the fastest of all. "
+            "`grainscope-report merge` joins the parts."
         )
     return "" if run.complete else f"The run is not complete: {run.why_incomplete}"
 
@@ -272,12 +277,11 @@ def letter(index: int) -> str:
 def concerns(result: Result) -> Iterator[Concern]:
     """What can spoil numbers: what the machine report says, and what a hypervisor took meanwhile."""
     yield from result.environment.warnings
-    shard = result.run.shard
-    if shard.count > 1:
+    if part := part_of(result.run):
         yield Concern(
             id="part_of_run",
             severity="warning",
-            finding=f"this is part {shard.index} of {shard.count} of a run",
+            finding=f"this is {part} of a run",
             effect="other parts have other methods and sizes, so what is fastest here may not be the fastest",
             remedy="join all parts by `grainscope-report merge`",
         )

@@ -1,6 +1,6 @@
 """Refuses what cannot be judged or reckoned with, in the sentence that says what is wrong with the file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 
 from grainscope_report import reader, typed, uncertainty
 from grainscope_report.errors import ReportError
+from grainscope_report.machine import run_ids
 from grainscope_report.model import Context, Environment, Link, Result
 from grainscope_report.typed import Record
 from grainscope_report.units import plural
@@ -20,6 +21,16 @@ def require_right(result: Result, error: type[ReportError] = ReportError) -> Non
     """Refuses a result that contradicts itself in anything."""
     if wrong := reader.contradictions(result) or uncertainty.problems(result):
         raise error(reader.contradicts(replace(result, contradictions=wrong)))
+
+
+def require_each_once(found: Sequence[Result]) -> None:
+    """Refuses files of one run, whose rows would count several times."""
+    seen: dict[str, Path] = {}
+    for result in found:
+        for run in run_ids(result.run.id):
+            if other := seen.get(run):
+                raise ReportError(f"{other} and {result.path} are the same run: give each once")
+            seen[run] = result.path
 
 
 class MachineReport(Record):

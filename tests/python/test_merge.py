@@ -5,15 +5,21 @@ import io
 import json
 import subprocess
 import tarfile
+from collections import defaultdict
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 from grainscope_report import loading, reader
 from grainscope_report.cli import main
 from grainscope_report.commands import merge
+from grainscope_report.machine import identity
+from grainscope_report.model import ends
+from grainscope_report.uncertainty import kind_of
 from planted import contradictions, spoiled
 from planted_purchase import evaluate, machine, workload
+from stored import ROOT
 from synthetic import MIB, File
 from synthetic_traversals import add_traversal
 
@@ -114,6 +120,21 @@ def test_shares_are_of_the_best_peak_of_all_shards(tmp_path):
     for row in document["benchmarks"][1:]:
         assert row["link_fraction"] == pytest.approx(row["bandwidth_gb_s"] / 55.0)
     assert contradictions(document) == []
+
+
+def test_copy_peaks_of_stored_links_lie_within_a_percent():
+    """From run to run of a machine, and from machine to machine of a kind: what slow links are told by."""
+    peaks: dict[tuple, dict[tuple, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for path in sorted((ROOT / "acceptance").glob("*.json.gz")):
+        context = loading.load(path)[1]["context"]
+        for link in context["links"]:
+            pair = ends(link, link["direction"])
+            peaks[kind_of(context), pair][identity(context)].append(link["peak_gb_s"])
+    runs = [max(own) / min(own) for there in peaks.values() for own in there.values() if len(own) > 1]
+    kinds = [[median(own) for own in there.values()] for there in peaks.values() if len(there) > 2]
+    assert (len(runs), len(kinds)) > (5, 5)
+    assert max(runs) < 1.01
+    assert max(median(own) / min(own) for own in kinds) < 1.01
 
 
 @pytest.mark.parametrize(("peak", "told"), [(52.5, False), (40.0, True)])

@@ -32,6 +32,7 @@ from grainscope_report.machine import (
     concerns,
     object_of,
     objects_of,
+    part_of,
     spoken_site,
 )
 from grainscope_report.model import Link, Result, Row
@@ -211,7 +212,7 @@ def _run(result: Result, rules: RuleSet, any_run: bool) -> Iterator[Judged]:
     if asked.preset and not any_run:
         wrong = [f"the preset is {run.preset}"] * (run.preset != asked.preset)
         wrong += [f"only part of it was run (filter {cut(run.filter, LONGEST_FILTER)!r})"] * bool(run.filter)
-        wrong += [f"it is part {run.shard.index} of {run.shard.count}"] * (run.shard.count > 1)
+        wrong += [f"it is {part_of(run)}"] * bool(part_of(run))
         text = f"the run is all of the preset {asked.preset}"
         yield _of_run("preset", text, ", ".join(wrong), again, causes.of_part(result), UNDECIDED)
     if asked.visits and run.visits < asked.visits and not any_run:

@@ -9,7 +9,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import families, machine, metrics, naming, reader, selecting, statistics, uncertainty
+from grainscope_report import (
+    families,
+    machine,
+    metrics,
+    naming,
+    reader,
+    refusing,
+    selecting,
+    statistics,
+    uncertainty,
+)
 from grainscope_report.buying.workload import Component, Gates, Workload
 from grainscope_report.errors import NotComparableError, ReportError
 from grainscope_report.loading import load, load_environment, quoted
@@ -22,7 +32,7 @@ from grainscope_report.units import format_bytes, format_percent, plural
 
 REFERENCE = "the reference"
 MOST_DIFFERENCES = 6
-BEHIND = math.log(1.05)
+BEHIND = math.log(1.05)  # of what fell behind: less is not worth a word
 Cache = dict[Path, tuple[Result, list[Case], bool | None]]
 # Between sizes that are more times apart nothing is interpolated. Sizes of copies in `quick` are no further.
 MOST_APART = 16
@@ -123,19 +133,15 @@ def _machine(
 ) -> Machine:
     results: list[Result] = []
     cases: list[Case] = []
-    seen: dict[str, Path] = {}
     hosts: dict[str, int | None] = {}
     for path in paths:
         if path not in cache:
             cache[path] = _result(path, wanted, tables)
         result, there, shared = cache[path]
-        for run in machine.run_ids(result.run.id):
-            if other := seen.get(run):
-                raise ReportError(f"{other} and {path} are the same run: give each once")
-            seen[run] = path
         hosts[result.run.id] = shared
         cases += there
         results.append(result)
+    refusing.require_each_once(results)
     _one_kind(name, results)
     return Machine(name, _nodes(results), tuple(cases), hosts)
 

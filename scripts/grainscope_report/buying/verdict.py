@@ -413,11 +413,11 @@ def flips_of(order: Sequence[Ranked], shares: Array, names: Sequence[str]) -> li
 
 def _flip(order: Sequence[Ranked], rival: Ranked, shares: Array, names: Sequence[str]) -> dict[str, Any]:
     first = order[0]
-    every = [[one.factor * part.time.value for part in one.prediction.parts] for one in order]
+    times_of = {one.name: np.array([part.time.value for part in one.prediction.parts]) for one in order}
 
     def rival_first(then: Array) -> bool:
-        sums = np.array(every) @ then
-        return bool(sums[order.index(rival)] <= sums.min() * (1 + 1e-9))
+        sums = {one.name: one.factor * float(times_of[one.name] @ then) for one in order}
+        return bool(sums[rival.name] <= min(sums.values()) * (1 + AT_AN_END))
 
     pairs = list(zip(rival.prediction.parts, first.prediction.parts, strict=True))
     lead = np.array([rival.factor * one.time.value - first.factor * two.time.value for one, two in pairs])

@@ -432,7 +432,7 @@ def run_check(arguments: argparse.Namespace) -> int:
     files.keep([*read, *(one.path for one in sets)], filter(None, (arguments.junit, arguments.json)))
     reference = _reference(sets, arguments.reference)
     found = files.right(arguments.files, visits.type_b_tables(arguments.type_b))
-    files.require_each_once(found)
+    refusing.require_each_once(found)
     reports = [
         Report(result, tuple(judge.judge(result, sets, reference, arguments.any_run))) for result in found
     ]

@@ -18,7 +18,7 @@ from itertools import accumulate, count
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import families, loading, naming, selecting, visits
+from grainscope_report import families, loading, naming, refusing, selecting, visits
 from grainscope_report.analysis import of_link
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, EXIT_OK, ReportError
@@ -244,7 +244,7 @@ def run_export(arguments: argparse.Namespace) -> int:
             raise ReportError(f"a {arguments.kind} is of a whole run: give no --filter")
         return _bundle(arguments) if arguments.kind == "bundle" else _digest(arguments)
     found = files.results(arguments.files)
-    files.require_each_once(found)
+    refusing.require_each_once(found)
     results = _matching(found, arguments.filter)
     rows, opens = sum(len(result.rows) for result in results), ""
     if arguments.kind == "trace":

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from grainscope_report import loading, reader, refusing, uncertainty
 from grainscope_report.errors import NotComparableError, ReportError
-from grainscope_report.machine import run_ids
 from grainscope_report.model import Result
 from grainscope_report.uncertainty import TypeB
 
@@ -142,16 +141,6 @@ def read(loaded: Sequence[tuple[Path, dict]]) -> list[Result]:
         if result.contradictions:
             print(f"warning: {reader.contradicts(result)}", file=sys.stderr)
     return found
-
-
-def require_each_once(found: Sequence[Result]) -> None:
-    """Refuses files of one run, whose rows would count several times."""
-    seen: dict[str, Path] = {}
-    for result in found:
-        for run in run_ids(result.run.id):
-            if other := seen.get(run):
-                raise ReportError(f"{other} and {result.path} are the same run: give each once")
-            seen[run] = result.path
 
 
 def keep(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:

@@ -212,7 +212,7 @@ def _links(result: Result, out: Terminal) -> Part:
         return Part([], [])
     if len(result.links) <= MOST_LINKS:
         ordered = sorted(result.links, key=lambda link: (link.peer is not None, link.gpu))
-        cells = [_link(_ends(link), [link], result) for link in ordered]
+        cells = [_link(machine.spoken_ends(link.ends), [link], result) for link in ordered]
     else:
         kinds: dict[tuple, list[Link]] = {}
         for link in result.links:
@@ -220,13 +220,6 @@ def _links(result: Result, out: Terminal) -> Part:
             kinds.setdefault((far + ARROWS[link.direction], link.negotiated), []).append(link)
         cells = [_link(f"{arrow}, {len(there)} links", there, result) for (arrow, _), there in kinds.items()]
     return _table(LINKS, cells, out)
-
-
-def _ends(link: Link) -> str:
-    if link.peer is not None:
-        return f"GPU {link.gpu} → GPU {link.peer}"
-    ends = (f"node {link.numa}", f"GPU {link.gpu}")
-    return " → ".join(ends if link.direction == HOST_TO_GPU else ends[::-1])
 
 
 def _link(name: str, there: Sequence[Link], result: Result) -> tuple[str, ...]:
@@ -325,7 +318,7 @@ def _table(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], out: Ter
 
 
 def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
-    if result.run.shard.count > 1:  # other parts have the other ways
+    if machine.part_of(result.run):  # other parts have the other ways
         return Part([], [])
     said = [f"{ARROWS[choice.direction]}: {choice.text}" for choice in run.choices if choice.first]
     for wall in reach.walls_of(result, reach.MEMORY[:1])[:1]:

@@ -441,12 +441,14 @@ def slower_links(base: Side, new: Side, threshold: float) -> list[str]:
     found = []
     for direction, there in new.links.items() if base.alike(new) else ():
         before = base.links.get(direction, ())
+        if len(before) != len(there):
+            continue
         lost = [
             (was / now, f"{ends} at {now:.1f} GB/s for {was:.1f}")
-            for (was, _), (now, ends) in zip(before, there, strict=False)
+            for (was, _), (now, ends) in zip(before, there, strict=True)
             if was > now * (1 + threshold)
         ]
-        if lost and len(before) == len(there):
+        if lost:
             found.append(max(lost)[1] + (f" (worst of {len(lost)})" if len(lost) > 1 else ""))
     return found
 

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from grainscope_report import writing
-from grainscope_report.fleet.screening import FALSE_ALARMS, FEWEST_NODES, QUANTILES, WEAK, Screen, Weak
+from grainscope_report.fleet.screening import FALSE_ALARMS, FEWEST_NODES, QUANTILES, WEAK, Screen
 from grainscope_report.fleet.sources import Refused
 from grainscope_report.fleet.store import Added
 from grainscope_report.units import format_change, plural
@@ -149,22 +149,12 @@ def _weak(screen: Screen) -> Section:
         Column("copy peak GB/s", True),
         Column("usual", True),
     )
-    rows = tuple(
-        (one.node, _way(one), f"{one.peak_gb_s:.1f}", f"{one.usual_gb_s:.1f}") for one in screen.weak
-    )
+    rows = tuple((one.node, one.link, f"{one.peak_gb_s:.1f}", f"{one.usual_gb_s:.1f}") for one in screen.weak)
     said = (
         f"Copy peaks below {100 * WEAK:.0f} % of what the same link has on most nodes of the kind, and "
         "further below than nodes differ by.",
     )
     return Section("Slow links", said, columns, rows)
-
-
-def _way(one: Weak) -> str:
-    """`node 0 → GPU 1`."""
-    if one.peer is not None:
-        return f"GPU {one.gpu} → GPU {one.peer}"
-    ends = ("node" if one.numa is None else f"node {one.numa}", f"GPU {one.gpu}")
-    return " → ".join(ends if one.direction == "host_to_gpu" else reversed(ends))
 
 
 def _software(screen: Screen) -> Section:

@@ -23,6 +23,8 @@ from grainscope_report import uncertainty
 from grainscope_report.fleet import changes
 from grainscope_report.fleet.changes import ABOVE, MAD_WORTH, OF_MAD
 from grainscope_report.fleet.sources import Refused
+from grainscope_report.machine import spoken_ends
+from grainscope_report.model import ends
 from grainscope_report.uncertainty import Prior
 from grainscope_report.units import plural
 
@@ -135,8 +137,8 @@ SELECT kind, machine, node, gpu, peer, any_value(width), any_value(generation), 
   any_value(width_due), any_value(generation_due), any_value(nvlinks_due), min(peak_gb_s), any_value(peak)
 FROM told WHERE width < width_due OR generation < generation_due OR nvlinks < nvlinks_due
 GROUP BY kind, machine, node, gpu, peer ORDER BY kind, node, gpu, peer"""
-# Copy peaks of sound nodes lie within a percent: one that is far below the usual one, and below what nodes
-# differ by, is of a slow link, whatever it trained to.
+# Copy peaks of sound nodes lie close together, by a percent in results/reference/acceptance: one that is far
+# below the usual one, and below what nodes differ by, is of a slow link, whatever it trained to.
 _PEAKS = f"""
 WITH each AS (SELECT c.kind, c.machine, c.node, unnest(r.links) AS link
     FROM runs r JOIN chosen c ON c.run = r.run WHERE back = 1),
@@ -330,6 +332,11 @@ class Weak:
     peer: int | None
     peak_gb_s: float
     usual_gb_s: float
+
+    @property
+    def link(self) -> str:
+        """`node 0 → GPU 1`."""
+        return spoken_ends(ends(vars(self), self.direction) or (f"gpu:{self.gpu}",))
 
 
 @dataclass(frozen=True)

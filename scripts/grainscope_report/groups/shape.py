@@ -11,7 +11,7 @@ and win where the point next to it has them.
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -261,13 +261,16 @@ def _points(rows: Sequence[Row], lost: Sequence[Row], by_blocks: bool) -> tuple[
     places, failed = grouped(rows, _place_of), grouped(lost, _place_of)
     ranked = [Point(*place, _ways(there)) for place, there in sorted(places.items())
               if not by_blocks or any("blocks" in row.case.axes for row in there)]  # fmt: skip
+    having: dict[str, list[Point]] = defaultdict(list)
+    for point in ranked:
+        for way in point.ways:
+            having[way.method].append(point)
     points = []
     for point in ranked:
-        own = {way.method for way in point.ways}
-        gone = failed.get((point.page, point.pages), [])
-        here = {str(row.case.axes["method"]) for row in gone} - own
-        absent = _unmeasured(point, ranked, own | here)
-        points.append(replace(point, unmeasured=absent, failed=tuple(sorted(here))))
+        there = failed.get((point.page, point.pages), [])
+        lacking = {str(row.case.axes["method"]) for row in there} - {way.method for way in point.ways}
+        absent = tuple(method for method in _unmeasured(point, having) if method not in lacking)
+        points.append(replace(point, unmeasured=absent, failed=tuple(sorted(lacking))))
     return tuple(points)
 
 
@@ -275,18 +278,12 @@ def _place_of(row: Row) -> tuple[int, int]:
     return int(row.case.axes["page"]), int(row.case.axes["pages"])
 
 
-def _unmeasured(point: Point, ranked: Sequence[Point], known: Collection[str]) -> tuple[str, ...]:
-    """Methods but for the known ones that are first or tie at the nearest point that has them."""
-    having: dict[str, list[Point]] = defaultdict(list)
-    for other in ranked:
-        for way in other.ways:
-            having[way.method].append(other)
-    return tuple(
-        method
-        for method, there in sorted(having.items())
-        if method not in known
-        and method in {way.method for way in nearest(there, point.page, point.pages).best}
-    )
+def _unmeasured(point: Point, having: Mapping[str, Sequence[Point]]) -> Iterator[str]:
+    """Methods that a point lacks and that are first or tie at the nearest of the points `having` them."""
+    for method in sorted(having.keys() - {way.method for way in point.ways}):
+        best = nearest(having[method], point.page, point.pages).best
+        if method in {way.method for way in best}:
+            yield method
 
 
 def _ways(rows: Sequence[Row]) -> tuple[Way, ...]:
